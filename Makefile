@@ -1,0 +1,48 @@
+# Two commands for a fresh clone: `make demo` and `make test`. Both may be repeated.
+PYTHON ?= python3
+VENV := .venv
+VENV_NT := .venv-nt
+BIN := $(VENV)/bin
+BIN_NT := $(VENV_NT)/bin
+PIP := -m pip --disable-pip-version-check
+PYTEST_ARGS ?=
+
+.PHONY: demo test lint typecheck pytest test-nt install clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m experiments.dp_kip --ipc=1 --eps=10 --out_dir=runs/demo --overwrite
+	@echo "Open runs/demo/report.html in a browser."
+
+test: lint pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+pytest: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# The oracle comparisons and the core on the oldest supported jax, beside neural-tangents.
+test-nt: $(VENV_NT)/.installed
+	$(BIN_NT)/python -m pytest $(PYTEST_ARGS)
+
+install: $(VENV)/.installed
+
+# A stamp is touched last, so an interrupted installation is done again.
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) install --quiet --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/python $(PIP) install --quiet --editable ".[dev]"
+	touch $@
+
+$(VENV_NT)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV_NT)
+	$(BIN_NT)/python $(PIP) install --quiet --editable ".[nt,test]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV_NT) build *.egg-info .pytest_cache .mypy_cache .ruff_cache

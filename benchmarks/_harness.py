@@ -1,0 +1,240 @@
+"""What the benchmarks share: timing, peak memory, one JSON line per case, a table.
+
+Every measurement runs in a fresh process, because a process's peak memory never goes down.
+JSON lines go to standard output, the table to standard error.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import importlib.metadata
+import json
+import math
+import multiprocessing
+import os
+import platform
+import resource
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jax
+
+REQUIRED_KEYS = (
+    "case",
+    "seconds",
+    "baseline_seconds",
+    "ratio",
+    "peak_mb",
+    "baseline_peak_mb",
+    "device",
+    "versions",
+)
+_PACKAGES = ("jax", "jaxlib", "numpy", "neural-tangents")
+_MB = 1e6
+# A measurement is repeated at least this often and this long, but not started again after the
+# limit.
+_MIN_RUNS = 3
+_MIN_SECONDS = 1.0
+_MAX_SECONDS = 20.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One measured function: the fastest run, compilation apart, and what the process needed.
+
+    `peak_mb` is the growth of the process's peak memory (of the device's on an accelerator)
+    by compiling and running; `process_peak_mb` counts the interpreter, jax and the inputs too.
+    """
+
+    seconds: float
+    compile_seconds: float
+    peak_mb: float
+    process_peak_mb: float
+    device: str
+
+
+def isolated(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a module-level function in a fresh process and return its result."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
+        return pool.submit(function, *args, **kwargs).result()
+
+
+def measure(
+    function: Any, *args: Any, fits: Callable[[Any], bool] = lambda compiled: True
+) -> tuple[Measurement, Any] | None:
+    """Compile a jitted function, then time it; return the fastest run and the result.
+
+    Other work on the machine can only slow a run down, so the fastest is the best estimate.
+
+    Args:
+        function: what `jax.jit` returned.
+        args: its arguments, on the device.
+        fits: whether to run what was compiled at all; None is returned otherwise.
+    """
+    jax.block_until_ready(args)
+    before = memory_mb()
+    started = time.perf_counter()
+    compiled = function.lower(*args).compile()
+    compile_seconds = time.perf_counter() - started
+    if not fits(compiled):
+        return None
+    seconds, result = _fastest(lambda: compiled(*args))
+    return measurement(seconds, compile_seconds, before), result
+
+
+def _fastest(run: Callable[[], Any]) -> tuple[float, Any]:
+    times: list[float] = []
+    while True:
+        seconds, result = timed(run)
+        times.append(seconds)
+        enough = len(times) >= _MIN_RUNS and sum(times) >= _MIN_SECONDS
+        if enough or sum(times) >= _MAX_SECONDS:
+            return min(times), result
+
+
+def timed(run: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds that one call took until its result was there, and the result."""
+    started = time.perf_counter()
+    result = jax.block_until_ready(run())
+    return time.perf_counter() - started, result
+
+
+def measurement(seconds: float, compile_seconds: float, before_mb: float) -> Measurement:
+    """Return a measurement that ends now and started with a peak memory of `before_mb`."""
+    peak = memory_mb()
+    return Measurement(
+        seconds=seconds,
+        compile_seconds=compile_seconds,
+        peak_mb=peak - before_mb,
+        process_peak_mb=peak,
+        device=device_name(),
+    )
+
+
+def memory_mb() -> float:
+    """Return the peak memory so far: of the device if it keeps count, else of this process."""
+    statistics = jax.devices()[0].memory_stats()
+    if statistics is not None:
+        return statistics["peak_bytes_in_use"] / _MB
+    # Linux counts in kibibytes, macOS in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / _MB
+
+
+def fits_in_memory(compiled: Any) -> bool:
+    """Return whether the temporary arrays of a compiled function fit this machine or device."""
+    statistics = jax.devices()[0].memory_stats()
+    if statistics is not None:
+        limit = statistics["bytes_limit"]
+    else:
+        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return compiled.memory_analysis().temp_size_in_bytes < 0.8 * limit
+
+
+def device_name() -> str:
+    """Return the device in words, e.g. `cpu: Intel(R) Xeon(R) Processor @ 2.80GHz, 2 cores`."""
+    device = jax.devices()[0]
+    if device.platform != "cpu":
+        return f"{device.platform}: {device.device_kind}"
+    return f"cpu: {_processor()}, {len(os.sched_getaffinity(0))} cores"
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that matter, of those packages that are installed."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def record(
+    case: str, ours: Measurement, baseline: Measurement | None, **more: Any
+) -> dict[str, Any]:
+    """Return the JSON object of a case; what was not measured is null."""
+    return {
+        "case": case,
+        "seconds": ours.seconds,
+        "baseline_seconds": baseline.seconds if baseline else None,
+        "ratio": baseline.seconds / ours.seconds if baseline else None,
+        "peak_mb": ours.peak_mb,
+        "baseline_peak_mb": baseline.peak_mb if baseline else None,
+        "compile_seconds": ours.compile_seconds,
+        **more,
+        "device": ours.device,
+        "versions": versions(),
+    }
+
+
+def argument_parser(description: str) -> argparse.ArgumentParser:
+    """Return a parser with the options that every benchmark has."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="toy sizes, to see that it runs")
+    parser.add_argument("--out", type=Path, help="file for the table and the JSON lines")
+    return parser
+
+
+def report(
+    records: Iterable[dict[str, Any]], *, columns: tuple[str, ...], out: Path | None = None
+) -> None:
+    """Print every record when it is there, then the table; write both to `out`.
+
+    Args:
+        records: what `record` returned, measured while iterating.
+        columns: keys that the table shows, beside the case.
+        out: file to write, with the command line, the device and the versions as comments
+            above the JSON lines. It is opened before anything is measured.
+    """
+    with open(out, "w") if out else contextlib.nullcontext() as file:
+        done = []
+        for entry in records:
+            print(json.dumps(entry), flush=True)
+            done.append(entry)
+        table = _table(done, ("case", *columns))
+        print(table, file=sys.stderr)
+        if file:
+            file.write(_file_text(done, table))
+
+
+def _file_text(records: list[dict[str, Any]], table: str) -> str:
+    header = [
+        f"command: {shlex.join(['python', *sys.argv])}",
+        f"device: {', '.join(dict.fromkeys(entry['device'] for entry in records))}",
+        "versions: " + ", ".join(" ".join(item) for item in versions().items()),
+        "",
+        *table.splitlines(),
+    ]
+    comments = [f"# {line}".rstrip() for line in header]
+    return "\n".join([*comments, *map(json.dumps, records)]) + "\n"
+
+
+def _table(records: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
+    rows = [columns, *(tuple(_cell(entry[key]) for key in columns) for entry in records)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1000 or not math.isfinite(value) else f"{value:.0f}"
+    return "-" if value is None else str(value)

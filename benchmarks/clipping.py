@@ -1,0 +1,118 @@
+"""Exact clipped gradient sums of `jaxdp.kip_grads` beside vmap of grad.
+
+    python benchmarks/clipping.py [--quick] [--out=FILE]
+
+The baseline is the general form, `jaxdp.clipping.sum_clipped_grads` of the KIP loss in float32,
+all examples at once. It is null where its arrays would not fit into memory.
+"""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from _harness import (
+    Measurement,
+    argument_parser,
+    fits_in_memory,
+    isolated,
+    measure,
+    record,
+    report,
+)
+
+from jaxdp import clipping, dp_kip, kernels, kip_grads, precision, preprocess
+
+# (s, d, batch)
+_CASES = (
+    (10, 784, 500),
+    (100, 784, 500),
+    (100, 3072, 500),
+    (500, 784, 200),
+    (500, 3072, 50),
+    (500, 3072, 500),
+)
+_QUICK_CASES = ((10, 12, 7),)
+_COLUMNS = (
+    "seconds",
+    "baseline_seconds",
+    "ratio",
+    "peak_mb",
+    "baseline_peak_mb",
+    "relative_difference",
+)
+_NUM_CLASSES = 10
+_RIDGE = 1e-6
+# Below every gradient's norm here, so that an error of any norm would show in the difference.
+_CLIP_NORM = 1e-3
+_TOLERANCE = 1e-3
+
+Arrays = tuple[jax.Array, ...]
+
+
+def exact(kernel: kernels.Kernel, x_s: Any, y_s: Any, x_t: Any, y_t: Any, mask: Any) -> jax.Array:
+    """Return the clipped sum without per-example gradients."""
+    assert kernel.dot_product is not None
+    terms = kip_grads.support_terms(kernel.dot_product, x_s, y_s, _RIDGE)
+    moments = kip_grads.clipped_moments(kernel.dot_product, terms, x_t, y_t, mask, _CLIP_NORM)
+    return kip_grads.assemble(terms, moments)
+
+
+def general(kernel: kernels.Kernel, x_s: Any, y_s: Any, x_t: Any, y_t: Any, mask: Any) -> jax.Array:
+    """Return the clipped sum by vmap of grad."""
+
+    def loss(x: jax.Array, target: tuple[jax.Array, jax.Array]) -> jax.Array:
+        return dp_kip.loss(kernel, dp_kip.SupportSet(x, y_s), *target, ridge=_RIDGE)
+
+    return clipping.sum_clipped_grads(loss, x_s, (x_t, y_t), mask, clip_norm=_CLIP_NORM)
+
+
+def inputs(s: int, d: int, batch: int) -> Arrays:
+    """Return random support points, targets, labels and a mask that keeps all but one."""
+    rng = np.random.default_rng(0)
+    x_s, x_t = (jnp.asarray(rng.standard_normal((n, d), np.float32)) for n in (s, batch))
+    y_s, y_t = (
+        preprocess.centred_one_hot(jnp.arange(n) % _NUM_CLASSES, _NUM_CLASSES) for n in (s, batch)
+    )
+    return x_s, y_s, x_t, y_t, jnp.arange(batch) > 0
+
+
+def run(
+    clipped_sum: Callable[..., jax.Array], size: tuple[int, int, int], wide: bool
+) -> tuple[Measurement, np.ndarray] | None:
+    """Measure one form at one size; None if it does not fit into memory."""
+    args = inputs(*size)
+    function = jax.jit(functools.partial(clipped_sum, kernels.fc_ntk()))
+    with precision.float64() if wide else contextlib.nullcontext():
+        measured = measure(function, *args, fits=fits_in_memory)
+    return measured and (measured[0], np.asarray(measured[1]))
+
+
+def records(cases: tuple[tuple[int, int, int], ...]) -> Iterator[dict[str, Any]]:
+    """Measure both forms at every size and compare their results."""
+    for size in cases:
+        ours, result = isolated(run, exact, size, True)
+        baseline, expected = isolated(run, general, size, False) or (None, None)
+        difference = None if expected is None else relative_difference(result, expected)
+        if difference is not None and not difference < _TOLERANCE:
+            raise RuntimeError(f"the two forms differ by {difference:.1e} at {size}")
+        s, d, batch = size
+        yield record(f"s={s} d={d} batch={batch}", ours, baseline, relative_difference=difference)
+
+
+def relative_difference(x: np.ndarray, expected: np.ndarray) -> float:
+    """Return `|x - expected| / |expected|`, Euclidean."""
+    return float(np.linalg.norm(x - expected) / np.linalg.norm(expected))
+
+
+def main() -> None:
+    """Run the benchmark."""
+    args = argument_parser(__doc__.splitlines()[0]).parse_args()
+    report(records(_QUICK_CASES if args.quick else _CASES), columns=_COLUMNS, out=args.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Command-line drivers: data in, files out, no mathematics."""

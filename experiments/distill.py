@@ -1,0 +1,240 @@
+"""One DP-KIP run: distil with checkpoints, evaluate on the way, write the results."""
+
+import sys
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from tqdm import tqdm
+
+from experiments import pictures, report
+from experiments.checkpoints import Checkpoints
+from experiments.errors import InputError
+from experiments.plan import Plan, Settings, make_plan
+from experiments.run_folder import RunFolder
+from jaxdp import accounting, dp_kip, krr, preprocess
+from jaxdp.mechanism import private_key
+
+_COVERS = (
+    "distilled.npz and distilled.png: the distilled images (their labels are fixed beforehand)",
+    "every checkpoint in checkpoints/, in whatever number",
+    "anything computed from these without the private data",
+)
+_CHECKPOINT_SECONDS = 60.0
+_SLICE_SECONDS = 1.0
+
+
+def run(settings: Settings) -> None:
+    """Run the driver from flags to files.
+
+    Raises:
+        InputError: bad input, a folder that is in use, a full disk or a diverged run.
+    """
+    plan = make_plan(settings)
+    folder = RunFolder(plan.out_dir, resume=settings.resume, overwrite=settings.overwrite)
+    if settings.resume:
+        folder.require_same_config(plan.fixed_config())
+    state = plan.initial_state()
+    folder.require_space(4 * sum(leaf.nbytes for leaf in jax.tree.leaves(state)) + 2**24)
+    certificate = _certificate(plan)
+    for warning in certificate["warnings"]:
+        print(f"WARNING: {warning}", file=sys.stderr)
+    with folder:
+        folder.write_json("config.json", plan.config())
+        # The certificate counts every planned step, so it holds for whatever a killed run
+        # leaves behind.
+        folder.write_json("privacy.json", certificate)
+        checkpoints = Checkpoints(folder.checkpoints)
+        try:
+            _Run(plan, folder, checkpoints, state).finish()
+        finally:
+            checkpoints.close()
+    _print_summary(folder, certificate)
+
+
+def _certificate(plan: Plan) -> dict[str, Any]:
+    return accounting.certify(
+        plan.mechanism,
+        delta=plan.settings.delta,
+        target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,
+        accountant=plan.settings.accountant,
+        seeded_noise=plan.settings.noise_seed is not None,
+        covers=_COVERS,
+    ).to_json()
+
+
+def test_accuracy(plan: Plan, state: dp_kip.KIPState) -> float:
+    """Return the KRR accuracy of a state's result on the test split.
+
+    Raises:
+        InputError: the support has diverged.
+    """
+    x_test = plan.data.x_test.reshape(len(plan.data.x_test), -1)
+    rows = preprocess.scale(jnp.asarray(x_test), **plan.scaling)
+    support = dp_kip.SupportSet(state.average, state.support.y)
+    try:
+        scores = dp_kip.predict(plan.kernel, support, rows, ridge=plan.hyper.ridge)
+    except krr.NotPositiveDefiniteError as error:
+        raise InputError(
+            f"--learning_rate={plan.hyper.learning_rate}: the run has diverged ({error}); lower "
+            f"it or raise --ridge={plan.hyper.ridge}"
+        ) from error
+    return float(krr.accuracy(scores, jnp.asarray(plan.data.y_test)))
+
+
+class _Run:
+    """A run in progress: its state, its metrics and its folder."""
+
+    def __init__(
+        self, plan: Plan, folder: RunFolder, checkpoints: Checkpoints, state: dp_kip.KIPState
+    ) -> None:
+        self._plan, self._folder, self._checkpoints = plan, folder, checkpoints
+        self._state = state
+        self._metrics = self._first_metrics()
+        restored = checkpoints.restore(state)
+        if restored is not None:
+            self._state = restored
+            self._continue_metrics(folder.read_json("metrics.json"))
+
+    @property
+    def _step(self) -> int:
+        return int(self._state.step)
+
+    @property
+    def _total(self) -> int:
+        return self._plan.mechanism.num_steps
+
+    def _first_metrics(self) -> dict[str, Any]:
+        before = test_accuracy(self._plan, self._state)
+        device = jax.devices()[0]
+        return {
+            "krr_test_accuracy": before,
+            "krr_test_accuracy_before": before,
+            "train_seconds": 0.0,
+            "device": f"{device.platform}: {device.device_kind}",
+            "finished": False,
+            "history": [{"step": 0, "krr_test_accuracy": before}],
+        }
+
+    def _continue_metrics(self, stored: dict[str, Any] | None) -> None:
+        """Take up the metrics of the interrupted run, without points after its checkpoint."""
+        if stored is not None:
+            self._metrics |= stored
+        history = [point for point in self._metrics["history"] if point["step"] <= self._step]
+        self._metrics["history"] = history
+        if self._due and history[-1]["step"] < self._step:  # killed before it was evaluated
+            self._evaluate()
+
+    @property
+    def _due(self) -> bool:
+        """Whether an evaluation is due at this step."""
+        return self._step % self._plan.eval_every == 0 or self._step == self._total
+
+    def finish(self) -> None:
+        """Run the steps that are left and write the results."""
+        # Never stored: a resumed run draws fresh noise for the steps that it repeats.
+        key = private_key(self._plan.settings.noise_seed)
+        data = self._plan.data
+        x_t = jnp.asarray(data.x_train.reshape(len(data.x_train), -1))
+        labels = jnp.asarray(data.y_train)
+        total, initial = self._total, self._step
+        length = 1  # of the next slice: the first one compiles, later ones take about a second
+        saved_at = time.monotonic()
+        with tqdm(
+            total=total, initial=initial, unit="step", desc="distilling", **_bar_style()
+        ) as bar:
+            while self._step < total:
+                seconds = self._advance(key, x_t, labels, length)
+                bar.update(self._step - bar.n)
+                if bar.n > initial + 1:
+                    length = max(1, min(2 * length, int(length * _SLICE_SECONDS / seconds)))
+                if self._due or time.monotonic() - saved_at > _CHECKPOINT_SECONDS:
+                    # Before anything about the state is shown, so that a repeated step never
+                    # follows a look at its first outcome.
+                    self._checkpoints.save(self._step, self._state)
+                    saved_at = time.monotonic()
+                if self._due:
+                    self._evaluate()
+        self._write_results()
+
+    def _advance(self, key: jax.Array, x_t: jax.Array, labels: jax.Array, length: int) -> float:
+        """Run up to `length` steps, not past an evaluation; return the seconds they took."""
+        until_evaluation = self._plan.eval_every - self._step % self._plan.eval_every
+        started = time.monotonic()
+        self._state = self._plan.kip.update(
+            self._state, key, x_t, labels, min(length, until_evaluation)
+        )
+        jax.block_until_ready(self._state)
+        seconds = time.monotonic() - started
+        self._metrics["train_seconds"] += seconds
+        return seconds
+
+    def _evaluate(self) -> None:
+        accuracy = test_accuracy(self._plan, self._state)
+        self._metrics["krr_test_accuracy"] = accuracy
+        self._metrics["history"].append({"step": self._step, "krr_test_accuracy": accuracy})
+        self._metrics["finished"] = self._step == self._total
+        self._folder.write_json("metrics.json", self._metrics)
+
+    def _write_results(self) -> None:
+        plan, folder, data = self._plan, self._folder, self._plan.data
+        rows = np.asarray(self._state.average)
+        labels = np.asarray(jnp.argmax(self._state.support.y, axis=1), np.int32)
+        folder.write_npz(
+            "distilled.npz",
+            x=rows.reshape(-1, *data.shape),
+            y=labels,
+            class_names=np.array(data.class_names),
+            shift=np.float32(plan.scaling["shift"]),
+            scale=np.float32(plan.scaling["scale"]),
+        )
+        title = f"{data.name}, {plan.settings.ipc} per class, epsilon {plan.settings.eps:g}"
+        stored = np.asarray(preprocess.unscale(self._state.average, **plan.scaling))
+        picture = pictures.image_grid_png(
+            stored.reshape(-1, *data.shape),
+            labels,
+            data.class_names,
+            low=data.scaling.low,
+            high=data.scaling.high,
+            title=title,
+        )
+        folder.write_bytes("distilled.png", picture)
+        folder.write_json("metrics.json", self._metrics)
+        folder.write_bytes("report.html", self._report(f"DP-KIP: {title}", picture).encode())
+
+    def _report(self, title: str, picture: bytes) -> str:
+        history = self._metrics["history"]
+        curve = pictures.accuracy_curve_png(
+            [point["step"] for point in history],
+            [point["krr_test_accuracy"] for point in history],
+        )
+        return report.render_report(
+            title=title,
+            config=self._folder.read_json("config.json") or {},
+            metrics=self._metrics,
+            privacy=self._folder.read_json("privacy.json") or {},
+            picture_png=picture,
+            curve_png=curve,
+        )
+
+
+def _bar_style() -> dict[str, Any]:
+    # A log file gets a line now and then instead of a bar redrawn ten times a second.
+    return {} if sys.stderr.isatty() else {"mininterval": 10.0, "ascii": True}
+
+
+def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
+    metrics = folder.read_json("metrics.json") or {}
+    print(
+        f"KRR test accuracy {metrics['krr_test_accuracy']:.2%} "
+        f"(before: {metrics['krr_test_accuracy_before']:.2%})"
+    )
+    if certificate["epsilon"] is None:
+        print("NOT private: no noise was added")
+    else:
+        print(f"({certificate['epsilon']:.4g}, {certificate['delta']:g})-DP, see privacy.json")
+    if not certificate["releasable"]:
+        print(f"NOT RELEASABLE: {certificate['not_releasable_reason']}")
+    print(f"results: {folder.path}/report.html")

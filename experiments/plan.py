@@ -1,0 +1,246 @@
+"""From flags to a checked plan: what to run, on which data, with which noise.
+
+Everything that can be wrong is found here, before anything is computed or written.
+"""
+
+import dataclasses
+import functools
+import importlib.metadata
+import math
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import optax
+
+from experiments.data import Dataset, load_dataset
+from experiments.defaults import Hyperparameters, defaults_for
+from experiments.errors import InputError
+from jaxdp import accounting, dp_kip, kernels, preprocess, sampling, smoothing
+from jaxdp.mechanism import SubsampledGaussian
+
+KERNELS: dict[str, Callable[..., kernels.Kernel]] = {
+    "fc_ntk": kernels.fc_ntk,
+    "fc_nngp": kernels.fc_nngp,
+}
+# Targets processed at once: what stays in a CPU's cache, what fills a GPU.
+_CHUNK_LIMIT = {"cpu": 256}
+_CHUNK_LIMIT_ACCELERATOR = 4096
+_PACKAGES = ("jaxdp", "jax", "jaxlib", "optax", "numpy", "dp-accounting", "autodp")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The flags of a run; None stands for a default that depends on the dataset."""
+
+    dataset: str
+    data_dir: str
+    out_dir: str | None
+    ipc: int
+    eps: float
+    delta: float
+    kernel: str
+    depth: int
+    epochs: float | None
+    steps: int | None
+    batch_size: int | None
+    learning_rate: float | None
+    clip_norm: float | None
+    ridge: float | None
+    init_scale: float | None
+    smoothing: float | None
+    average_decay: float
+    accountant: str
+    seed: int
+    noise_seed: int | None
+    eval_every: int | None
+    resume: bool
+    overwrite: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A checked run: the data, the algorithm, the mechanism it is accounted by."""
+
+    settings: Settings
+    hyper: Hyperparameters
+    data: Dataset
+    kernel: kernels.Kernel
+    mechanism: SubsampledGaussian
+    kip: dp_kip.KIP
+
+    @property
+    def eval_every(self) -> int:
+        """Steps between two evaluations, a tenth of the run unless given."""
+        return self.settings.eval_every or math.ceil(self.mechanism.num_steps / 10)
+
+    @property
+    def out_dir(self) -> str:
+        """Where results go."""
+        s = self.settings
+        return s.out_dir or f"runs/{s.dataset}_ipc{s.ipc}_eps{s.eps:g}"
+
+    @property
+    def scaling(self) -> dict[str, float]:
+        """The public constants between stored values and what the kernel sees."""
+        return {"shift": self.data.scaling.shift, "scale": self.data.scaling.scale}
+
+    def initial_state(self) -> dp_kip.KIPState:
+        """Return the state before the first step; it does not depend on the data."""
+        support = dp_kip.initial_support(
+            jax.random.key(self.settings.seed),
+            ipc=self.settings.ipc,
+            num_classes=self.data.num_classes,
+            dim=self.data.dim,
+            init_scale=self.hyper.init_scale,
+        )
+        return self.kip.init(support)
+
+    def fixed_config(self) -> dict[str, Any]:
+        """Return what must be the same for a run and its resumption, as JSON."""
+        config = dataclasses.asdict(self.settings) | dataclasses.asdict(self.hyper)
+        for name in ("out_dir", "data_dir", "eval_every", "resume", "overwrite"):
+            del config[name]
+        return config | {
+            "eps": self.settings.eps if self.mechanism.is_private else None,
+            "steps": self.mechanism.num_steps,
+            "num_examples": len(self.data.x_train),
+            "num_classes": self.data.num_classes,
+            "example_shape": list(self.data.shape),
+        }
+
+    def config(self) -> dict[str, Any]:
+        """Return the content of config.json."""
+        versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+        return self.fixed_config() | {
+            "eval_every": self.eval_every,
+            "data_source": self.data.source,
+            "versions": versions | {"python": platform.python_version()},
+        }
+
+
+def make_plan(settings: Settings) -> Plan:
+    """Check flags and data, calibrate the noise and build the algorithm.
+
+    Raises:
+        InputError: whatever is wrong; nothing has been written yet.
+    """
+    _check(settings)
+    data = load_dataset(settings.dataset, data_dir=settings.data_dir)
+    hyper = _hyperparameters(settings, len(data.x_train))
+    mechanism = _calibrated(settings, hyper, len(data.x_train))
+    kernel = KERNELS[settings.kernel](depth=settings.depth)
+    limit = _CHUNK_LIMIT.get(jax.default_backend(), _CHUNK_LIMIT_ACCELERATOR)
+    schedule = optax.cosine_decay_schedule(hyper.learning_rate, mechanism.num_steps)
+    config = dp_kip.KIPConfig(
+        ridge=hyper.ridge,
+        optimizer=optax.chain(_smoothing(hyper, data), optax.adam(schedule)),
+        average_decay=settings.average_decay,
+        chunk_size=sampling.chunk_size_for(mechanism.expected_batch_size, limit=limit),
+        scale_fn=functools.partial(
+            preprocess.scale, shift=data.scaling.shift, scale=data.scaling.scale
+        ),
+    )
+    kip = dp_kip.dp_kip(kernel, mechanism, config)
+    return Plan(
+        settings=settings, hyper=hyper, data=data, kernel=kernel, mechanism=mechanism, kip=kip
+    )
+
+
+def _smoothing(hyper: Hyperparameters, data: Dataset) -> optax.GradientTransformation:
+    if not data.is_image:
+        return optax.identity()
+    height, width, channels = data.shape
+    return smoothing.smooth_gradients((height, width, channels), hyper.smoothing)
+
+
+def _check(settings: Settings) -> None:
+    """Raise an `InputError` for the first flag whose value makes no sense on its own."""
+    if settings.ipc < 1:
+        raise InputError(f"--ipc={settings.ipc}: must be at least 1 image per class")
+    if not settings.eps > 0:
+        raise InputError(f"--eps={settings.eps}: must be above 0; inf switches privacy off")
+    if not 0 < settings.delta < 1:
+        raise InputError(f"--delta={settings.delta}: must be between 0 and 1, well below 1/n")
+    for name in ("epochs", "steps", "batch_size", "eval_every"):
+        _check_positive(settings, name)
+    for name in ("learning_rate", "clip_norm", "init_scale"):
+        _check_positive(settings, name)
+    for name in ("ridge", "smoothing"):
+        value = getattr(settings, name)
+        if value is not None and not 0 <= value < math.inf:
+            raise InputError(f"--{name}={value}: must be 0 or above")
+    if not 0 <= settings.average_decay < 1:
+        raise InputError(f"--average_decay={settings.average_decay}: must be in [0, 1)")
+    if settings.depth < 0:
+        raise InputError(f"--depth={settings.depth}: must be 0 or more hidden layers")
+    _check_known("kernel", settings.kernel, KERNELS)
+    _check_known("accountant", settings.accountant, accounting.ACCOUNTANTS)
+    if settings.epochs is not None and settings.steps is not None:
+        raise InputError(f"--steps={settings.steps}: give either --steps or --epochs, not both")
+    for name in ("seed", "noise_seed"):
+        value = getattr(settings, name)
+        if value is not None and not 0 <= value < 2**63:
+            raise InputError(f"--{name}={value}: must be a whole number from 0 to 2^63 - 1")
+
+
+def _check_positive(settings: Settings, name: str) -> None:
+    value = getattr(settings, name)
+    if value is not None and not 0 < value < math.inf:
+        raise InputError(f"--{name}={value}: must be a number above 0")
+
+
+def _check_known(name: str, value: str, known: Any) -> None:
+    if value not in known:
+        raise InputError(f"--{name}={value}: unknown; known are {', '.join(known)}")
+
+
+def _hyperparameters(settings: Settings, num_examples: int) -> Hyperparameters:
+    """Return the dataset's defaults with the flags that were given in their place."""
+    defaults = defaults_for(settings.dataset)
+    given = {
+        field.name: getattr(settings, field.name)
+        for field in dataclasses.fields(defaults)
+        if getattr(settings, field.name) is not None
+    }
+    if settings.batch_size is None:
+        given["batch_size"] = min(defaults.batch_size, num_examples)
+    elif settings.batch_size > num_examples:
+        raise InputError(
+            f"--batch_size={settings.batch_size}: larger than the {num_examples} training "
+            f"examples of {settings.dataset}"
+        )
+    if settings.steps is not None:
+        given["epochs"] = settings.steps * given.get("batch_size", 1) / num_examples
+    return dataclasses.replace(defaults, **given)
+
+
+def _calibrated(
+    settings: Settings, hyper: Hyperparameters, num_examples: int
+) -> SubsampledGaussian:
+    """Return the mechanism with the noise that `--eps` asks for, or without any for inf."""
+    private = settings.eps < math.inf
+    per_epoch = math.ceil(num_examples / hyper.batch_size)
+    mechanism = SubsampledGaussian(
+        num_examples=num_examples,
+        sampling_rate=sampling.realised_rate(hyper.batch_size / num_examples),
+        num_steps=settings.steps or math.ceil(hyper.epochs * per_epoch),
+        clip_norm=hyper.clip_norm if private else math.inf,
+        noise_multiplier=0.0,
+    )
+    if not private:
+        return mechanism
+    try:
+        return accounting.calibrate(
+            mechanism,
+            target_epsilon=settings.eps,
+            delta=settings.delta,
+            accountant=settings.accountant,
+        )
+    except accounting.UnreachableEpsilonError as error:
+        raise InputError(
+            f"--eps={settings.eps}: not reachable in {mechanism.num_steps} steps of sampling "
+            f"rate {mechanism.sampling_rate:.3g} ({error}); raise --eps or --delta, or lower "
+            "--epochs"
+        ) from error

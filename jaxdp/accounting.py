@@ -1,0 +1,319 @@
+"""Privacy accounting on the host: calibration, epsilon, and the certificate of a run.
+
+Two independent accountants judge every run: privacy loss distributions (dp-accounting, tight,
+the default) and Renyi DP (autodp, what the papers used). The mechanism they judge is the same
+`SubsampledGaussian` that the run samples and adds noise with.
+
+References:
+    Koskela, Jalko & Honkela (2020), "Computing tight differential privacy guarantees using FFT";
+    Doroshenko et al. (2022), "Connect the dots" (PLD).
+    Zhu & Wang (2019), "Poisson subsampled Renyi differential privacy" (RDP).
+    Balle & Wang (2018), "Improving the Gaussian mechanism", theorem 8 (one release).
+"""
+
+import dataclasses
+import importlib.metadata
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import dp_accounting
+import numpy as np
+from dp_accounting import pld, rdp
+
+from jaxdp.mechanism import SubsampledGaussian
+
+# A coarser grid is a valid, slightly pessimistic bound; this one costs about 1e-4 of epsilon.
+_PLD_INTERVAL = 1e-3
+_RDP_ORDERS = tuple(1 + x / 10 for x in range(1, 100)) + tuple(range(11, 64)) + (128, 256, 512)
+_LEAST_NOISE, _MOST_NOISE = 0.05, 1e5
+
+
+class UnreachableEpsilonError(ValueError):
+    """No noise multiplier in the supported range gives the requested epsilon."""
+
+
+def event(mechanism: SubsampledGaussian) -> dp_accounting.DpEvent:
+    """Return the accounted event of all of a mechanism's releases.
+
+    Guarantee:
+        The event has exactly the mechanism's rate, noise multiplier and number of steps; the
+        relation (add or remove one example) is given to the accountant, once.
+    """
+    step = dp_accounting.GaussianDpEvent(mechanism.noise_multiplier)
+    sampled = dp_accounting.PoissonSampledDpEvent(mechanism.sampling_rate, step)
+    return dp_accounting.SelfComposedDpEvent(sampled, mechanism.num_steps)
+
+
+def _epsilon_pld(mechanism: SubsampledGaussian, delta: float) -> float:
+    accountant = pld.PLDAccountant(
+        dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
+        value_discretization_interval=_PLD_INTERVAL,
+    )
+    return float(accountant.compose(event(mechanism)).get_epsilon(delta))
+
+
+def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float) -> float:
+    """RDP curve of autodp; its own search over the order stops in local minima, so a grid here."""
+    from autodp import mechanism_zoo  # imports scipy.optimize, not needed by most callers
+
+    if mechanism.sampling_rate < 1:
+        parameters = {
+            "prob": mechanism.sampling_rate,
+            "sigma": mechanism.noise_multiplier,
+            "coeff": mechanism.num_steps,
+        }
+        curve = mechanism_zoo.SubsampleGaussianMechanism(parameters).RenyiDP
+    else:
+        sigma = mechanism.noise_multiplier / math.sqrt(mechanism.num_steps)
+        curve = mechanism_zoo.GaussianMechanism(sigma=sigma).RenyiDP
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # overflow to inf at large orders is a valid bound
+        values = np.array([float(curve(order)) for order in _RDP_ORDERS])
+    finite = np.isfinite(values)
+    orders = np.array(_RDP_ORDERS)[finite]
+    return float(rdp.compute_epsilon(orders, values[finite], delta)[0])
+
+
+_ACCOUNTANTS: dict[str, tuple[str, Callable[[SubsampledGaussian, float], float]]] = {
+    "pld": ("dp-accounting", _epsilon_pld),
+    "rdp": ("autodp", _epsilon_rdp),
+}
+
+ACCOUNTANTS = tuple(_ACCOUNTANTS)
+
+
+def describe(accountant: str) -> str:
+    """Return an accountant's method, package and version, e.g. `"PLD (dp-accounting 0.6.0)"`."""
+    package, _ = _ACCOUNTANTS[accountant]
+    return f"{accountant.upper()} ({package} {importlib.metadata.version(package)})"
+
+
+def epsilon(mechanism: SubsampledGaussian, *, delta: float, accountant: str = "pld") -> float:
+    """Return the epsilon of a mechanism at `delta` under add/remove of one example.
+
+    Args:
+        mechanism: the run; without noise the answer is infinity.
+        delta: in (0, 1).
+        accountant: `"pld"` or `"rdp"`.
+
+    Raises:
+        ValueError: `delta` or `accountant` is not one of these.
+
+    Guarantee:
+        An upper bound: the mechanism is (epsilon, delta)-DP, floating-point rounding aside.
+    """
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must be in (0, 1), got {delta}")
+    if accountant not in _ACCOUNTANTS:
+        raise ValueError(f"accountant must be one of {ACCOUNTANTS}, got {accountant!r}")
+    if not mechanism.is_private:
+        return math.inf
+    return _ACCOUNTANTS[accountant][1](mechanism, delta)
+
+
+def calibrate(
+    mechanism: SubsampledGaussian,
+    *,
+    target_epsilon: float,
+    delta: float,
+    accountant: str = "pld",
+    tolerance: float = 2e-4,
+) -> SubsampledGaussian:
+    """Return the mechanism with the least noise that meets `target_epsilon` at `delta`.
+
+    Args:
+        mechanism: rate, steps and clip norm; its noise multiplier is replaced.
+        target_epsilon: > 0.
+        delta: in (0, 1).
+        accountant: `"pld"` or `"rdp"`.
+        tolerance: relative, of the noise multiplier.
+
+    Raises:
+        ValueError: an argument is out of range.
+        UnreachableEpsilonError: no noise multiplier between 0.05 and 100000 reaches it.
+
+    Guarantee:
+        `epsilon(result, delta=delta, accountant=accountant) <= target_epsilon`.
+    """
+    if not 0 < target_epsilon < math.inf:
+        raise ValueError(f"target_epsilon must be > 0 and finite, got {target_epsilon}")
+
+    def reaches(sigma: float) -> bool:
+        candidate = dataclasses.replace(mechanism, noise_multiplier=sigma)
+        return epsilon(candidate, delta=delta, accountant=accountant) <= target_epsilon
+
+    low, high = _bracket(reaches)
+    while high > low * (1 + tolerance):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return dataclasses.replace(mechanism, noise_multiplier=high)
+
+
+def _bracket(reaches: Callable[[float], bool]) -> tuple[float, float]:
+    """Return `low < high`, of which only `high` reaches the target (or the least noise)."""
+    high = 1.0
+    while not reaches(high):
+        high *= 2
+        if high > _MOST_NOISE:
+            raise UnreachableEpsilonError(f"more noise than {_MOST_NOISE:g} would be needed")
+    low = high / 2
+    while low > _LEAST_NOISE and reaches(low):
+        low, high = low / 2, low
+    return (high, high) if low <= _LEAST_NOISE else (low, high)
+
+
+def analytic_gaussian_stddev(*, epsilon: float, delta: float, sensitivity: float) -> float:
+    """Return the least noise of one Gaussian release (the analytic Gaussian mechanism).
+
+    Args:
+        epsilon: > 0.
+        delta: in (0, 1).
+        sensitivity: L2 sensitivity of what is released, > 0.
+
+    Returns:
+        Standard deviation in the units of `sensitivity`: 3.7306 at (1, 1e-5, 1).
+
+    Raises:
+        ValueError: an argument is out of range.
+
+    Guarantee:
+        `x + N(0, stddev^2 I)` is (epsilon, delta)-DP for every relation under which `x` moves
+        by at most `sensitivity`.
+
+    References:
+        Balle & Wang (2018), theorem 8.
+    """
+    if not (0 < epsilon < math.inf and 0 < delta < 1 and 0 < sensitivity < math.inf):
+        raise ValueError(
+            "need epsilon > 0, 0 < delta < 1 and sensitivity > 0, "
+            f"got {epsilon}, {delta} and {sensitivity}"
+        )
+    parameters = pld.common.DifferentialPrivacyParameters(epsilon, delta)
+    return float(pld.accountant.get_smallest_gaussian_noise(parameters, 1, sensitivity))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """What a run guarantees, what that covers, and what it does not; `privacy.json`.
+
+    `epsilon` and `epsilon_second_opinion` are None where there is no guarantee.
+    """
+
+    mechanism: str
+    relation: str
+    unit: str
+    epsilon: float | None
+    delta: float
+    target_epsilon: float | None
+    sampling_rate: float
+    expected_batch_size: float
+    num_examples: int
+    num_steps: int
+    clip_norm: float | None
+    noise_multiplier: float
+    accountant: str
+    epsilon_second_opinion: float | None
+    second_opinion_accountant: str
+    randomness: str
+    covers: tuple[str, ...]
+    does_not_cover: tuple[str, ...]
+    public: tuple[str, ...]
+    releasable: bool
+    not_releasable_reason: str | None
+    warnings: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON types."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in dataclasses.asdict(self).items()
+        }
+
+
+_NOT_COVERED = (
+    "the choice of hyper-parameters on private data: every further run on the same data spends "
+    "its own epsilon",
+    "numbers computed from the test split (accuracies in metrics.json and report.html)",
+    "examples of one person that occur more than once: the unit is one example",
+    "side channels: running time, memory, and rounding of floating-point noise",
+)
+_PUBLIC = (
+    "the number of training examples (it sets the sampling rate)",
+    "the number and names of classes, the shape of an example, the scaling constants",
+    "all flags and hyper-parameters in config.json",
+)
+
+
+def certify(
+    mechanism: SubsampledGaussian,
+    *,
+    delta: float,
+    target_epsilon: float | None,
+    accountant: str,
+    seeded_noise: bool,
+    covers: tuple[str, ...],
+) -> Certificate:
+    """Return the certificate of a run that has released all steps of `mechanism`.
+
+    Args:
+        mechanism: what the run sampled and added noise with.
+        delta: in (0, 1).
+        target_epsilon: what was asked for; None without privacy.
+        accountant: the accountant that calibrated the run; the other one gives the second opinion.
+        seeded_noise: whether noise came from a number somebody knows.
+        covers: what is released under the guarantee.
+
+    Guarantee:
+        `epsilon` is recomputed from the mechanism, not copied from the request; a run without
+        noise or with seeded noise is never marked releasable.
+    """
+    other = "rdp" if accountant == "pld" else "pld"
+    private = mechanism.is_private
+    reason = None
+    if not private:
+        reason = "no noise was added: the result is not differentially private"
+    elif seeded_noise:
+        reason = "the noise came from --noise_seed: whoever knows the number can remove it"
+    return Certificate(
+        mechanism="Poisson-subsampled Gaussian, composed over steps" if private else "none",
+        relation="add or remove one training example",
+        unit="one training example",
+        epsilon=epsilon(mechanism, delta=delta, accountant=accountant) if private else None,
+        delta=delta,
+        target_epsilon=target_epsilon,
+        sampling_rate=mechanism.sampling_rate,
+        expected_batch_size=mechanism.expected_batch_size,
+        num_examples=mechanism.num_examples,
+        num_steps=mechanism.num_steps,
+        clip_norm=mechanism.clip_norm if private else None,
+        noise_multiplier=mechanism.noise_multiplier,
+        accountant=describe(accountant),
+        epsilon_second_opinion=(
+            epsilon(mechanism, delta=delta, accountant=other) if private else None
+        ),
+        second_opinion_accountant=describe(other),
+        randomness=_randomness(seeded_noise),
+        covers=covers if private else (),
+        does_not_cover=_NOT_COVERED if private else ("everything: there is no guarantee",),
+        public=_PUBLIC,
+        releasable=reason is None,
+        not_releasable_reason=reason,
+        warnings=delta_warnings(delta, mechanism.num_examples) if private else (),
+    )
+
+
+def _randomness(seeded_noise: bool) -> str:
+    source = "a known --noise_seed" if seeded_noise else "64 bits of the operating system, not kept"
+    return f"sampling and noise: threefry2x32 keyed by {source}"
+
+
+def delta_warnings(delta: float, num_examples: int) -> tuple[str, ...]:
+    """Return a warning where `delta >= 1/n`: then publishing a random example would pass too."""
+    if delta < 1 / num_examples:
+        return ()
+    return (
+        f"delta = {delta:g} is not below 1/n = {1 / num_examples:g}: such a delta would even allow "
+        f"publishing one example in full; use --delta below {1 / num_examples:.1g}",
+    )

@@ -1,0 +1,89 @@
+"""Per-example gradient clipping for any loss: the general, and the slow, form.
+
+The oracle that faster forms are tested against, and the fallback where a kernel has none.
+
+References:
+    Abadi et al. (2016), "Deep learning with differential privacy", algorithm 1.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PyTree
+
+
+def global_norm(tree: PyTree) -> Float[Array, ""]:
+    """Return the Euclidean norm of all leaves together, without overflow of the squares."""
+    leaves = jax.tree.leaves(tree)
+    largest = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf), initial=0.0) for leaf in leaves]))
+    safe = jnp.where(largest > 0, largest, 1.0)
+    return safe * jnp.sqrt(sum(jnp.sum(jnp.square(leaf / safe)) for leaf in leaves))
+
+
+def clip(tree: PyTree, clip_norm: float, keep: Bool[Array, ""]) -> PyTree:
+    """Scale a tree to Euclidean norm at most `clip_norm`; zero it unless kept and finite."""
+    norm = global_norm(tree)
+    keep = keep & jnp.isfinite(norm)
+    factor = jnp.where(norm > clip_norm, clip_norm / jnp.where(norm > 0, norm, 1.0), 1.0)
+    return jax.tree.map(lambda leaf: jnp.where(keep, leaf * factor, 0.0).astype(leaf.dtype), tree)
+
+
+def sum_clipped_grads(
+    loss_fn: Callable[..., Array],
+    params: PyTree,
+    batch: PyTree,
+    mask: Bool[Array, " n"],
+    *,
+    clip_norm: float,
+    microbatch_size: int | None = None,
+) -> PyTree:
+    """Return the sum of the clipped per-example gradients of the examples that `mask` selects.
+
+    `sum_i mask_i g_i min(1, C / |g_i|)` with `g_i = grad loss_fn(params, batch_i)`.
+
+    Args:
+        loss_fn: `(params, example) -> ()`, the loss of one example.
+        params: point at which to differentiate.
+        batch: tree of arrays with a common leading axis n.
+        mask: which examples count.
+        clip_norm: bound C on one example's contribution, > 0; `math.inf` for none.
+        microbatch_size: how many per-example gradients are alive at once; all by default.
+
+    Returns:
+        A tree like `params`.
+
+    Raises:
+        ValueError: `clip_norm` or `microbatch_size` is not positive.
+
+    Guarantee:
+        Adding or removing one example changes the result by at most `clip_norm` in Euclidean
+        norm. Masked examples and those with a non-finite gradient contribute exactly zero.
+    """
+    if not clip_norm > 0:
+        raise ValueError(f"clip_norm must be > 0, got {clip_norm}")
+    if microbatch_size is not None and microbatch_size < 1:
+        raise ValueError(f"microbatch_size must be >= 1, got {microbatch_size}")
+    n = mask.shape[0]
+
+    def one(example: Any, keep: Array) -> PyTree:
+        return clip(jax.grad(loss_fn)(params, example), clip_norm, keep)
+
+    def chunk_sum(batch: PyTree, mask: Array) -> PyTree:
+        return jax.tree.map(lambda g: jnp.sum(g, axis=0), jax.vmap(one)(batch, mask))
+
+    size = n if microbatch_size is None else min(microbatch_size, n)
+    chunks = n // size
+    total = jax.tree.map(jnp.zeros_like, params)
+    if chunks > 1:
+        parts = jax.tree.map(
+            lambda z: z[: chunks * size].reshape(chunks, size, *z.shape[1:]), (batch, mask)
+        )
+        total, _ = jax.lax.scan(
+            lambda acc, part: (jax.tree.map(jnp.add, acc, chunk_sum(*part)), None), total, parts
+        )
+        batch, mask = jax.tree.map(lambda z: z[chunks * size :], (batch, mask))
+    if mask.shape[0]:
+        total = jax.tree.map(jnp.add, total, chunk_sum(batch, mask))
+    return total

@@ -1,0 +1,51 @@
+"""Kernel ridge regression on a support set.
+
+References:
+    Nguyen, Chen & Lee (2021), "Dataset meta-learning from kernel ridge-regression", eq. 1.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+_HIGHEST = jax.lax.Precision.HIGHEST
+
+
+class NotPositiveDefiniteError(ValueError):
+    """The regularised Gram matrix of the support has no Cholesky factor."""
+
+
+def fit(
+    k_ss: Float[Array, "s s"], y_s: Float[Array, "s c"], *, ridge: float
+) -> Float[Array, "s c"]:
+    """Return the dual weights `alpha = (K_ss + ridge tr(K_ss)/s I)^-1 y_s`.
+
+    Args:
+        k_ss: Gram matrix of the support, symmetric positive semi-definite.
+        y_s: support labels.
+        ridge: relative ridge, >= 0.
+
+    Raises:
+        NotPositiveDefiniteError: the matrix is not numerically positive definite. Inside `jit`
+            no exception can be raised; there the result is NaN.
+    """
+    s = k_ss.shape[0]
+    shift = ridge * jnp.trace(k_ss) / s
+    cholesky = jnp.linalg.cholesky(k_ss + shift * jnp.eye(s, dtype=k_ss.dtype))
+    alpha = jax.scipy.linalg.cho_solve((cholesky, True), y_s)
+    if not isinstance(alpha, jax.core.Tracer) and not bool(jnp.all(jnp.isfinite(alpha))):
+        raise NotPositiveDefiniteError(
+            f"the {s} x {s} kernel matrix with ridge {ridge:g} is not positive definite in "
+            f"{k_ss.dtype}: use a larger ridge or float64, and check the support for NaN"
+        )
+    return alpha
+
+
+def predict(k_ts: Float[Array, "t s"], alpha: Float[Array, "s c"]) -> Float[Array, "t c"]:
+    """Return the predictions `K_ts alpha`, one score per class."""
+    return jnp.matmul(k_ts, alpha, precision=_HIGHEST)
+
+
+def accuracy(scores: Float[Array, "t c"], y_t: Int[Array, " t"]) -> Float[Array, ""]:
+    """Return the fraction of rows whose largest score is their class, in [0, 1]."""
+    return jnp.mean((jnp.argmax(scores, axis=1) == y_t).astype(scores.dtype))

@@ -1,0 +1,379 @@
+"""The driver at toy size: files, errors, resumption, and what it must never write."""
+
+import errno
+import fcntl
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from absl.testing import flagsaver
+from PIL import Image
+
+from experiments import dp_kip as driver
+from experiments.defaults import Hyperparameters, defaults_for
+from experiments.run_folder import RunFolder
+
+ROOT = Path(__file__).parents[1]
+TOY = ("--ipc=1", "--steps=6", "--eval_every=2", "--batch_size=50")
+FILES = {
+    "distilled.npz",
+    "distilled.png",
+    "report.html",
+    "metrics.json",
+    "privacy.json",
+    "config.json",
+    "checkpoints",
+}
+
+
+def drive(*arguments: str) -> int:
+    """Run the driver in this process; return its exit code."""
+    with flagsaver.flagsaver():
+        try:
+            driver.main(driver.parse(["dp_kip", *arguments]))
+        except SystemExit as stop:
+            return int(stop.code or 0)
+    return 0
+
+
+def read(folder: Path, name: str) -> dict:
+    return json.loads((folder / name).read_text())
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished private run on digits; tests that change it take a copy."""
+    out = tmp_path_factory.mktemp("driver") / "run"
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}") == 0
+    return out
+
+
+def test_leaves_exactly_the_documented_files(finished: Path) -> None:
+    assert names_in(finished) == FILES
+
+
+def test_distilled_npz_loads_without_pickle_and_is_balanced(finished: Path) -> None:
+    with np.load(finished / "distilled.npz", allow_pickle=False) as saved:
+        assert saved["x"].shape == (10, 8, 8, 1)
+        assert saved["x"].dtype == np.float32
+        assert np.isfinite(saved["x"]).all()
+        np.testing.assert_array_equal(saved["y"], np.arange(10))
+        assert list(saved["class_names"]) == list("0123456789")
+        assert (float(saved["shift"]), float(saved["scale"])) == (8.0, 8.0)
+
+
+def test_picture_and_report_open(finished: Path) -> None:
+    with Image.open(finished / "distilled.png") as picture:
+        picture.load()
+        assert min(picture.size) > 100
+    page = (finished / "report.html").read_text()
+    HTMLParser().feed(page)
+    assert "http://" not in page
+    assert "https://" not in page
+    assert f"{read(finished, 'metrics.json')['krr_test_accuracy']:.1%}"[:4] in page
+
+
+def test_metrics_have_their_stable_keys(finished: Path) -> None:
+    metrics = read(finished, "metrics.json")
+    assert 0 <= metrics["krr_test_accuracy_before"] <= 1
+    assert 0 <= metrics["krr_test_accuracy"] <= 1
+    assert metrics["train_seconds"] > 0
+    assert metrics["device"].startswith(("cpu", "gpu", "cuda"))
+    assert metrics["finished"] is True
+    assert [point["step"] for point in metrics["history"]] == [0, 2, 4, 6]
+
+
+def test_guarantee_certificate_states_what_was_run(finished: Path) -> None:
+    privacy = read(finished, "privacy.json")
+    assert 0 < privacy["epsilon"] <= 5
+    assert privacy["delta"] == 1e-5
+    assert privacy["num_steps"] == 6
+    assert privacy["sampling_rate"] == pytest.approx(50 / 1437)
+    assert privacy["clip_norm"] == defaults_for("digits").clip_norm
+    assert privacy["noise_multiplier"] > 0.3
+    assert privacy["epsilon_second_opinion"] >= privacy["epsilon"]
+    assert privacy["releasable"] is True
+    for key in ("mechanism", "relation", "accountant", "unit", "covers", "does_not_cover"):
+        assert privacy[key]
+
+
+def test_nothing_stored_depends_on_the_noise_key_or_private_statistics(finished: Path) -> None:
+    text = "".join((finished / f"{name}.json").read_text() for name in ("metrics", "config"))
+    for word in ("loss", "norm_quantile", "grad_norm", "realised", "noise_key", "class_count"):
+        assert word not in text
+    assert read(finished, "config.json")["noise_seed"] is None
+
+
+def test_plain_kip_says_that_it_is_not_private(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    assert drive(*TOY, "--eps=inf", f"--out_dir={tmp_path / 'run'}") == 0
+    privacy = read(tmp_path / "run", "privacy.json")
+    assert privacy["epsilon"] is None
+    assert privacy["mechanism"] == "none"
+    assert privacy["releasable"] is False
+    assert privacy["noise_multiplier"] == 0
+    assert "NOT private" in capsys.readouterr().out
+    assert read(tmp_path / "run", "config.json")["eps"] is None
+
+
+def test_large_delta_warns_loudly_and_in_the_certificate(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    assert drive(*TOY, "--delta=1e-3", f"--out_dir={tmp_path / 'run'}") == 0
+    assert "WARNING: delta = 0.001 is not below 1/n" in capsys.readouterr().err
+    assert "1/n" in read(tmp_path / "run", "privacy.json")["warnings"][0]
+
+
+def test_tabular_rows_run_too(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    x = (rng.normal(size=(60, 5)) + y[:, None]).astype(np.float32)
+    np.savez(tmp_path / "rows.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    out = tmp_path / "run"
+    assert drive(*TOY, "--dataset=rows", f"--data_dir={tmp_path}", f"--out_dir={out}") == 0
+    assert names_in(out) == FILES
+    with np.load(out / "distilled.npz") as saved:
+        assert saved["x"].shape == (2, 5)
+
+
+# --- a second run into the same folder, resumption ------------------------------------------
+
+
+@pytest.fixture
+def copied(finished: Path, tmp_path: Path) -> Path:
+    shutil.copytree(finished, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def assert_refused(
+    capsys: pytest.CaptureFixture, expected: str, *arguments: str, out: Path | None = None
+) -> None:
+    """Run; check for one clear line, exit code 2 and an untouched folder."""
+    before = names_in(out) if out is not None and out.is_dir() else None
+    capsys.readouterr()
+    assert drive(*arguments, *([f"--out_dir={out}"] if out else [])) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    assert expected in captured.err
+    assert captured.out == ""
+    if out is not None:
+        assert (names_in(out) if out.is_dir() else None) == before
+
+
+def test_a_folder_with_a_run_is_not_touched(copied: Path, capsys: pytest.CaptureFixture) -> None:
+    assert_refused(capsys, "already holds a run; give --resume", *TOY, "--eps=5", out=copied)
+
+
+def test_overwrite_replaces_the_run(copied: Path) -> None:
+    assert drive(*TOY, "--eps=9", "--overwrite", f"--out_dir={copied}") == 0
+    assert read(copied, "config.json")["eps"] == 9
+    assert names_in(copied) == FILES
+
+
+def test_resuming_a_finished_run_changes_nothing(copied: Path) -> None:
+    before = (copied / "distilled.npz").read_bytes()
+    assert drive(*TOY, "--eps=5", "--resume", f"--out_dir={copied}") == 0
+    assert (copied / "distilled.npz").read_bytes() == before
+
+
+def test_resuming_with_other_settings_is_refused(
+    copied: Path, capsys: pytest.CaptureFixture
+) -> None:
+    expected = "--eps=6.0: the run in"
+    assert_refused(capsys, expected, *TOY, "--eps=6", "--resume", out=copied)
+
+
+def test_resume_where_there_is_nothing_starts_a_run(tmp_path: Path) -> None:
+    assert drive(*TOY, "--resume", f"--out_dir={tmp_path / 'new'}") == 0
+    assert names_in(tmp_path / "new") == FILES
+
+
+@pytest.mark.slow
+def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
+    flags = ("--ipc=1", "--steps=60", "--eval_every=3", "--batch_size=50", "--noise_seed=7")
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    command = [sys.executable, "-m", "experiments.dp_kip", *flags, f"--out_dir={killed}"]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    checkpoints = killed / "checkpoints"
+    deadline = time.monotonic() + 120
+    while not (checkpoints.is_dir() and any(p.name.isdigit() for p in checkpoints.iterdir())):
+        assert process.poll() is None, "ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (killed / "distilled.npz").exists()
+    assert read(killed, "privacy.json")["num_steps"] == 60  # counted before they are run
+
+    # Leftovers of writes that the kill may have hit.
+    (killed / "metrics.json.part").write_text("{")
+    (checkpoints / "57.orbax-checkpoint-tmp").mkdir()
+    assert drive(*flags, "--resume", f"--out_dir={killed}") == 0
+    assert drive(*flags, f"--out_dir={whole}") == 0
+    with np.load(killed / "distilled.npz") as a, np.load(whole / "distilled.npz") as b:
+        np.testing.assert_array_equal(a["x"], b["x"])
+    steps = [point["step"] for point in read(killed, "metrics.json")["history"]]
+    assert steps == list(range(0, 61, 3))
+    assert read(killed, "privacy.json") == read(whole, "privacy.json")
+    assert read(killed, "privacy.json")["releasable"] is False
+    assert names_in(killed) == FILES
+
+
+def test_a_checkpoint_without_its_evaluation_is_evaluated(copied: Path) -> None:
+    metrics = read(copied, "metrics.json")
+    metrics["history"].pop()
+    metrics["finished"] = False
+    (copied / "metrics.json").write_text(json.dumps(metrics))
+    assert drive(*TOY, "--eps=5", "--resume", f"--out_dir={copied}") == 0
+    after = read(copied, "metrics.json")
+    assert after["finished"] is True
+    assert [point["step"] for point in after["history"]] == [0, 2, 4, 6]
+
+
+# --- errors: one line, exit code 2, nothing written -----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--dataset=nothing"], "--dataset=nothing: unknown dataset"),
+        (["--eps=0"], "--eps=0.0: must be above 0"),
+        (["--eps=-1"], "--eps=-1.0: must be above 0"),
+        (["--eps=nan"], "--eps=nan: must be above 0"),
+        (["--eps=1e-7", "--epochs=50"], "--eps=1e-07: not reachable in"),
+        (["--delta=0"], "--delta=0.0: must be between 0 and 1"),
+        (["--delta=1"], "--delta=1.0: must be between 0 and 1"),
+        (["--ipc=0"], "--ipc=0: must be at least 1"),
+        (["--ipc=two"], "--ipc"),
+        (["--batch_size=1438"], "--batch_size=1438: larger than the 1437 training examples"),
+        (["--batch_size=0"], "--batch_size=0: must be a number above 0"),
+        (["--epochs=0"], "--epochs=0.0: must be a number above 0"),
+        (["--epochs=inf"], "--epochs=inf: must be a number above 0"),
+        (["--steps=0"], "--steps=0: must be a number above 0"),
+        (["--steps=5", "--epochs=2"], "--steps=5: give either --steps or --epochs"),
+        (["--learning_rate=-1"], "--learning_rate=-1.0: must be a number above 0"),
+        (["--clip_norm=inf"], "--clip_norm=inf: must be a number above 0"),
+        (["--init_scale=0"], "--init_scale=0.0: must be a number above 0"),
+        (["--ridge=-1"], "--ridge=-1.0: must be 0 or above"),
+        (["--smoothing=-1"], "--smoothing=-1.0: must be 0 or above"),
+        (["--average_decay=1"], "--average_decay=1.0: must be in [0, 1)"),
+        (["--depth=-1"], "--depth=-1: must be 0 or more"),
+        (["--kernel=magic"], "--kernel=magic: unknown; known are fc_ntk"),
+        (["--accountant=guess"], "--accountant=guess: unknown; known are pld, rdp"),
+        (["--eval_every=0"], "--eval_every=0: must be a number above 0"),
+        (["--noise_seed=-1"], "--noise_seed=-1: must be a whole number"),
+        (["--resume", "--overwrite"], "--resume and --overwrite: give one of the two"),
+        (["--no_such_flag=1"], "no_such_flag"),
+        (["mnist"], "mnist: unexpected argument"),
+    ],
+)
+def test_bad_flags(
+    arguments: list[str], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    flags = [*arguments, f"--data_dir={tmp_path}"]
+    assert_refused(capsys, expected, *flags, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_missing_file_says_what_was_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    flags = ("--dataset=faces", f"--data_dir={tmp_path}")
+    assert_refused(capsys, str(tmp_path / "faces.npz"), *flags, out=tmp_path / "run")
+
+
+def test_out_dir_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    (tmp_path / "run").write_text("")
+    assert_refused(capsys, "is a file; name a folder", *TOY, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize("flag", ["--overwrite", "--resume"])
+def test_foreign_files_are_never_removed(
+    flag: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "thesis.tex").write_text("all of it")
+    assert_refused(capsys, "holds other files (thesis.tex)", *TOY, flag, out=tmp_path)
+    assert (tmp_path / "thesis.tex").read_text() == "all of it"
+
+
+def test_out_dir_in_use_by_another_run(copied: Path, capsys: pytest.CaptureFixture) -> None:
+    with (copied / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert_refused(capsys, "in use, another run", *TOY, "--eps=5", "--overwrite", out=copied)
+
+
+def test_no_space_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    assert_refused(capsys, "no space, the run needs", *TOY, out=tmp_path / "run")
+
+
+def test_no_space_while_writing_leaves_no_half_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from experiments.errors import InputError
+
+    def full(fd: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with RunFolder(tmp_path / "run", resume=False, overwrite=False) as folder:
+        folder.write_bytes("metrics.json", b"old")
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(InputError, match="no space left while writing"):
+            folder.write_bytes("metrics.json", b"new")
+        assert (tmp_path / "run" / "metrics.json").read_bytes() == b"old"
+        assert names_in(tmp_path / "run") == {"metrics.json", ".lock"}
+
+
+def test_a_diverged_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = tmp_path / "run"
+    assert drive(*TOY, "--eps=inf", "--learning_rate=1e38", f"--out_dir={out}") == 2
+    assert "--learning_rate=1e+38: the run has diverged" in capsys.readouterr().err
+
+
+def test_defaults_are_complete_and_in_range() -> None:
+    for name in ("digits", "mnist", "fashion_mnist", "cifar10", "anything"):
+        hyper = defaults_for(name)
+        assert isinstance(hyper, Hyperparameters)
+        assert hyper.epochs > 0
+        assert hyper.batch_size > 0
+        assert 0 < hyper.clip_norm < math.inf
+
+
+@pytest.mark.slow
+def test_module_runs_and_fails_with_exit_code_2() -> None:
+    command = [sys.executable, "-m", "experiments.dp_kip", "--eps=0"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr == "error: --eps=0.0: must be above 0; inf switches privacy off\n"
+
+
+def test_help_names_every_flag_and_imports_no_jax() -> None:
+    code = (
+        "import sys\nfrom experiments import dp_kip\n"
+        "print(dp_kip.FLAGS.module_help('experiments.dp_kip'))\n"
+        "sys.exit('jax' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0
+    for flag in ("dataset", "data_dir", "out_dir", "ipc", "eps", "delta", "noise_seed", "resume"):
+        assert f"--{flag}" in done.stdout or f"--[no]{flag}" in done.stdout

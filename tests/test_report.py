@@ -1,0 +1,301 @@
+"""The pictures and the page that a run leaves behind."""
+
+from __future__ import annotations
+
+import io
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from experiments.pictures import MAX_BYTES, accuracy_curve_png, image_grid_png
+from experiments.report import render_report
+
+
+def decode(png: bytes) -> np.ndarray:
+    with Image.open(io.BytesIO(png)) as image:
+        assert image.format == "PNG"
+        return np.asarray(image.convert("RGB"))
+
+
+def noise(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=shape)
+
+
+def names(n: int) -> list[str]:
+    return [f"class {i}" for i in range(n)]
+
+
+@pytest.mark.parametrize("shape", [(8, 8, 1), (28, 28, 1), (32, 32, 3), (7, 5, 1), (150, 100, 3)])
+def test_image_grid_has_a_readable_size(shape: tuple[int, ...]) -> None:
+    labels = np.repeat(np.arange(10), 3)
+    png = image_grid_png(noise(30, *shape), labels, names(10), title="noise")
+    h, w, _ = decode(png).shape
+    assert 500 < w < 2300
+    assert 0.7 < w / h < 2.5
+    assert len(png) <= MAX_BYTES
+
+
+def test_a_pixel_is_drawn_as_a_square_of_its_own_colour() -> None:
+    image = np.zeros((1, 2, 2, 3))
+    image[0, :, :, 0] = [[0.2, 0.4], [0.6, 0.8]]
+    drawn = decode(image_grid_png(image, np.array([0]), ["only"], low=0.0, high=1.0))
+    for value in (51, 102, 153, 204):
+        ys, xs = np.nonzero((drawn == [value, 0, 0]).all(axis=-1))
+        assert (np.ptp(ys) + 1, np.ptp(xs) + 1, ys.size) == (48, 48, 48 * 48)
+
+
+def test_values_are_clipped_to_the_pixel_range() -> None:
+    image = np.array([-300.0, -np.inf, 0.0, 100.0, 300.0, np.inf]).reshape(1, 2, 3, 1)
+    wide = decode(image_grid_png(image, np.array([0]), ["only"], low=0.0, high=100.0))
+    edge = decode(image_grid_png(np.clip(image, 0, 100), np.array([0]), ["only"], low=0, high=100))
+    np.testing.assert_array_equal(wide[-100:, :200], edge[-100:, :200])
+
+
+def test_nan_is_drawn_in_the_middle_of_the_range() -> None:
+    holes = decode(image_grid_png(np.full((2, 4, 4, 1), np.nan), np.arange(2), names(2)))
+    middle = decode(image_grid_png(np.zeros((2, 4, 4, 1)), np.arange(2), names(2)))
+    np.testing.assert_array_equal(holes, middle)
+
+
+def test_scaling_may_differ_by_channel() -> None:
+    low, high = np.array([-1.0, -2.0, -3.0]), np.array([1.0, 2.0, 3.0])
+    own = image_grid_png(high * np.ones((1, 4, 4, 3)) / 2, np.array([0]), ["a"], low=low, high=high)
+    same = image_grid_png(np.full((1, 4, 4, 3), 0.5), np.array([0]), ["a"])
+    assert own == same
+
+
+def test_only_max_per_class_are_drawn_and_the_picture_says_so() -> None:
+    labels = np.tile(np.arange(3), 50)
+    images = noise(150, 8, 8, 1)
+    limits: dict[str, Any] = {"low": -9, "high": 9, "max_per_class": 4}
+    picture = image_grid_png(images, labels, names(3), **limits)
+    first = image_grid_png(images[:12], labels[:12], names(3), **limits)
+    images[12:] = 0
+    assert image_grid_png(images, labels, names(3), **limits) == picture
+    # The same tiles, under one line more that says "4 of 50 per class shown".
+    assert decode(picture).shape[0] > decode(first).shape[0]
+
+
+def test_a_hundred_classes_stay_readable() -> None:
+    labels = np.repeat(np.arange(100), 10)
+    h, w, _ = decode(image_grid_png(noise(1000, 8, 8, 1), labels, names(100))).shape
+    assert h < 25 * 75 + 200
+    assert w < 2300
+
+
+def test_a_picture_too_heavy_shows_fewer() -> None:
+    labels = np.repeat(np.arange(10), 10)
+    images = noise(100, 64, 64, 3)
+    assert len(image_grid_png(images, labels, names(10), low=-3, high=3)) <= MAX_BYTES
+
+
+@pytest.mark.parametrize("d", [1, 14, 300])
+def test_tabular_rows_become_a_heat_map(d: int) -> None:
+    rows = noise(20, d)
+    rows[0, 0], rows[1, 0] = np.nan, np.inf
+    h, w, _ = decode(image_grid_png(rows, np.arange(20) % 2, ["<=50K", ">50K"])).shape
+    assert 1000 < w < 1400
+    assert 500 < h < 1400
+
+
+def test_heat_map_colours_are_symmetric_about_zero() -> None:
+    rows = np.array([[-2.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
+    drawn = decode(image_grid_png(rows, np.arange(2), names(2))).astype(int)
+    flipped = decode(image_grid_png(-rows, np.arange(2), names(2))).astype(int)
+    row = drawn.shape[0] // 3
+    left, right = drawn[row, 250], flipped[row, 950]
+    np.testing.assert_allclose(left, right, atol=2)
+    assert left[2] > left[0]
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, np.nan])
+def test_constant_and_all_nan_tables_are_drawn(value: float) -> None:
+    decode(image_grid_png(np.full((4, 5), value), np.arange(4) % 2, names(2)))
+
+
+def test_class_names_are_never_read_as_markup() -> None:
+    hostile = ["$x^2", "<script>&", "line\nbreak", "n" * 200, "猫"]
+    png = image_grid_png(noise(5, 8, 8, 1), np.arange(5), hostile, title="cost: $5_$")
+    assert decode(png).shape[1] < 2300
+
+
+def test_wrong_shapes_are_refused() -> None:
+    images = np.zeros((2, 8, 8, 1))
+    with pytest.raises(ValueError, match="images must be"):
+        image_grid_png(images[..., 0], np.arange(2), names(2))
+    for labels in (np.arange(3), np.array([0, 2]), np.array([-1, 0])):
+        with pytest.raises(ValueError, match=r"labels must be \(2,\) integers from 0 to 1"):
+            image_grid_png(images, labels, names(2))
+    with pytest.raises(ValueError, match="max_per_class must be at least 1, got 0"):
+        image_grid_png(images, np.arange(2), names(2), max_per_class=0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 40])
+def test_accuracy_curve(n: int) -> None:
+    png = accuracy_curve_png([10 * i for i in range(n)], [0.1 + i / 50 for i in range(n)])
+    h, w, _ = decode(png).shape
+    assert w > 1000
+    assert 1.5 < w / h < 4
+    assert len(png) < 100_000
+
+
+def test_accuracy_curve_skips_what_was_not_measured() -> None:
+    with_gap = accuracy_curve_png([0, 5, 10], [0.1, float("nan"), 0.5])
+    assert with_gap == accuracy_curve_png([0, 10], [0.1, 0.5])
+
+
+class Balance(HTMLParser):
+    """Record tags and attributes, and fail on a tag closed in the wrong order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.attributes += attrs
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += [data] if "style" not in self.open else []
+
+
+PRIVACY: dict[str, Any] = {
+    "mechanism": "gaussian", "relation": "ADD_OR_REMOVE_ONE", "epsilon": 0.999987, "delta": 1e-5,
+    "sampling_rate": 0.0123456789, "unit": "one labelled training image",
+    "covers": ["the distilled set in distilled.npz", "every checkpoint"],
+    "does_not_cover": ["the choice of hyper-parameters by looking at results"],
+    "public": ["the number of classes"],
+    "releasable": True, "not_releasable_reason": None, "warnings": [],
+}  # fmt: skip
+METRICS: dict[str, Any] = {
+    "krr_test_accuracy": 0.4531, "krr_test_accuracy_before": 0.1023, "train_seconds": 123.456789,
+    "history": [{"step": 0, "krr_test_accuracy": 0.1023}, {"step": 9, "krr_test_accuracy": 0.4531}],
+}  # fmt: skip
+CONFIG: dict[str, Any] = {
+    "dataset": "digits", "ipc": 7, "resume": False, "noise_seed": None, "empty": [],
+    "versions": {"jax": "0.10.2", "nested": {"deeper": [1, 2.5]}},
+}  # fmt: skip
+
+
+def page(
+    privacy: dict[str, Any] | None = None, config: dict[str, Any] | None = None, **options: Any
+) -> tuple[str, str]:
+    """Return the page and its visible text, having checked that the tags balance."""
+    picture = image_grid_png(np.zeros((2, 4, 4, 1)), np.arange(2), names(2))
+    arguments: dict[str, Any] = {
+        "title": "digits, 7 per class",
+        "config": CONFIG | (config or {}),
+        "metrics": METRICS,
+        "privacy": PRIVACY | (privacy or {}),
+        "picture_png": picture,
+        "curve_png": None,
+    }
+    text = render_report(**(arguments | options))
+    parser = Balance()
+    parser.feed(text)
+    parser.close()
+    assert parser.open == []
+    assert "script" not in parser.seen
+    sources = [value for name, value in parser.attributes if name in ("src", "href", "srcset")]
+    assert sources
+    assert all((value or "").startswith("data:image/png;base64,") for value in sources)
+    return text, re.sub(r"\s+", " ", " ".join(parser.text))
+
+
+def test_page_is_self_contained() -> None:
+    text, _ = page(curve_png=accuracy_curve_png([0, 9], [0.1, 0.4]))
+    assert text.startswith("<!doctype html>")
+    assert not re.search(r"https?:|@import|url\(|src=\"(?!data:)", text)
+    assert text.count("<img ") == 2
+
+
+def test_headline_and_every_key_are_shown() -> None:
+    _, text = page()
+    for part in ("digits", "7", "ε = 1 δ = 1e-5", "10.2% → 45.3%", "0.0123457", "123.457"):
+        assert part in text
+    for key in [*PRIVACY, *METRICS, *CONFIG, "deeper"]:
+        assert key in text
+    for item in PRIVACY["covers"] + PRIVACY["does_not_cover"] + PRIVACY["public"]:
+        assert item in text
+    for name in ("distilled.npz", "distilled.png", "privacy.json", "config.json", "checkpoints/"):
+        assert name in text
+
+
+def test_a_good_run_carries_no_banner() -> None:
+    assert not re.search("NOT RELEASABLE|NO PRIVACY|WARNING", page()[1])
+
+
+def test_printed_epsilon_is_never_below_the_true_one() -> None:
+    assert "ε = 1.001 δ = 1.001e-5" in page({"epsilon": 1.00001, "delta": 1.00001e-5})[1]
+
+
+RELATIONS = {
+    "ADD_OR_REMOVE_ONE": "one record added or removed",
+    "REPLACE_ONE": "one record replaced by any other",
+    "odd<": "one record changed (odd<)",
+}
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_guarantee_in_words(relation: str) -> None:
+    _, text = page({"relation": relation, "epsilon": np.log(3.0), "delta": 0.0})
+    assert RELATIONS[relation] in text
+    assert "wrong at least 25% of the time" in text
+    assert "weak" not in text
+
+
+def test_a_large_epsilon_is_called_weak() -> None:
+    for epsilon in (10.0, 1e4):
+        assert "is a weak promise" in page({"epsilon": epsilon})[1]
+
+
+def test_warnings_are_loud() -> None:
+    text = page({"warnings": ["delta is too large"]})[1]
+    assert re.search("WARNING.*delta is too large.*What the privacy guarantee says", text)
+
+
+@pytest.mark.parametrize("releasable", [False, None, "yes"])
+def test_anything_but_releasable_is_called_not_releasable(releasable: Any) -> None:
+    _, text = page({"releasable": releasable, "not_releasable_reason": "--noise_seed was given"})
+    assert re.search("NOT RELEASABLE.*--noise_seed was given", text)
+
+
+NOT_PRIVATE = [{"epsilon": None, "delta": None}, {"epsilon": float("inf")}, {"mechanism": "none"}]
+
+
+@pytest.mark.parametrize("privacy", NOT_PRIVATE)
+def test_no_privacy_is_said_loudly(privacy: dict[str, Any]) -> None:
+    _, text = page(privacy)
+    assert "NO PRIVACY PROTECTION" in text
+    assert "Privacy none" in text
+    assert "there is no guarantee" in text
+    assert "As a bet" not in text
+
+
+def test_hostile_values_are_escaped() -> None:
+    hostile = "</td><script>alert('x')</script>&\"<img onerror=1>"
+    text, visible = page(
+        {"warnings": [hostile], "unit": hostile, "covers": [hostile], "relation": hostile,
+         "releasable": False, "not_releasable_reason": hostile},
+        {"dataset": hostile, hostile: {hostile: [hostile]}},
+        title=hostile,
+    )  # fmt: skip
+    assert "<script" not in text
+    assert "onerror" not in re.sub("&lt;.*?&gt;", "", text)
+    assert visible.count("<script>alert") >= 10
+
+
+def test_accuracy_not_measured() -> None:
+    assert "not measured → 50.0%" in page(metrics={"krr_test_accuracy": 0.5})[1]
