@@ -163,7 +163,7 @@ def versions() -> dict[str, str]:
 
 
 def record(
-    case: str, ours: Measurement, baseline: Measurement | None, **more: Any
+    case: str, ours: Measurement, baseline: Measurement | None, /, **more: Any
 ) -> dict[str, Any]:
     """Return the JSON object of a case; what was not measured is null."""
     return {

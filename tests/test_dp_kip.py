@@ -75,7 +75,7 @@ def drawn(key: jax.Array, step: int, rate: float) -> np.ndarray:
     return np.asarray(sample.indices[: int(sample.size)])
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("rate", [0.3, 1.0])
 def test_a_step_without_noise_is_plain_kip(
     data: tuple, support: dp_kip.SupportSet, rate: float
 ) -> None:
@@ -120,26 +120,23 @@ def test_kernels_without_dot_product_form_take_the_general_path(
     np.testing.assert_allclose(exact.support.x, general.support.x, rtol=1e-4, atol=1e-4)
 
 
-def one_step(data: tuple, support: dp_kip.SupportSet, clip_norm: float, n: int) -> np.ndarray:
-    m = mechanism(num_examples=n, sampling_rate=1.0, clip_norm=clip_norm)
-    kip = dp_kip.dp_kip(kernels.fc_ntk(), m, config())
-    after = kip.update(kip.init(support), jax.random.key(0), *data, 1)
-    # Undo the division by public constants: what is left is the clipped sum.
-    return np.asarray(support.x - after.support.x, np.float64) * n * clip_norm
-
-
 @pytest.mark.parametrize("clip_norm", [1e-4, 1e-2])
 def test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm(
     data: tuple, support: dp_kip.SupportSet, clip_norm: float
 ) -> None:
     x, labels = data
-    whole = one_step((x, labels), support, clip_norm, N)
-    moved = []
-    for left_out in range(0, N, 7):
-        rest = np.delete(np.arange(N), left_out)
-        without = one_step((x[rest], labels[rest]), support, clip_norm, N - 1)
-        moved.append(np.linalg.norm(whole - without))
-    assert max(moved) <= clip_norm * (1 + 1e-4)  # float32 state
+    m = mechanism(sampling_rate=1.0, clip_norm=clip_norm)
+    kip = dp_kip.dp_kip(kernels.fc_ntk(), m, config())
+
+    def released(x: jax.Array) -> np.ndarray:
+        after = kip.update(kip.init(support), jax.random.key(0), x, labels, 1)
+        # Undo the division by public constants: what is left is the clipped sum.
+        return np.asarray(support.x - after.support.x, np.float64) * N * clip_norm
+
+    whole = released(x)
+    # A record of NaN contributes exactly zero, as one that was left out (tested below).
+    moved = [np.linalg.norm(whole - released(x.at[i].set(jnp.nan))) for i in range(N)]
+    assert max(moved) <= clip_norm * (1 + 1e-3)  # the state is float32
     assert max(moved) >= clip_norm * (1 - 1e-3)  # and the bound is attained
 
 

@@ -344,8 +344,8 @@ def test_no_space_while_writing_leaves_no_half_file(
 
 def test_a_diverged_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out = tmp_path / "run"
-    assert drive(*TOY, "--eps=inf", "--learning_rate=1e38", f"--out_dir={out}") == 2
-    assert "--learning_rate=1e+38: the run has diverged" in capsys.readouterr().err
+    assert drive(*TOY, "--eps=inf", "--learning_rate=1e39", f"--out_dir={out}") == 2
+    assert "--learning_rate=1e+39: the run has diverged" in capsys.readouterr().err
 
 
 def test_defaults_are_complete_and_in_range() -> None:
