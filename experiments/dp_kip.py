@@ -8,6 +8,7 @@ Only flags live here, so that --help answers at once; the run is in experiments/
 """
 
 import dataclasses
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -79,6 +80,9 @@ def main(argv: Sequence[str]) -> None:
     """Run the driver; bad input ends it with one line and exit code 2."""
     del argv
     logging.set_verbosity(logging.WARNING)  # orbax reports every step it takes
+    # jax solves small systems through OpenBLAS, whose threads wait by spinning and fight
+    # with jax's own.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from experiments import distill, plan  # import jax: not before the flags are parsed
 
     values: dict[str, Any] = {

@@ -13,21 +13,40 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
+# 1 / x is below the normal range, and may be flushed to zero, for the largest float32 x.
+_SHRINK = 2.0**-64
+
 
 def global_norm(tree: PyTree) -> Float[Array, ""]:
-    """Return the Euclidean norm of all leaves together, without overflow of the squares."""
-    leaves = jax.tree.leaves(tree)
+    """Return the Euclidean norm of all leaves together, in float32 at least.
+
+    No square overflows or underflows; a norm beyond the type's range is infinite.
+    """
+    leaves = [_at_least_float32(leaf) for leaf in jax.tree.leaves(tree)]
     largest = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf), initial=0.0) for leaf in leaves]))
-    safe = jnp.where(largest > 0, largest, 1.0)
-    return safe * jnp.sqrt(sum(jnp.sum(jnp.square(leaf / safe)) for leaf in leaves))
+    shrink = jnp.where(largest > 1, _SHRINK, 1.0)
+    safe = jnp.where(largest > 0, largest * shrink, 1.0)
+    squares = sum(jnp.sum(jnp.square(leaf * shrink / safe)) for leaf in leaves)
+    return safe * jnp.sqrt(squares) / shrink
 
 
 def clip(tree: PyTree, clip_norm: float, keep: Bool[Array, ""]) -> PyTree:
     """Scale a tree to Euclidean norm at most `clip_norm`; zero it unless kept and finite."""
     norm = global_norm(tree)
     keep = keep & jnp.isfinite(norm)
-    factor = jnp.where(norm > clip_norm, clip_norm / jnp.where(norm > 0, norm, 1.0), 1.0)
-    return jax.tree.map(lambda leaf: jnp.where(keep, leaf * factor, 0.0).astype(leaf.dtype), tree)
+    shrink = jnp.where(norm > 1, _SHRINK, 1.0)
+    safe = jnp.where(norm > 0, norm * shrink, 1.0)
+
+    def clipped(leaf: Array) -> Array:
+        wide = _at_least_float32(leaf)
+        scaled = jnp.where(norm > clip_norm, wide * shrink / safe * clip_norm, wide)
+        return jnp.where(keep, scaled, 0.0).astype(leaf.dtype)
+
+    return jax.tree.map(clipped, tree)
+
+
+def _at_least_float32(leaf: Array) -> Array:
+    return leaf.astype(jnp.promote_types(leaf.dtype, jnp.float32))
 
 
 def sum_clipped_grads(
@@ -73,7 +92,7 @@ def sum_clipped_grads(
     def chunk_sum(batch: PyTree, mask: Array) -> PyTree:
         return jax.tree.map(lambda g: jnp.sum(g, axis=0), jax.vmap(one)(batch, mask))
 
-    size = n if microbatch_size is None else min(microbatch_size, n)
+    size = max(1, n if microbatch_size is None else min(microbatch_size, n))
     chunks = n // size
     total = jax.tree.map(jnp.zeros_like, params)
     if chunks > 1:

@@ -126,11 +126,16 @@ def predict(
     """
     with precision.float64():
         x_s, y_s = (jnp.asarray(z, jnp.float64) for z in support)
-        alpha = krr.fit(kernel.symmetric(x_s), y_s, ridge=ridge)
+        alpha = krr.fit(_gram(kernel, x_s), y_s, ridge=ridge)
         starts = range(0, x_t.shape[0], chunk_size)
         return jnp.concatenate(
             [_scores(kernel, x_t[i : i + chunk_size], x_s, alpha) for i in starts]
         )
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _gram(kernel: Kernel, x_s: Array) -> Array:
+    return kernel.symmetric(x_s)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -277,7 +282,13 @@ def _clipped_sum(
 
     if kernel.dot_product is not None:
         dot_product: DotProduct = kernel.dot_product
-        terms = kip_grads.support_terms(dot_product, support.x, support.y, config.ridge)
+        terms = kip_grads.support_terms(
+            dot_product,
+            support.x,
+            support.y,
+            config.ridge,
+            num_targets=mechanism.expected_batch_size,
+        )
         moments = sum_over(
             lambda indices, mask: kip_grads.clipped_moments(
                 dot_product, terms, *chunk(indices), mask, mechanism.clip_norm

@@ -74,8 +74,9 @@ def from_dot_product(dot_product: DotProduct) -> Kernel:
         return dot_product.cross(inner_products(x, z), xx, zz, x.shape[-1])
 
     def symmetric(x: Float[Array, "n d"]) -> Float[Array, "n n"]:
-        xx = squared_norms(x)
-        k = dot_product.cross(inner_products(x, x), xx[:, None], xx[None, :], x.shape[-1])
+        inner = inner_products(x, x)
+        xx = jnp.diagonal(inner)  # rounded like the rest: equal rows have no angle between them
+        k = dot_product.cross(inner, xx[:, None], xx[None, :], x.shape[-1])
         k = (k + k.T) / 2  # a blocked matrix product need not be symmetric to the last bit
         on_diagonal = jnp.eye(x.shape[0], dtype=bool)
         return jnp.where(on_diagonal, dot_product.diagonal(xx, x.shape[-1])[:, None], k)
@@ -87,7 +88,7 @@ def _sine_part(k: Array, kx: Array, kz: Array) -> Array:
     """`sqrt(kx kz - k^2)`, zero where rounding leaves no angle between the two vectors."""
     norm = jnp.sqrt(kx) * jnp.sqrt(kz)
     square = (norm - k) * (norm + k)
-    resolved = square > 4 * jnp.finfo(k.dtype).eps * norm * norm
+    resolved = square > 16 * jnp.finfo(k.dtype).eps * norm * norm  # up to 8 after five layers
     return jnp.where(resolved, jnp.sqrt(jnp.where(resolved, square, 1.0)), 0.0)
 
 

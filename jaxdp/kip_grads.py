@@ -9,20 +9,21 @@ inner products, `dk(x, z)/dx = a(x, z) z + b(x, z) x`, so the gradient of one ta
     g = p t^T + M x_s,    p = u * a_t,
     M = N * a_ss + diag(u * b_t + (N * b_ss) 1),    N = -(v u^T + u v^T) + 2 tau I
 
-with `*` elementwise. With lower triangular coordinates `x_s = L Q^T`, `q = Q^T t`,
+with `*` elementwise. Its norm follows from inner products alone, `G = x_s x_s^T`, `h = x_s t`:
 
-    |g|^2 = |M L + p q^T|_F^2 + |p|^2 (|t|^2 - |q|^2),
+    |g|^2 = tr(M G M^T) + 2 p^T M h + |p|^2 |t|^2.
 
-sums of squares, so rounding never cancels a norm away. `[L 0; q rho]` is the Cholesky factor of
-the Gram matrix of the support and the target, so `Q` itself is not needed. The clipped sum is
-linear in a few moments of `(u, v, t)` and needs no per-example object of the gradient's size.
+The off-diagonal part of `M` is `off = -(D_v a D_u + D_u a D_v)`, and `u = alpha w`, `w = r / c`,
+lies in a space of only `c` dimensions. So `|off x_s|^2 = v^T (sum_ij w_i w_j H_ij) v` with
+`c (c + 1) / 2` matrices `H_ij` that all targets share: `O(c^2 s^2)` per target instead of `O(s^3)`.
+The clipped sum is linear in a few moments of `(u, v, t)` and needs no per-example object of the
+gradient's size.
 
-Precision: the coefficients pass through an ill-conditioned solve, so everything that costs
-`O(s (d + s))` per target is float64 whatever the type of the inputs, and the functions here
-need jax's 64-bit mode (`jaxdp.precision.float64()`, which `jaxdp.dp_kip` enters by itself).
-The norms, the only part that costs `O(s^3)` per target, are float32; a bound of their rounding
-error is added before clipping, so no clipped record exceeds the clip norm, however
-ill-conditioned the kernel.
+Precision: the coefficients pass through an ill-conditioned solve, and the terms of `|g|^2` may
+cancel. Everything here is float64 whatever the type of the inputs, and a bound of what rounding
+can take away from a norm is added before clipping, so no clipped record exceeds the clip norm,
+however ill-conditioned the kernel. The functions need jax's 64-bit mode
+(`jaxdp.precision.float64()`, which `jaxdp.dp_kip` enters by itself).
 
 References:
     Nguyen, Chen & Lee (2021), "Dataset meta-learning from kernel ridge-regression", eq. 7.
@@ -33,16 +34,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxdp import precision
 from jaxdp.kernels import DotProduct
 
 _HIGHEST = jax.lax.Precision.HIGHEST
-
-# The rounding error of a float32 norm, in units of float32's epsilon times the sum of the
-# magnitudes of its terms. The largest seen over the inputs of tests/test_kip_grads.py is 0.5.
-_ROUNDING = 4.0
 
 # Targets whose (s, s) matrices are alive at once: what a CPU's cache holds, what fills a GPU.
 _MATRIX_BYTES = {"cpu": 16 * 2**20}
@@ -52,37 +50,39 @@ _MATRIX_BYTES_ACCELERATOR = 2**30
 class SupportTerms(NamedTuple):
     """What the gradients of all targets share; computed once per step.
 
-    `x` (s, d), `norms` (s,) the rows' lengths, `cholesky` (s, s) of `K_ss + lambda I`,
-    `alpha` (s, c), `a` and `b` (s, s) the kernel's derivative coefficients with the exact
-    diagonal in `b`, `ridge_share = ridge / s`, `factor` the Cholesky factor of the rows' cosines,
-    `None` where the rows outnumber the columns and are their own coordinates.
+    `x` (s, d), `gram` (s, s) its inner products, `cholesky` (s, s) of `K_ss + lambda I`, `alpha`
+    (s, c), `a` and `b` (s, s) the kernel's derivative coefficients with the exact diagonal in `b`,
+    `ridge_share = ridge / s`, and `pairs` (c (c + 1) / 2, s, s) the matrices `H_ij` for `i <= j`,
+    `None` where there are too many to pay.
     """
 
     x: Array
-    norms: Array
+    gram: Array
     cholesky: Array
     alpha: Array
     a: Array
     b: Array
     ridge_share: Array
-    factor: Array | None
+    pairs: Array | None
 
 
 class TargetTerms(NamedTuple):
-    """Coefficients of every target's gradient: `u`, `v`, `p`, `m` (n, s) and `tau` (n,).
+    """Coefficients of every target's gradient.
 
-    `m` is the diagonal of `M` (its off-diagonal part follows from `u`, `v` and `a_ss`),
-    `ub = u * b_t` the part of `m` that comes from the target's own kernel row. `projections`
-    (n, s) are the target's inner products with the unit support rows.
+    `w` (n, c), `u`, `v`, `p` (n, s) and `tau` (n,) as in the module's docstring; `m` (n, s) is the
+    diagonal of `M`, `ub = u * b_t` the part of it that comes from the target's own kernel row;
+    `inner` (n, s) and `square` (n,) are the inner products `h` and `|t|^2`.
     """
 
+    w: Array
     u: Array
     v: Array
     p: Array
     m: Array
     ub: Array
     tau: Array
-    projections: Array
+    inner: Array
+    square: Array
 
 
 class Moments(NamedTuple):
@@ -131,6 +131,8 @@ def support_terms(
     x_s: Float[Array, "s d"],
     y_s: Float[Array, "s c"],
     ridge: float,
+    *,
+    num_targets: float,
 ) -> SupportTerms:
     """Compute what the gradients of all targets share.
 
@@ -139,11 +141,13 @@ def support_terms(
         x_s: support points.
         y_s: support labels.
         ridge: relative ridge, `lambda = ridge * trace(K_ss) / s`, >= 0.
+        num_targets: about how many targets will use the terms; decides which of two equal ways
+            to compute norms is cheaper, nothing else.
     """
     s, d = x_s.shape
     x, y = _wide(x_s), _wide(y_s)
     gram = _dot(x, x.T)
-    xx = jnp.sum(x * x, axis=1)
+    xx = jnp.diagonal(gram)
     k, a, b = _coefficients(dot_product, gram, xx[:, None], xx[None, :], d)
     on_diagonal = jnp.eye(s, dtype=bool)
     k_diagonal, slope = jax.jvp(lambda q: dot_product.diagonal(q, d), (xx,), (jnp.ones_like(xx),))
@@ -154,26 +158,38 @@ def support_terms(
     k_ridge = k + ridge_share * jnp.trace(k) * jnp.eye(s, dtype=x.dtype)
     cholesky = jnp.linalg.cholesky(k_ridge)
     alpha = jax.scipy.linalg.cho_solve((cholesky, True), y)
-    norms = jnp.sqrt(xx)
-    factor = _cosine_factor(gram, norms, d) if s < d else None
-    return SupportTerms(x, norms, cholesky, alpha, a, b, ridge_share, factor)
+    shared = _sharing_pays(s, y.shape[1], num_targets)
+    pairs = _pair_matrices(gram, a, alpha) if shared else None
+    return SupportTerms(x, gram, cholesky, alpha, a, b, ridge_share, pairs)
 
 
-def _cosine_factor(
-    gram: Float[Array, "s s"], norms: Float[Array, " s"], d: int
-) -> Float[Array, "s s"]:
-    """Return the Cholesky factor of the cosines of `s` rows of `d` columns, made definite.
+def _sharing_pays(s: int, c: int, num_targets: float) -> bool:
+    """Whether `H_ij` for all and a quadratic form each cost less than a product each."""
+    pairs = c * (c + 1) / 2
+    return pairs * (s + num_targets) < num_targets * s
 
-    The tiny multiple of the identity outweighs the rounding of inner products of `d` terms. It
-    gives every row a component of its own outside the data's space, which can only lengthen a
-    gradient, by less than 1e-5 of its terms' magnitude even where they cancel.
-    """
-    s = gram.shape[0]
-    inverse = jnp.where(norms > 0, 1 / jnp.where(norms > 0, norms, 1.0), 0.0)
-    cosines = gram * inverse[:, None] * inverse[None, :]
-    tiny = 4 * (s + d) * jnp.finfo(gram.dtype).eps
-    on_diagonal = jnp.eye(s, dtype=bool)
-    return jnp.linalg.cholesky(jnp.where(on_diagonal, 1.0 + tiny, cosines))
+
+def _class_pairs(num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs of classes `i <= j`."""
+    return np.triu_indices(num_classes)
+
+
+def _pair_matrices(
+    gram: Float[Array, "s s"], a: Float[Array, "s s"], alpha: Float[Array, "s c"]
+) -> Float[Array, "pairs s s"]:
+    """Return `H_ij + H_ji` (`H_ii` once) such that `|off x_s|^2 = sum w_i w_j v^T H_ij v`."""
+    a_alpha_gram = jax.lax.map(lambda column: _dot(a * column, gram), alpha.T)
+
+    def one(pair: tuple[Array, Array]) -> Array:
+        i, j = pair
+        alpha_i, alpha_j = alpha[:, i], alpha[:, j]
+        squares = gram * _dot(a * (alpha_i * alpha_j), a)
+        rows = jnp.sum(a_alpha_gram[i] * a * alpha_j, axis=1)
+        crossed = alpha_i[:, None] * a_alpha_gram[j] + alpha_j[:, None] * a_alpha_gram[i]
+        matrix = squares + jnp.diag(rows) + a * crossed
+        return jnp.where(i == j, 1.0, 2.0) * matrix
+
+    return jax.lax.map(one, tuple(jnp.asarray(z) for z in _class_pairs(alpha.shape[1])))
 
 
 def target_terms(
@@ -184,78 +200,72 @@ def target_terms(
 ) -> TargetTerms:
     """Compute the coefficients of every target's gradient, in `O(n s (d + s))`."""
     t, y = _wide(x_t), _wide(y_t)
-    xx = jnp.square(support.norms)
-    tt = jnp.sum(t * t, axis=1)
+    xx = jnp.diagonal(support.gram)
+    square = jnp.sum(t * t, axis=1)
     inner = _dot(t, support.x.T)
-    k, a, b = _coefficients(dot_product, inner, xx[None, :], tt[:, None], t.shape[1])
-    r = _dot(k, support.alpha) - y
-    u = _dot(r, support.alpha.T) / y.shape[1]
+    k, a, b = _coefficients(dot_product, inner, xx[None, :], square[:, None], t.shape[1])
+    w = (_dot(k, support.alpha) - y) / y.shape[1]
+    u = _dot(w, support.alpha.T)
     v = jax.scipy.linalg.cho_solve((support.cholesky, True), k.T).T
     tau = -support.ridge_share * jnp.sum(u * v, axis=1)
     ub = u * b
     m = ub - v * _dot(u, support.b.T) - u * _dot(v, support.b.T)
     m = m + 2 * tau[:, None] * jnp.diagonal(support.b)
-    projections = inner * jnp.where(xx > 0, 1 / jnp.where(xx > 0, support.norms, 1.0), 0.0)
-    return TargetTerms(u, v, u * a, m, ub, tau, projections)
+    return TargetTerms(w, u, v, u * a, m, ub, tau, inner, square)
 
 
-def norm_bounds(
-    support: SupportTerms, target: TargetTerms, x_t: Float[Array, "n d"]
-) -> Float[Array, " n"]:
-    """Return an upper bound, tight to about 1e-6, of every target's gradient norm.
+def norm_bounds(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
+    """Return an upper bound of every target's gradient norm.
 
-    Works in float32 at `O(s^2 min(s, d))` per target, in chunks whose memory is bounded. Every
-    target is first scaled by the sum of the magnitudes of its terms, so nothing overflows.
+    The bound exceeds the norm by what rounding may have taken from it: in the square, `1e-12` or
+    so of what the square would be if no two terms of the gradient cancelled.
     """
-    t = _wide(x_t)
-    lengths = jnp.linalg.norm(t, axis=1)
-    magnitude = _magnitude(support, target, lengths)
-    scale = jnp.where(magnitude > 0, 1 / magnitude, 0.0)[:, None]
-    if support.factor is None:
-        coordinates, inside, outside = support.x, t, jnp.zeros_like(lengths)
-    else:
-        coordinates = support.norms[:, None] * support.factor
-        inside = _solve_lower(support.factor, target.projections)
-        outside = jnp.square(lengths) - jnp.sum(inside * inside, axis=1)
-    squares = jnp.sum(jnp.square(target.p * scale), axis=1) * jnp.maximum(outside, 0.0)
-    narrow = [
-        array.astype(jnp.float32)
-        for array in (target.u * scale, target.v, target.m * scale, target.p * scale, inside)
-    ]
-    squares += _inside_squares(
-        support.a.astype(jnp.float32), coordinates.astype(jnp.float32), narrow
-    )
-    rounding = _ROUNDING * jnp.finfo(jnp.float32).eps
-    return magnitude * (jnp.sqrt(squares) + rounding)
+    s, d = support.x.shape
+    u, v, p, m, h = target.u, target.v, target.p, target.m, target.inner
+    off_square = _off_square_direct if support.pairs is None else _off_square
+    weighted = support.a * support.gram
+    square = off_square(support, target) + jnp.sum(m * m * jnp.diagonal(support.gram), axis=1)
+    square -= 2 * jnp.sum(m * (v * _dot(u, weighted) + u * _dot(v, weighted)), axis=1)
+    m_h = m * h - v * _dot(u * h, support.a) - u * _dot(v * h, support.a)
+    square += 2 * jnp.sum(p * m_h, axis=1) + jnp.sum(p * p, axis=1) * target.square
+    rounding = 4 * (s + d) * jnp.finfo(square.dtype).eps * _magnitude_square(support, target)
+    return jnp.sqrt(jnp.maximum(square, 0.0) + rounding)
 
 
-def _solve_lower(factor: Array, rows: Array) -> Array:
-    return jax.scipy.linalg.solve_triangular(factor, rows.T, lower=True).T
+def _off_square(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
+    """Return `|off x_s|^2` of every target through the shared matrices of class pairs."""
+    assert support.pairs is not None
+    i, j = _class_pairs(target.w.shape[1])
+
+    def add(total: Array, pair: tuple[Array, Array]) -> tuple[Array, None]:
+        matrix, weight = pair
+        return total + weight * jnp.sum(_dot(target.v, matrix) * target.v, axis=1), None
+
+    weights = (target.w[:, i] * target.w[:, j]).T
+    return jax.lax.scan(add, jnp.zeros_like(target.tau), (support.pairs, weights))[0]
 
 
-def _magnitude(support: SupportTerms, target: TargetTerms, lengths: Array) -> Array:
-    """Return a bound of what the gradient's norm would be if no two of its terms cancelled."""
-    u, v, a = jnp.abs(target.u), jnp.abs(target.v), jnp.abs(support.a)
-    rows = v * _dot(u * support.norms, a) + u * _dot(v * support.norms, a)
-    rows += jnp.abs(target.m) * support.norms + jnp.abs(target.p) * lengths[:, None]
-    return jnp.sqrt(jnp.sum(jnp.square(rows), axis=1))
+def _off_square_direct(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
+    """Return the same as `_off_square` from each target's own matrix, in bounded memory."""
 
-
-def _inside_squares(
-    a: Float[Array, "s s"], coordinates: Float[Array, "s r"], targets: list[Array]
-) -> Float[Array, " n"]:
-    """Return `|M L + p q^T|_F^2` for every target `(u, v, m, p, q)`."""
-    s = a.shape[0]
-    on_diagonal = jnp.eye(s, dtype=bool)
-
-    def one(target: list[Array]) -> Array:
-        u, v, m, p, q = target
-        matrix = -(v[:, None] * u[None, :] + u[:, None] * v[None, :]) * a
-        matrix = jnp.where(on_diagonal, m[:, None], matrix)
-        return jnp.sum(jnp.square(_dot(matrix, coordinates) + p[:, None] * q[None, :]))
+    def one(u_and_v: tuple[Array, Array]) -> Array:
+        u, v = u_and_v
+        off = (v[:, None] * u[None, :] + u[:, None] * v[None, :]) * support.a
+        return jnp.sum(_dot(off, support.gram) * off)
 
     limit = _MATRIX_BYTES.get(jax.default_backend(), _MATRIX_BYTES_ACCELERATOR)
-    return jax.lax.map(one, targets, batch_size=max(1, limit // (4 * s * s)))
+    batch_size = max(1, limit // (8 * support.a.size))
+    return jax.lax.map(one, (target.u, target.v), batch_size=batch_size)
+
+
+def _magnitude_square(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
+    """Return a bound of the squared norm if no two terms of the gradient cancelled."""
+    norms, a = jnp.sqrt(jnp.diagonal(support.gram)), jnp.abs(support.a)
+    u = _dot(jnp.abs(target.w), jnp.abs(support.alpha).T)
+    v = jnp.abs(target.v)
+    rows = v * _dot(u * norms, a) + u * _dot(v * norms, a) + jnp.abs(target.m) * norms
+    rows += jnp.abs(target.p) * jnp.sqrt(target.square)[:, None]
+    return jnp.sum(rows * rows, axis=1)
 
 
 def clipped_moments(
@@ -282,7 +292,7 @@ def clipped_moments(
         factor = jnp.ones_like(target.tau)
         finite = jnp.all(jnp.isfinite(target.p + target.m + target.v), axis=1)
     else:
-        norms = norm_bounds(support, target, x_t)
+        norms = norm_bounds(support, target)
         factor = jnp.minimum(1.0, clip_norm / jnp.where(norms > 0, norms, 1.0))
         finite = jnp.isfinite(norms)
     keep = mask & finite & jnp.all(jnp.isfinite(x_t), axis=1)
@@ -292,7 +302,8 @@ def clipped_moments(
 
     factor = kept(factor)
     return Moments(
-        pt=_dot(kept(target.p).T * factor, kept(_wide(x_t))),
+        # The barrier keeps XLA from folding the transpose into a product half as fast on CPUs.
+        pt=_dot(jax.lax.optimization_barrier(kept(target.p).T * factor), kept(_wide(x_t))),
         vu=_dot(kept(target.v).T * factor, kept(target.u)),
         ub=_dot(factor, kept(target.ub)),
         tau=_dot(factor, kept(target.tau)),

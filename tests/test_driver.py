@@ -72,7 +72,7 @@ def test_distilled_npz_loads_without_pickle_and_is_balanced(finished: Path) -> N
         assert np.isfinite(saved["x"]).all()
         np.testing.assert_array_equal(saved["y"], np.arange(10))
         assert list(saved["class_names"]) == list("0123456789")
-        assert (float(saved["shift"]), float(saved["scale"])) == (8.0, 8.0)
+        assert (float(saved["shift"]), float(saved["scale"])) == (0.0, 5.0)
 
 
 def test_picture_and_report_open(finished: Path) -> None:

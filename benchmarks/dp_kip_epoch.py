@@ -1,0 +1,177 @@
+"""End-to-end time of DP-KIP: whole runs on data of MNIST's and CIFAR-10's size, and start-up.
+
+    python benchmarks/dp_kip_epoch.py [--quick] [--full] [--out=FILE]
+
+The data are random bytes, a run is 10 epochs and other settings are the driver's defaults.
+`seconds` is the time of all steps after compilation. Without --full the steps of the CIFAR-10
+case are measured in part and `seconds` is extrapolated: `measured_steps` of `num_steps`. The
+start-up cases are whole processes, interpreter and files included, so the case of one step ends
+later than that step does. There is no baseline here: see benchmarks/clipping.py.
+"""
+
+import dataclasses
+import itertools
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from _harness import (
+    Measurement,
+    argument_parser,
+    device_name,
+    isolated,
+    measurement,
+    record,
+    report,
+    start_memory_mb,
+    timed,
+)
+
+from experiments import dp_kip as driver
+from experiments import plan
+from jaxdp.mechanism import private_key
+
+_ROOT = Path(__file__).resolve().parent.parent
+_COLUMNS = ("seconds", "seconds_per_step", "measured_steps", "compile_seconds", "process_peak_mb")
+_NUM_CLASSES = 10
+_EPOCHS = 10
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Case:
+    """A run: the data's size, the images per class, and how many steps are measured."""
+
+    name: str
+    num_examples: int
+    shape: tuple[int, int, int]
+    ipc: int
+    batch_size: int = 500
+    measured_steps: int | None = None
+
+
+_CASES: tuple[Case, ...] = (
+    Case(name="mnist", num_examples=60000, shape=(28, 28, 1), ipc=10),
+    Case(name="cifar10", num_examples=50000, shape=(32, 32, 3), ipc=50, measured_steps=20),
+)
+_QUICK_CASES: tuple[Case, ...] = (
+    Case(name="toy", num_examples=40, shape=(3, 3, 1), ipc=1, batch_size=10, measured_steps=3),
+)
+_QUICK_START_UPS = (("--help",),)
+_START_UPS = (("--help",), ("--dataset=digits", "--steps=1"))
+
+
+def write_random_data(case: Case, folder: str) -> None:
+    """Write a dataset of random bytes where the driver finds it."""
+    rng = np.random.default_rng(0)
+
+    def split(n: int) -> tuple[np.ndarray, np.ndarray]:
+        x = rng.integers(0, 256, (n, *case.shape), np.uint8)
+        return x, np.arange(n, dtype=np.int32) % _NUM_CLASSES
+
+    (x_train, y_train), (x_test, y_test) = split(case.num_examples), split(_NUM_CLASSES)
+    np.savez(
+        Path(folder) / f"{case.name}.npz",
+        x_train=x_train,
+        y_train=y_train,
+        x_test=x_test,
+        y_test=y_test,
+    )
+
+
+def driver_plan(case: Case, folder: str) -> plan.Plan:
+    """Return the plan that the driver makes of its flags."""
+    flags = {
+        "dataset": case.name,
+        "data_dir": folder,
+        "ipc": case.ipc,
+        "batch_size": case.batch_size,
+        "epochs": _EPOCHS,
+    }
+    driver.FLAGS(["dp_kip", *(f"--{name}={value}" for name, value in flags.items())])
+    names = [field.name for field in dataclasses.fields(plan.Settings)]
+    return plan.make_plan(plan.Settings(**{name: driver.FLAGS[name].value for name in names}))
+
+
+def run(case: Case, folder: str) -> tuple[Measurement, int, int]:
+    """Measure the steps of a run; return how many were measured and how many there are."""
+    chosen = driver_plan(case, folder)
+    x_t = jnp.asarray(chosen.data.x_train.reshape(case.num_examples, -1))
+    labels = jnp.asarray(chosen.data.y_train)
+    state, key = chosen.initial_state(), private_key()
+    before = start_memory_mb((x_t, labels, state))
+    compile_seconds, state = timed(lambda: chosen.kip.update(state, key, x_t, labels, 0))
+    total = chosen.mechanism.num_steps
+    steps = min(case.measured_steps or total, total)
+    seconds, _ = timed(lambda: chosen.kip.update(state, key, x_t, labels, steps))
+    return measurement(seconds * total / steps, compile_seconds, before), steps, total
+
+
+def run_record(case: Case) -> dict[str, Any]:
+    """Return the JSON object of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        isolated(write_random_data, case, folder)  # a child's peak starts at its parent's
+        measured, steps, total = isolated(run, case, folder)
+    return record(
+        f"{case.name} ipc={case.ipc} batch={case.batch_size}",
+        measured,
+        None,
+        seconds_per_step=measured.seconds / total,
+        measured_steps=steps,
+        num_steps=total,
+        extrapolated=steps < total,
+        process_peak_mb=measured.process_peak_mb,
+    )
+
+
+def start_up(arguments: tuple[str, ...]) -> Measurement:
+    """Measure the driver as a whole process."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "experiments.dp_kip", f"--out_dir={folder}/run"]
+        completes = "--help" not in arguments  # which absl ends with 1
+        started = time.perf_counter()
+        subprocess.run([*command, *arguments], cwd=_ROOT, capture_output=True, check=completes)
+        seconds = time.perf_counter() - started
+    # No memory: a child's peak starts at its parent's, and so does what the system reports.
+    return Measurement(
+        seconds=seconds,
+        compile_seconds=None,
+        peak_mb=None,
+        process_peak_mb=None,
+        device=device_name(),
+    )
+
+
+def start_up_record(arguments: tuple[str, ...]) -> dict[str, Any]:
+    """Return the JSON object of a start-up."""
+    measured = isolated(start_up, arguments)
+    return record(
+        f"startup {' '.join(arguments)}",
+        measured,
+        None,
+        seconds_per_step=None,
+        measured_steps=None,
+        num_steps=None,
+        extrapolated=False,
+        process_peak_mb=measured.process_peak_mb,
+    )
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argument_parser(__doc__.splitlines()[0])
+    parser.add_argument("--full", action="store_true", help="measure every step of every run")
+    args = parser.parse_args()
+    cases, start_ups = (_QUICK_CASES, _QUICK_START_UPS) if args.quick else (_CASES, _START_UPS)
+    if args.full:
+        cases = tuple(dataclasses.replace(case, measured_steps=None) for case in cases)
+    runs, processes = map(run_record, cases), map(start_up_record, start_ups)
+    report(itertools.chain(runs, processes), columns=_COLUMNS, out=args.out)
+
+
+if __name__ == "__main__":
+    main()

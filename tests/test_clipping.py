@@ -1,0 +1,265 @@
+"""Per-example clipping against a plain NumPy loop, and its guarantee."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxdp import clipping
+
+
+def loss(params: dict[str, Any], example: tuple[Any, Any]) -> Any:
+    """Return a logistic loss with a quadratic part; its gradient is written out below."""
+    x, y = example
+    score = x @ params["w"] + params["b"]
+    return jnp.logaddexp(0.0, -y * score) + 0.5 * params["b"] ** 2
+
+
+def numpy_gradient(w: np.ndarray, b: float, x: np.ndarray, y: float) -> np.ndarray:
+    slope = -y / (1 + np.exp(y * (x @ w + b)))
+    return np.append(slope * x, slope + b)
+
+
+def numpy_clipped_sum(
+    w: np.ndarray, b: float, x: np.ndarray, y: np.ndarray, mask: np.ndarray, clip_norm: float
+) -> np.ndarray:
+    total = np.zeros(len(w) + 1)
+    for x_i, y_i, keep in zip(x, y, mask, strict=True):
+        if keep:
+            g = numpy_gradient(w, b, x_i, y_i)
+            total += g * min(1.0, clip_norm / np.linalg.norm(g))
+    return total
+
+
+def problem(n: int, seed: int = 0) -> tuple[np.ndarray, float, np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 6)) * np.exp(rng.normal(size=(n, 1)))
+    return rng.normal(size=6), 0.3, x, rng.choice([-1.0, 1.0], size=n), rng.random(n) < 0.7
+
+
+def clipped_sum(
+    w: Any, b: Any, x: Any, y: Any, mask: Any, clip_norm: float, size: int | None = None
+) -> np.ndarray:
+    params = {"w": jnp.asarray(w), "b": jnp.asarray(b)}
+    batch = (jnp.asarray(x, params["w"].dtype), jnp.asarray(y, params["w"].dtype))
+    total = clipping.sum_clipped_grads(
+        loss, params, batch, jnp.asarray(mask), clip_norm=clip_norm, microbatch_size=size
+    )
+    assert jax.tree.structure(total) == jax.tree.structure(params)
+    return np.append(total["w"], total["b"])
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("clip_norm", [1e-3, 0.7, 1e3, math.inf])
+def test_matches_a_plain_loop(clip_norm: float) -> None:
+    w, b, x, y, mask = problem(23)
+    want = numpy_clipped_sum(w, b, x, y, mask, clip_norm)
+    ours = clipped_sum(w, b, x, y, mask, clip_norm)
+    np.testing.assert_allclose(ours, want, rtol=1e-12)
+
+
+def test_matches_a_plain_loop_in_float32() -> None:
+    w, b, x, y, mask = problem(23)
+    w32, b32, x32 = w.astype(np.float32), np.float32(b), x.astype(np.float32)
+    want = numpy_clipped_sum(w32.astype(float), float(b32), x32.astype(float), y, mask, 0.7)
+    ours = clipped_sum(w32, b32, x32, y, mask, 0.7)
+    assert ours.dtype == np.float32
+    np.testing.assert_allclose(ours, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("size", [1, 4, 5, 10, 11, 20, 21, 1000])
+def test_microbatches_of_any_size_give_the_same_sum(size: int) -> None:
+    w, b, x, y, mask = problem(20)
+    want = numpy_clipped_sum(w, b, x, y, mask, 0.7)
+    np.testing.assert_allclose(clipped_sum(w, b, x, y, mask, 0.7, size), want, rtol=1e-12)
+
+
+def test_microbatches_hold_no_more_gradients_than_asked() -> None:
+    seen = []
+
+    def spy(params: Any, example: Any) -> Any:
+        seen.append(example.shape)  # shapes inside vmap are those of one example
+        return jnp.sum(params * example)
+
+    text = str(
+        jax.make_jaxpr(
+            lambda p, z, m: clipping.sum_clipped_grads(
+                spy, p, z, m, clip_norm=1.0, microbatch_size=4
+            )
+        )(jnp.ones(3), jnp.ones((22, 3)), jnp.ones(22, bool))
+    )
+    assert set(seen) == {(3,)}
+    assert "f32[4,3]" in text
+    assert "length=5" in text
+
+
+def test_clip_norm_inf_is_the_plain_gradient() -> None:
+    w, b, x, y, _ = problem(12)
+    params = {"w": jnp.asarray(w, jnp.float32), "b": jnp.float32(b)}
+    batch = jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32)
+    plain = jax.grad(lambda p: jnp.sum(jax.vmap(loss, (None, 0))(p, batch)))(params)
+    ours = clipped_sum(params["w"], params["b"], x, y, np.ones(12, bool), math.inf)
+    np.testing.assert_allclose(ours, np.append(plain["w"], plain["b"]), rtol=1e-5)
+
+
+def linear(params: Any, example: Any) -> Any:
+    """Return a loss whose gradient is the example itself."""
+    return jnp.sum(params * example)
+
+
+def linear_sum(examples: Any, mask: Any, clip_norm: float = 1.0, **options: Any) -> np.ndarray:
+    examples = jnp.asarray(examples, jnp.float32)
+    zero = jnp.zeros(examples.shape[1])
+    return np.asarray(
+        clipping.sum_clipped_grads(
+            linear, zero, examples, jnp.asarray(mask), clip_norm=clip_norm, **options
+        )
+    )
+
+
+@pytest.mark.parametrize("clip_norm", [0.5, math.inf])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_guarantee_non_finite_and_masked_records_contribute_exactly_zero(
+    clip_norm: float, bad: float
+) -> None:
+    good = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
+    want = linear_sum(np.where(np.arange(7)[:, None] < 5, good, 0), np.ones(7, bool), clip_norm)
+    poisoned = good.copy()
+    poisoned[5:, 1] = bad
+    for mask in (np.arange(7) < 5, np.ones(7, bool), np.arange(7) != 6):
+        for size in (None, 1, 3):
+            ours = linear_sum(poisoned, mask, clip_norm, microbatch_size=size)
+            reference = (
+                want
+                if size is None
+                else linear_sum(
+                    np.where(np.arange(7)[:, None] < 5, good, 0),
+                    np.ones(7, bool),
+                    clip_norm,
+                    microbatch_size=size,
+                )
+            )
+            np.testing.assert_array_equal(ours, reference)
+    masked = linear_sum(good, np.arange(7) < 5, clip_norm)
+    np.testing.assert_array_equal(masked, want)
+    np.testing.assert_array_equal(linear_sum(poisoned[5:], [True, True], clip_norm), np.zeros(3))
+
+
+def test_guarantee_a_finite_record_with_an_infinite_gradient_contributes_exactly_zero() -> None:
+    def root(params: Any, example: Any) -> Any:
+        return jnp.sum(jnp.sqrt(params * example))  # infinite slope where the example is 0
+
+    ones = jnp.ones(2)
+    alone = jnp.array([[4.0, 9.0]])
+    both = jnp.array([[4.0, 9.0], [0.0, 1.0]])
+    want = clipping.sum_clipped_grads(root, ones, alone, jnp.ones(1, bool), clip_norm=1.0)
+    ours = clipping.sum_clipped_grads(root, 0 * ones + 1, both, jnp.ones(2, bool), clip_norm=1.0)
+    assert np.all(np.isfinite(ours))
+    gradient = jax.grad(root)(0 * ones, both[1])
+    assert not np.all(np.isfinite(gradient))
+    poisoned = clipping.sum_clipped_grads(root, 0 * ones, both, jnp.ones(2, bool), clip_norm=1.0)
+    np.testing.assert_array_equal(poisoned, np.zeros(2))
+    assert np.all(np.isfinite(want))
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("clip_norm", [1e-6, 0.3, 100.0])
+def test_guarantee_one_record_moves_the_sum_by_at_most_clip_norm(clip_norm: float) -> None:
+    w, b, x, y, _ = problem(30)
+    x[::3] *= 1e3
+    everyone = np.ones(30, bool)
+    total = clipped_sum(w, b, x, y, everyone, clip_norm)
+    distances = []
+    for i in range(30):
+        without = everyone.copy()
+        without[i] = False
+        distances.append(np.linalg.norm(total - clipped_sum(w, b, x, y, without, clip_norm)))
+    assert max(distances) <= clip_norm * (1 + 1e-9)
+    assert max(distances) >= 0.99 * min(clip_norm, 300)  # and so the bound is attained
+
+
+def test_guarantee_is_attained_exactly_in_a_constructed_pair() -> None:
+    """A gradient along one axis: clipped to C, added to a sum of zeros, it is C to the bit."""
+    mask = np.array([True, True])
+    with_record = linear_sum([[0.0, 0.0], [0.0, 2.0**20]], mask, 0.25)
+    np.testing.assert_array_equal(with_record - linear_sum([[0.0, 0.0]], mask[:1], 0.25), [0, 0.25])
+
+
+@pytest.mark.parametrize("size", [1e30, 3e38, 1e-30, 1e-37, 1.0])
+def test_huge_and_tiny_gradients_neither_overflow_nor_vanish(size: float) -> None:
+    direction = np.array([[0.6, -0.8]])
+    ours = linear_sum(size * direction, [True], 1e-3)
+    want = direction[0] * min(np.float32(size), 1e-3)
+    np.testing.assert_allclose(ours, want, rtol=1e-6)
+    # Clipping must also be right when the bound itself is that small.
+    np.testing.assert_allclose(
+        linear_sum(size * direction, [True], 1e-30), direction[0] * min(size, 1e-30), rtol=1e-6
+    )
+
+
+def test_global_norm_and_clip() -> None:
+    tree = {"a": jnp.array([3.0, 0.0]), "b": jnp.array([[4.0]])}
+    assert float(clipping.global_norm(tree)) == 5.0
+    assert float(clipping.global_norm({"a": jnp.zeros(3), "b": jnp.zeros((0, 2))})) == 0.0
+    assert math.isnan(clipping.global_norm(jnp.array([1.0, jnp.nan])))
+    assert math.isinf(clipping.global_norm(jnp.array([1.0, -jnp.inf]))) or math.isnan(
+        clipping.global_norm(jnp.array([1.0, -jnp.inf]))
+    )
+    clipped = clipping.clip(tree, 2.5, jnp.asarray(True))
+    np.testing.assert_allclose(clipped["a"], [1.5, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(clipped["b"], [[2.0]], rtol=1e-6)
+    dropped = clipping.clip(tree, 2.5, jnp.asarray(False))
+    assert float(clipping.global_norm(dropped)) == 0.0
+
+
+def test_leaves_keep_their_types() -> None:
+    params = {"low": jnp.ones(3, jnp.bfloat16), "high": jnp.ones(2, jnp.float32)}
+
+    def mixed(params: Any, example: Any) -> Any:
+        return jnp.sum(params["low"].astype(jnp.float32)) * example + jnp.sum(params["high"])
+
+    total = clipping.sum_clipped_grads(
+        mixed, params, jnp.ones(5), jnp.ones(5, bool), clip_norm=1.0, microbatch_size=2
+    )
+    assert {k: v.dtype for k, v in total.items()} == {k: v.dtype for k, v in params.items()}
+    norm = np.sqrt(sum(np.sum(np.asarray(v, np.float64) ** 2) for v in total.values()))
+    np.testing.assert_allclose(norm, 5.0, rtol=0.02)  # bfloat16
+
+
+@pytest.mark.parametrize("size", [None, 4])
+def test_jit_changes_nothing(size: int | None) -> None:
+    examples = jnp.asarray(np.random.default_rng(0).normal(size=(10, 3)), jnp.float32)
+
+    def total(examples: Any) -> Any:
+        return clipping.sum_clipped_grads(
+            linear,
+            jnp.zeros(3),
+            examples,
+            jnp.ones(10, bool),
+            clip_norm=0.5,
+            microbatch_size=size,
+        )
+
+    np.testing.assert_allclose(jax.jit(total)(examples), total(examples), rtol=1e-6)
+
+
+@pytest.mark.parametrize("clip_norm", [0.0, -1.0, math.nan])
+def test_bad_clip_norm_is_refused(clip_norm: float) -> None:
+    with pytest.raises(ValueError, match="clip_norm"):
+        linear_sum([[1.0]], [True], clip_norm)
+
+
+@pytest.mark.parametrize("size", [0, -3])
+def test_bad_microbatch_size_is_refused(size: int) -> None:
+    with pytest.raises(ValueError, match="microbatch_size"):
+        linear_sum([[1.0]], [True], microbatch_size=size)
+
+
+def test_empty_batch_sums_to_zero() -> None:
+    np.testing.assert_array_equal(linear_sum(np.zeros((0, 3)), np.zeros(0, bool)), np.zeros(3))
