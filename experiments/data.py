@@ -52,14 +52,14 @@ class Scaling:
     high: float
 
 
-_UINT8_SCALING = Scaling(shift=127.5, scale=127.5, low=0, high=255)
-_FLOAT_SCALING = Scaling(shift=0, scale=1, low=-1, high=1)
+_UINT8_SCALING = Scaling(shift=127.5, scale=127.5, low=0.0, high=255.0)
+_FLOAT_SCALING = Scaling(shift=0.0, scale=1.0, low=-1.0, high=1.0)
 # White strokes on black: with the background at 0 the kernel sees the strokes alone, which
 # distils far better than -1 to 1.
-_STROKES = Scaling(shift=0, scale=80, low=0, high=255)
-_PHOTOS = Scaling(shift=120, scale=64, low=0, high=255)
+_STROKES = Scaling(shift=0.0, scale=80.0, low=0.0, high=255.0)
+_PHOTOS = Scaling(shift=120.0, scale=64.0, low=0.0, high=255.0)
 UINT8_SCALINGS = {
-    "digits": Scaling(shift=0, scale=5, low=0, high=16),
+    "digits": Scaling(shift=0.0, scale=5.0, low=0.0, high=16.0),
     "mnist": _STROKES,
     "fashion_mnist": _STROKES,
     "cifar10": _PHOTOS,

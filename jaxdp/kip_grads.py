@@ -218,7 +218,8 @@ def norm_bounds(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"
     """Return an upper bound of every target's gradient norm.
 
     The bound exceeds the norm by what rounding may have taken from it: in the square, `1e-12` or
-    so of what the square would be if no two terms of the gradient cancelled.
+    so of what the square would be if no two terms of the gradient cancelled. It holds for norms
+    above 1e-100, whose squares do not underflow.
     """
     s, d = support.x.shape
     u, v, p, m, h = target.u, target.v, target.p, target.m, target.inner
@@ -228,8 +229,9 @@ def norm_bounds(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"
     square -= 2 * jnp.sum(m * (v * _dot(u, weighted) + u * _dot(v, weighted)), axis=1)
     m_h = m * h - v * _dot(u * h, support.a) - u * _dot(v * h, support.a)
     square += 2 * jnp.sum(p * m_h, axis=1) + jnp.sum(p * p, axis=1) * target.square
-    rounding = 4 * (s + d) * jnp.finfo(square.dtype).eps * _magnitude_square(support, target)
-    return jnp.sqrt(jnp.maximum(square, 0.0) + rounding)
+    rounding = 4 * (s + d + 4) * jnp.finfo(square.dtype).eps  # four times the largest seen
+    norm = jnp.sqrt(jnp.maximum(square, 0.0) + rounding * _magnitude_square(support, target))
+    return norm + rounding * _diagonal_magnitude(support, target)  # `m` itself may be a difference
 
 
 def _off_square(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
@@ -266,6 +268,14 @@ def _magnitude_square(support: SupportTerms, target: TargetTerms) -> Float[Array
     rows = v * _dot(u * norms, a) + u * _dot(v * norms, a) + jnp.abs(target.m) * norms
     rows += jnp.abs(target.p) * jnp.sqrt(target.square)[:, None]
     return jnp.sum(rows * rows, axis=1)
+
+
+def _diagonal_magnitude(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
+    """Return a bound of the norm of `diag(m) x_s` if no two terms of `m` cancelled."""
+    u, v, b = jnp.abs(target.u), jnp.abs(target.v), jnp.abs(support.b)
+    m = jnp.abs(target.ub) + v * _dot(u, b.T) + u * _dot(v, b.T)
+    m += 2 * jnp.abs(target.tau)[:, None] * jnp.diagonal(b)
+    return jnp.sqrt(jnp.sum(m * m * jnp.diagonal(support.gram), axis=1))
 
 
 def clipped_moments(

@@ -42,9 +42,10 @@ def fit(
 @jax.jit
 def _solve(k_ss: Array, y_s: Array, ridge: Array | float) -> Array:
     s = k_ss.shape[0]
-    shift = ridge * jnp.trace(k_ss) / s
-    cholesky = jnp.linalg.cholesky(k_ss + shift * jnp.eye(s, dtype=k_ss.dtype))
-    return jax.scipy.linalg.cho_solve((cholesky, True), y_s)
+    trace = jnp.trace(k_ss)
+    cholesky = jnp.linalg.cholesky(k_ss + ridge * trace / s * jnp.eye(s, dtype=k_ss.dtype))
+    alpha = jax.scipy.linalg.cho_solve((cholesky, True), y_s)
+    return jnp.where(jnp.isfinite(trace), alpha, jnp.nan)  # an infinite entry has a factor
 
 
 def predict(k_ts: Float[Array, "t s"], alpha: Float[Array, "s c"]) -> Float[Array, "t c"]:
