@@ -5,7 +5,8 @@ VENV_NT := .venv-nt
 BIN := $(VENV)/bin
 BIN_NT := $(VENV_NT)/bin
 PIP := -m pip --disable-pip-version-check
-PYTEST_ARGS ?=
+# Most of the suite is compilation, one thread each.
+PYTEST_ARGS ?= -n 2
 
 .PHONY: demo test lint typecheck pytest test-nt install clean
 
