@@ -1,113 +1,218 @@
-"""Poisson sampling: the right rate, independent coins, every draw used."""
+"""Poisson sampling: the right rate, independent coins, every draw used exactly once."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
-from jaxdp import sampling
-
-RATE = 0.1
+from jaxdp import precision, sampling
 
 
-def draws(num_steps: int, n: int, rate: float) -> np.ndarray:
-    """Return the inclusion matrix (steps, n) of independent steps."""
+def draws(seed: int, repeats: int, n: int, rate: float) -> np.ndarray:
+    """Return who is drawn, (repeats, n), over independent keys."""
 
     @jax.jit
     @jax.vmap
-    def included(key: jax.Array) -> jax.Array:
+    def one(key: Any) -> Any:
         sample = sampling.poisson_sample(key, num_examples=n, sampling_rate=rate)
         meant = jnp.arange(n) < sample.size
-        return jnp.zeros(n, bool).at[sample.indices].max(meant)
+        return jnp.zeros(n, bool).at[jnp.where(meant, sample.indices, n)].set(True, mode="drop")
 
-    return np.asarray(included(jax.random.split(jax.random.key(0), num_steps)))
-
-
-def p_value(included: np.ndarray, rate: float) -> float:
-    return stats.binomtest(int(included.sum()), included.size, rate).pvalue
+    return np.asarray(one(jax.random.split(jax.random.key(seed), repeats)))
 
 
-def test_guarantee_rate_is_right_and_wrong_rates_would_be_seen() -> None:
-    included = draws(400, 500, RATE)
-    assert p_value(included, RATE) > 1e-3
-    assert p_value(included, 1.05 * RATE) < 1e-6
-    assert p_value(included, 0.95 * RATE) < 1e-6
+def z_score(drawn: np.ndarray, rate: float) -> float:
+    """Return how many standard deviations the number of draws is away from `rate`."""
+    return (drawn.sum() - rate * drawn.size) / math.sqrt(rate * (1 - rate) * drawn.size)
 
 
-def test_guarantee_coins_are_independent_over_examples_and_steps() -> None:
-    included = draws(400, 500, RATE)
-    # Batches of fixed size, or shuffled epochs, have a smaller spread than independent coins.
-    for axis in (0, 1):
-        counts = included.sum(axis=axis)
-        spread = np.var(counts) / (included.shape[axis] * RATE * (1 - RATE))
-        assert 0.8 < spread < 1.25
-    lagged = np.corrcoef(included[:-1].ravel(), included[1:].ravel())[0, 1]
-    assert abs(lagged) < 0.01
+@pytest.mark.parametrize("rate", [0.02, 0.3, 0.9])
+def test_guarantee_inclusion_probability(rate: float) -> None:
+    """The right rate is accepted, rates off by a tenth (of it or its complement) are not."""
+    drawn = draws(0, 2000, 500, rate)
+    assert abs(z_score(drawn, rate)) < 4
+    off = 0.1 * min(rate, 1 - rate)
+    for wrong in (rate - off, rate + off):
+        assert abs(z_score(drawn, wrong)) > 6  # a million coins: at least 14 in expectation
+    assert abs(z_score(draws(0, 2000, 500, rate + off), rate)) > 6
+    # The same for every example, first and last included.
+    per_example = (drawn.sum(axis=0) - rate * 2000) / math.sqrt(rate * (1 - rate) * 2000)
+    assert np.max(np.abs(per_example)) < 5
+    chi_square = np.sum(per_example**2)
+    assert abs(chi_square - 500) < 5 * math.sqrt(2 * 500)
 
 
-def test_rate_one_draws_everyone() -> None:
-    sample = sampling.poisson_sample(jax.random.key(0), num_examples=7, sampling_rate=1.0)
-    assert int(sample.size) == 7
-    np.testing.assert_array_equal(sample.indices, np.arange(7))
+def test_guarantee_inclusions_are_independent() -> None:
+    """Batch sizes are binomial (fixed ones would have no variance), and no pair goes together."""
+    n, rate = 400, 0.2
+    drawn = draws(1, 4000, n, rate)
+    sizes = drawn.sum(axis=1)
+    variance = n * rate * (1 - rate)
+    assert abs(sizes.var() / variance - 1) < 5 * math.sqrt(2 / 4000)
+    centred = (drawn - rate) / math.sqrt(rate * (1 - rate))
+    neighbours = np.mean(centred[:, :-1] * centred[:, 1:])
+    apart = np.mean(centred[:, : n // 2] * centred[:, n // 2 :])
+    steps = np.mean(centred[:-1] * centred[1:])
+    for correlation, pairs in ((neighbours, n - 1), (apart, n // 2), (steps, n)):
+        assert abs(correlation) < 5 / math.sqrt(pairs * 4000)
+    correlations = centred.T @ centred / 4000
+    off = correlations[~np.eye(n, dtype=bool)]
+    assert np.max(np.abs(off)) < 6 / math.sqrt(4000)
+    np.testing.assert_allclose(off.var(), 1 / 4000, rtol=0.05)
 
 
-def test_keys_matter() -> None:
-    samples = [
-        sampling.poisson_sample(jax.random.key(i), num_examples=200, sampling_rate=0.5).indices
-        for i in (0, 0, 1)
-    ]
-    np.testing.assert_array_equal(samples[0], samples[1])
-    assert np.any(np.asarray(samples[0]) != np.asarray(samples[2]))
+def test_draws_come_in_order_and_without_repetition() -> None:
+    draw = functools.partial(sampling.poisson_sample, num_examples=50, sampling_rate=0.5)
+    for seed in range(20):
+        sample = jax.jit(draw)(jax.random.key(seed))
+        size = int(sample.size)
+        indices = np.asarray(sample.indices)
+        assert indices.shape == (50,)
+        assert np.all(np.diff(indices[:size]) > 0)
+        assert np.all((indices >= 0) & (indices < 50))
 
 
-@pytest.mark.parametrize("size", [0, 1, 4, 5, 6, 23, 25])
-def test_guarantee_every_draw_is_used_exactly_once(size: int) -> None:
-    n, chunk_size = 25, 5
-    indices = jnp.asarray(np.random.default_rng(size).permutation(n), jnp.int32)
-    sample = sampling.PoissonSample(indices, jnp.asarray(size, jnp.int32))
-
-    def count(chunk: jax.Array, mask: jax.Array) -> jax.Array:
-        assert chunk.shape == mask.shape == (chunk_size,)
-        return jnp.zeros(n, jnp.int32).at[chunk].add(mask.astype(jnp.int32))
-
-    used = jax.jit(
-        lambda sample: sampling.sum_over_chunks(
-            count, sample, chunk_size=chunk_size, zero=jnp.zeros(n, jnp.int32)
-        )
-    )(sample)
-    expected = np.zeros(n, int)
-    expected[np.asarray(indices[:size])] = 1
-    np.testing.assert_array_equal(used, expected)
+def test_no_draw_is_dropped_however_many_there_are() -> None:
+    """Five times as many as expected still fit: the arrays have room for everybody."""
+    rate, n = 0.999, 300
+    sizes = draws(2, 200, n, rate).sum(axis=1)
+    assert sizes.max() == n
+    assert abs(sizes.mean() - rate * n) < 0.2
 
 
-def test_a_chunk_may_be_larger_than_the_data() -> None:
-    sample = sampling.PoissonSample(jnp.arange(3, dtype=jnp.int32), jnp.asarray(2, jnp.int32))
-    total = sampling.sum_over_chunks(
-        lambda chunk, mask: jnp.sum(jnp.where(mask, chunk + 1, 0)),
-        sample,
-        chunk_size=8,
-        zero=jnp.zeros((), jnp.int32),
-    )
-    assert int(total) == 3
+def test_rate_one_draws_everybody() -> None:
+    for seed in (0, 1):
+        sample = sampling.poisson_sample(jax.random.key(seed), num_examples=7, sampling_rate=1.0)
+        assert int(sample.size) == 7
+        np.testing.assert_array_equal(sample.indices, np.arange(7))
 
 
-@pytest.mark.parametrize("rate", [1e-9, 1 / 3, 500 / 60000, 0.999999, 1.0])
-def test_realised_rate_never_exceeds_the_nominal_one(rate: float) -> None:
+def test_a_tiny_rate_draws_hardly_anybody() -> None:
+    assert draws(3, 100, 1000, 1e-12).sum() == 0
+    assert draws(3, 1000, 1000, 1e-5).sum() in range(1, 40)
+
+
+def test_different_keys_draw_differently_and_equal_keys_equally() -> None:
+    drawn = draws(4, 50, 200, 0.5)
+    assert len({row.tobytes() for row in drawn}) == 50
+    np.testing.assert_array_equal(drawn, draws(4, 50, 200, 0.5))
+
+
+@pytest.mark.parametrize("rate", [1e-12, 1e-9, 0.1, 1 / 3, 0.5, 500 / 60000, 1 - 1e-12, 1.0])
+def test_realised_rate_is_never_above_the_nominal_one(rate: float) -> None:
     realised = sampling.realised_rate(rate)
-    assert realised <= rate
-    assert rate - realised < 2**-32
+    assert 0 <= rate - realised < 2**-32
+    assert realised * 2**32 == int(realised * 2**32)
 
 
-def test_chunks_hold_a_typical_batch() -> None:
-    for batch, limit in ((500.0, 256), (500.0, 4096), (1.0, 256), (5e3, 256)):
-        size = sampling.chunk_size_for(batch, limit=limit)
-        assert 1 <= size <= limit
-        chunks = -(-(batch + 2 * batch**0.5) // size)
-        assert chunks * size < 1.1 * (batch + 2 * batch**0.5) + chunks
+def test_the_realised_rate_is_what_the_comparison_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With bits 0, 1, 2, ... exactly the first `rate * 2^32` of all sides count."""
+    rate = 5.5 / 2**32
+
+    def counting(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        return jnp.arange(shape[0], dtype=dtype)
+
+    monkeypatch.setattr(jax.random, "bits", counting)
+    sample = sampling.poisson_sample(jax.random.key(0), num_examples=20, sampling_rate=rate)
+    assert int(sample.size) == sampling.realised_rate(rate) * 2**32 == 5
 
 
-@pytest.mark.parametrize(("n", "rate"), [(0, 0.5), (5, 0.0), (5, 1.5), (5, float("nan"))])
-def test_bad_arguments(n: int, rate: float) -> None:
-    with pytest.raises(ValueError, match="must be"):
-        sampling.poisson_sample(jax.random.key(0), num_examples=n, sampling_rate=rate)
+def test_sampling_is_the_same_in_64_bit_mode() -> None:
+    def sample() -> sampling.PoissonSample:
+        return sampling.poisson_sample(jax.random.key(0), num_examples=100, sampling_rate=0.3)
+
+    narrow = sample()
+    with precision.float64():
+        wide = sample()
+    assert int(narrow.size) == int(wide.size)
+    assert wide.size.dtype == jnp.int32
+    np.testing.assert_array_equal(narrow.indices, wide.indices)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("num_examples", 0),
+        ("sampling_rate", 0.0),
+        ("sampling_rate", -0.1),
+        ("sampling_rate", 1.0001),
+        ("sampling_rate", math.nan),
+    ],
+)
+def test_bad_arguments_are_refused(argument: str, value: float) -> None:
+    options: dict[str, Any] = {"num_examples": 5, "sampling_rate": 0.5, argument: value}
+    with pytest.raises(ValueError, match=argument):
+        sampling.poisson_sample(jax.random.key(0), **options)
+
+
+def sample_of(size: int, n: int = 20) -> sampling.PoissonSample:
+    chosen = np.sort(np.random.default_rng(size).permutation(n)[:size])
+    indices = np.zeros(n, np.int32)
+    indices[:size] = chosen
+    return sampling.PoissonSample(jnp.asarray(indices), jnp.asarray(size, jnp.int32))
+
+
+@pytest.mark.parametrize("chunk_size", [1, 3, 4, 7, 20, 33])
+def test_guarantee_every_draw_is_used_exactly_once(chunk_size: int) -> None:
+    """Nobody, less than a chunk, whole chunks, chunks and a rest, all."""
+    n = 20
+
+    @jax.jit
+    def count(sample: sampling.PoissonSample) -> Any:
+        def chunk(indices: Any, mask: Any) -> Any:
+            assert indices.shape == mask.shape == (chunk_size,)
+            used = jnp.zeros(n, jnp.int32).at[indices].add(mask.astype(jnp.int32))
+            return {"used": used, "calls": jnp.ones((), jnp.int32)}
+
+        zero = {"used": jnp.zeros(n, jnp.int32), "calls": jnp.zeros((), jnp.int32)}
+        return sampling.sum_over_chunks(chunk, sample, chunk_size=chunk_size, zero=zero)
+
+    for size in range(n + 1):
+        sample = sample_of(size)
+        total = count(sample)
+        want = np.zeros(n, int)
+        want[np.asarray(sample.indices)[:size]] = 1
+        np.testing.assert_array_equal(total["used"], want)
+        assert int(total["calls"]) == math.ceil(size / chunk_size)  # and no work for nothing
+
+
+def test_sampled_chunks_sum_to_the_sampled_sum() -> None:
+    """Sampler and chunks together, with masked lanes that would be seen."""
+    values = jnp.asarray(np.random.default_rng(0).integers(1, 100, size=101))
+
+    @jax.jit
+    def total(key: Any) -> tuple[Any, Any]:
+        sample = sampling.poisson_sample(key, num_examples=101, sampling_rate=0.4)
+        meant = jnp.arange(101) < sample.size
+        direct = jnp.sum(jnp.where(meant, values[sample.indices], 0))
+        chunked = sampling.sum_over_chunks(
+            lambda indices, mask: jnp.sum(jnp.where(mask, values[indices], 0)),
+            sample,
+            chunk_size=8,
+            zero=jnp.zeros((), values.dtype),
+        )
+        return direct, chunked
+
+    sums = set()
+    for seed in range(20):
+        direct, chunked = total(jax.random.key(seed))
+        assert int(direct) == int(chunked)
+        sums.add(int(direct))
+    assert len(sums) > 15
+
+
+@pytest.mark.parametrize("expected", [0.5, 1.0, 10.0, 200.0, 500.0, 1234.5, 60000.0])
+@pytest.mark.parametrize("limit", [1, 50, 128, 1000])
+def test_chunk_size_for(expected: float, limit: int) -> None:
+    size = sampling.chunk_size_for(expected, limit=limit)
+    typical = math.ceil(expected + 2 * math.sqrt(expected))
+    chunks = math.ceil(typical / size)
+    assert 1 <= size <= limit
+    assert chunks == math.ceil(typical / limit)  # no more chunks than the limit forces
+    assert chunks * size - typical < chunks  # and hardly a lane to spare
