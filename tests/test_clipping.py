@@ -186,6 +186,12 @@ def test_guarantee_is_attained_exactly_in_a_constructed_pair() -> None:
     np.testing.assert_array_equal(with_record - linear_sum([[0.0, 0.0]], mask[:1], 0.25), [0, 0.25])
 
 
+def test_clipping_starts_exactly_at_clip_norm() -> None:
+    for norm in (0.999, 1.0, 1.001, 1.5):
+        ours = linear_sum([[0.6 * norm, -0.8 * norm]], [True], 1.0)
+        np.testing.assert_allclose(ours, [0.6 * min(norm, 1), -0.8 * min(norm, 1)], rtol=1e-6)
+
+
 @pytest.mark.parametrize("size", [1e30, 3e38, 1e-30, 1e-37, 1.0])
 def test_huge_and_tiny_gradients_neither_overflow_nor_vanish(size: float) -> None:
     direction = np.array([[0.6, -0.8]])
