@@ -69,6 +69,8 @@ def parse(argv: Sequence[str]) -> list[str]:
         return rest
     except (flags.Error, InputError) as error:
         _fail(error)
+    except SystemExit:  # absl has shown the help, and would exit with 1
+        sys.exit(0)
 
 
 def _fail(error: Exception) -> NoReturn:
