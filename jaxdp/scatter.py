@@ -1,0 +1,246 @@
+"""Scattering features of images: cascades of wavelet moduli, averaged over patches.
+
+With Morlet wavelets `psi_{j, theta}` at scales `2^j`, `j < max_scale`, and a Gaussian average
+`phi` at scale `2^max_scale`, the coefficients of an image `x` are
+
+    S0 = x * phi,   S1 = |x * psi_1| * phi,   S2 = ||x * psi_1| * psi_2| * phi   (j_2 > j_1)
+
+on a grid with step `2^max_scale`. The filters are kymatio's and so are the coefficients and their
+order. The transform is ours: spectra of real images come from half of the frequencies, and since
+`phi` is separable, every last convolution, subsampling and crop together are two small matrix
+products instead of two Fourier transforms.
+
+References:
+    Bruna & Mallat (2013), "Invariant scattering convolution networks", sections 2 and 3.
+    Andreux et al. (2020), "Kymatio: scattering transforms in Python".
+    Oyallon & Mallat (2015), "Deep roto-translation scattering for object classification".
+"""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from kymatio.scattering2d.filter_bank import filter_bank as kymatio_filters
+from kymatio.scattering2d.utils import compute_padding
+
+NORMALISATIONS = ("none", "pointwise", "group", "unit")
+
+_HIGHEST = jax.lax.Precision.HIGHEST
+_GROUPS = 27
+_VARIANCE_FLOOR = 1e-5
+# Images transformed at once: what stays in a CPU's cache, what fills a GPU.
+_CHUNK = {"cpu": 64}
+_CHUNK_ACCELERATOR = 2048
+
+
+class Wavelet(NamedTuple):
+    """A wavelet's scale `j` and its real spectrum at every resolution `2^-r`, `r <= j`."""
+
+    scale: int
+    spectra: tuple[np.ndarray, ...]
+
+
+class FilterBank(NamedTuple):
+    """Filters for images of one size.
+
+    `padding` are the pixels reflected at each border, `wavelets` are in kymatio's order and
+    `averages[r]` is the pair of matrices (p, m) and (q, n) that average and subsample the rows and
+    columns of an (m, n) image of resolution `2^-r` and crop the padding.
+    """
+
+    padding: tuple[tuple[int, int], tuple[int, int]]
+    wavelets: tuple[Wavelet, ...]
+    averages: tuple[tuple[np.ndarray, np.ndarray], ...]
+
+
+@functools.cache
+def filter_bank(height: int, width: int, max_scale: int, num_angles: int) -> FilterBank:
+    """Return the filters for images of a size; built once.
+
+    Raises:
+        ValueError: an odd size, one below `2^max_scale`, or a scale or number of angles below 1.
+    """
+    if max_scale < 1 or num_angles < 1:
+        raise ValueError(f"need max_scale and num_angles >= 1, got {max_scale} and {num_angles}")
+    for size in (height, width):
+        if size % 2 or size < 2**max_scale:
+            raise ValueError(
+                f"scattering needs even sides of at least {2**max_scale} pixels, "
+                f"got {height} x {width}"
+            )
+    padded = compute_padding(height, width, max_scale)
+    filters = kymatio_filters(*padded, max_scale, num_angles)
+    wavelets = tuple(
+        Wavelet(psi["j"], tuple(np.asarray(level, np.float64) for level in psi["levels"]))
+        for psi in filters["psi"]
+    )
+    averages = tuple(
+        (
+            _averaging(level[:, 0], 2 ** (max_scale - r)),
+            _averaging(level[0, :], 2 ** (max_scale - r)),
+        )
+        for r, level in enumerate(filters["phi"]["levels"])
+    )
+    margins = [(p - size, size) for p, size in zip(padded, (height, width), strict=True)]
+    (top, bottom), (left, right) = (((m // 2), (m + 1) // 2) for m, _ in margins)
+    return FilterBank(((top, bottom), (left, right)), wavelets, averages)
+
+
+def _averaging(spectrum: np.ndarray, step: int) -> np.ndarray:
+    """Return the matrix of a circular convolution, sampled every `step` and cropped by one."""
+    # phi has mean 1, so the spectrum of its factor along an axis is phi's own on that axis.
+    kernel = np.real(np.fft.ifft(np.asarray(spectrum, np.float64) / np.sqrt(spectrum[0])))
+    size = len(kernel)
+    rows, columns = np.arange(0, size, step)[:, None], np.arange(size)[None, :]
+    return kernel[(rows - columns) % size][1:-1]
+
+
+def num_paths(max_scale: int, num_angles: int) -> int:
+    """Return how many coefficients there are per patch: 81 for 2 scales and 8 angles."""
+    second = num_angles**2 * max_scale * (max_scale - 1) // 2
+    return 1 + max_scale * num_angles + second
+
+
+def scattering(
+    x: Float[Array, "n h w"], *, max_scale: int = 2, num_angles: int = 8
+) -> Float[Array, "n paths p q"]:
+    """Return the scattering coefficients of grey images up to order 2.
+
+    Args:
+        x: images with even sides, computed in their own float type.
+        max_scale: number of octaves J; patches have sides of `2^J` pixels.
+        num_angles: number of orientations L of the wavelets.
+
+    Returns:
+        Coefficients in kymatio's order. The gradient is finite everywhere: 0 is chosen where a
+        modulus is 0.
+
+    Raises:
+        ValueError: see `filter_bank`.
+    """
+    bank = filter_bank(x.shape[1], x.shape[2], max_scale, num_angles)
+
+    def one(image: Array) -> Array:
+        return _transform(image, bank)
+
+    chunk = _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)
+    if x.shape[0] <= chunk:
+        return jax.vmap(one)(x)
+    # Without the checkpoint a gradient would keep every chunk's moduli, some hundred times the
+    # size of the images, outside of the cache.
+    return jax.lax.map(jax.checkpoint(one), x, batch_size=chunk)
+
+
+def _transform(x: Float[Array, "h w"], bank: FilterBank) -> Float[Array, "paths p q"]:
+    padded = jnp.pad(x, bank.padding, mode="reflect")
+    spectrum = _spectrum(padded)
+    first, second = [_average(padded, bank.averages[0])], []
+    for n, wavelet in enumerate(bank.wavelets):
+        modulus = _filtered_modulus(spectrum, wavelet, 0)
+        first.append(_average(modulus, bank.averages[wavelet.scale]))
+        coarser = [other for other in bank.wavelets[n:] if other.scale > wavelet.scale]
+        if coarser:
+            inner = _spectrum(modulus)
+        for other in coarser:
+            outer = _filtered_modulus(inner, other, wavelet.scale)
+            second.append(_average(outer, bank.averages[other.scale]))
+    return jnp.stack(first + second)
+
+
+def _spectrum(x: Float[Array, "m n"]) -> Array:
+    """Return the Fourier transform (m, n) of a real image from its half of the frequencies."""
+    half = jnp.fft.rfft2(x)
+    mirrored = jnp.conj(half[:, 1 : x.shape[1] // 2])[:, ::-1]
+    mirrored = jnp.concatenate([mirrored[:1], mirrored[1:][::-1]])
+    return jnp.concatenate([half, mirrored], axis=1)
+
+
+def _filtered_modulus(spectrum: Array, wavelet: Wavelet, resolution: int) -> Float[Array, "m n"]:
+    """Return the modulus of a convolution, subsampled to the wavelet's resolution."""
+    filtered = spectrum * wavelet.spectra[resolution].astype(spectrum.real.dtype)
+    step = 2 ** (wavelet.scale - resolution)
+    m, n = (size // step for size in spectrum.shape)
+    # Subsampling in space is averaging over aliases in frequency.
+    folded = jnp.mean(filtered.reshape(step, m, step, n), axis=(0, 2))
+    return _modulus(jnp.fft.ifft2(folded))
+
+
+def _modulus(z: Array) -> Array:
+    square = z.real**2 + z.imag**2
+    nonzero = square > 0
+    return jnp.where(nonzero, jnp.sqrt(jnp.where(nonzero, square, 1.0)), 0.0)
+
+
+def _average(x: Float[Array, "m n"], matrices: tuple[np.ndarray, np.ndarray]) -> Array:
+    rows, columns = (jnp.asarray(matrix, x.dtype) for matrix in matrices)
+    return jnp.matmul(rows, jnp.matmul(x, columns.T, precision=_HIGHEST), precision=_HIGHEST)
+
+
+def normalise(
+    coefficients: Float[Array, "n paths p q"], kind: str, *, num_groups: int = _GROUPS
+) -> Float[Array, "n features"]:
+    """Flatten coefficients, normalised per image.
+
+    Args:
+        coefficients: scattering coefficients of all channels of an image, in order.
+        kind: `none`; `pointwise`: standardise runs of `paths / num_groups` neighbouring paths at
+            each position by themselves (Vinaroz & Park 2024, for grey images); `group`: the
+            same over all positions together (Wu & He 2018, "Group normalization");
+            `unit`: divide by the Euclidean norm.
+        num_groups: number of runs of paths.
+
+    Raises:
+        ValueError: unknown kind, or paths that do not divide into the groups.
+    """
+    n, paths, *_ = coefficients.shape
+    if kind == "none":
+        return coefficients.reshape(n, -1)
+    if kind == "unit":
+        rows = coefficients.reshape(n, -1)
+        return rows / jnp.sqrt(jnp.sum(rows**2, axis=1, keepdims=True) + _VARIANCE_FLOOR)
+    if kind not in NORMALISATIONS:
+        raise ValueError(f"kind must be one of {', '.join(NORMALISATIONS)}, got {kind!r}")
+    if paths % num_groups:
+        raise ValueError(f"{paths} paths do not divide into {num_groups} groups")
+    groups = coefficients.reshape(n, num_groups, paths // num_groups, -1)
+    axes = (2,) if kind == "pointwise" else (2, 3)
+    centred = groups - jnp.mean(groups, axis=axes, keepdims=True)
+    variance = jnp.mean(centred**2, axis=axes, keepdims=True)
+    return (centred / jnp.sqrt(variance + _VARIANCE_FLOOR)).reshape(n, -1)
+
+
+def scatter_features(
+    shape: tuple[int, int, int],
+    *,
+    max_scale: int = 2,
+    num_angles: int = 8,
+    normalisation: str = "none",
+) -> Callable[[Float[Array, "n d"]], Float[Array, "n features"]]:
+    """Return the feature map of rows that hold images of `shape` (h, w, channels).
+
+    Every channel is transformed by itself; `d = h w channels`.
+
+    Raises:
+        ValueError: a size, scale or normalisation that does not work, found at once.
+    """
+    height, width, channels = shape
+    filter_bank(height, width, max_scale, num_angles)
+    paths = channels * num_paths(max_scale, num_angles)
+    jax.eval_shape(
+        functools.partial(normalise, kind=normalisation),
+        jax.ShapeDtypeStruct((1, paths, 1, 1), jnp.float32),
+    )
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n features"]:
+        images = jnp.moveaxis(rows.reshape(-1, height, width, channels), 3, 1)
+        coefficients = scattering(
+            images.reshape(-1, height, width), max_scale=max_scale, num_angles=num_angles
+        )
+        per_image = (rows.shape[0], paths, *coefficients.shape[2:])
+        return normalise(coefficients.reshape(per_image), normalisation)
+
+    return features
