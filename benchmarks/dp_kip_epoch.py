@@ -101,7 +101,7 @@ def driver_plan(case: Case, folder: str) -> plan.Plan:
 def run(case: Case, folder: str) -> tuple[Measurement, int, int]:
     """Measure the steps of a run; return how many were measured and how many there are."""
     chosen = driver_plan(case, folder)
-    x_t = jnp.asarray(chosen.data.x_train.reshape(case.num_examples, -1))
+    x_t = chosen.targets
     labels = jnp.asarray(chosen.data.y_train)
     state, key = chosen.initial_state(), private_key()
     before = start_memory_mb((x_t, labels, state))

@@ -21,7 +21,7 @@ class Hyperparameters:
 
 _STROKES = Hyperparameters(smoothing=1.5)
 _PHOTOS = Hyperparameters(clip_norm=1e-3, smoothing=3.0)
-_TABLE = {
+_FULLY_CONNECTED = {
     "digits": Hyperparameters(epochs=60, batch_size=500, smoothing=0.0),
     "mnist": _STROKES,
     "fashion_mnist": _STROKES,
@@ -29,8 +29,14 @@ _TABLE = {
     "cifar100": _PHOTOS,
     "svhn_cropped": _PHOTOS,
 }
+_SCATTER = {
+    "digits": Hyperparameters(epochs=60, batch_size=500, clip_norm=0.2, ridge=1e-4, smoothing=0.0),
+}
+_TABLES = {"fc_ntk": _FULLY_CONNECTED, "fc_nngp": _FULLY_CONNECTED, "scatter": _SCATTER}
+_GENERAL = {"scatter": Hyperparameters(clip_norm=0.2, ridge=1e-4, smoothing=0.0)}
 
 
-def defaults_for(dataset: str) -> Hyperparameters:
-    """Return the table's row of a dataset, or the general one."""
-    return _TABLE.get(dataset, Hyperparameters())
+def defaults_for(dataset: str, kernel: str) -> Hyperparameters:
+    """Return the row of a dataset and a kernel, or the kernel's general one."""
+    general = _GENERAL.get(kernel, Hyperparameters())
+    return _TABLES.get(kernel, {}).get(dataset, general)

@@ -71,11 +71,8 @@ def test_accuracy(plan: Plan, state: dp_kip.KIPState) -> float:
     Raises:
         InputError: the support has diverged.
     """
-    x_test = plan.data.x_test.reshape(len(plan.data.x_test), -1)
-    rows = preprocess.scale(jnp.asarray(x_test), **plan.scaling)
-    support = dp_kip.SupportSet(state.average, state.support.y)
     try:
-        scores = dp_kip.predict(plan.kernel, support, rows, ridge=plan.hyper.ridge)
+        scores = plan.test_scores(state.average, state.support.y)
     except krr.NotPositiveDefiniteError as error:
         raise InputError(
             f"--learning_rate={plan.hyper.learning_rate}: the run has diverged ({error}); lower "
@@ -136,9 +133,7 @@ class _Run:
         """Run the steps that are left and write the results."""
         # Never stored: a resumed run draws fresh noise for the steps that it repeats.
         key = private_key(self._plan.settings.noise_seed)
-        data = self._plan.data
-        x_t = jnp.asarray(data.x_train.reshape(len(data.x_train), -1))
-        labels = jnp.asarray(data.y_train)
+        x_t, labels = self._plan.targets, jnp.asarray(self._plan.data.y_train)
         total, initial = self._total, self._step
         length = 1  # of the next slice: the first one compiles, later ones take about a second
         saved_at = time.monotonic()

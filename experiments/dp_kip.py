@@ -33,8 +33,28 @@ flags.DEFINE_string(
 flags.DEFINE_integer("ipc", 1, "Distilled images per class.")
 flags.DEFINE_float("eps", 1.0, "Privacy budget epsilon; inf for plain KIP without privacy.")
 flags.DEFINE_float("delta", 1e-5, "Privacy budget delta; should be well below 1/n.")
-flags.DEFINE_string("kernel", "fc_ntk", "Kernel of the regression: fc_ntk or fc_nngp.")
-flags.DEFINE_integer("depth", 1, "Hidden layers of the kernel's network.")
+flags.DEFINE_string("kernel", "fc_ntk", "Kernel of the regression: fc_ntk, fc_nngp or scatter.")
+flags.DEFINE_integer("depth", 1, "Hidden layers of the network of fc_ntk and fc_nngp.")
+flags.DEFINE_integer("scatter_scales", 2, "Octaves J of scatter: patches of 2^J pixels.")
+flags.DEFINE_integer("scatter_angles", 8, "Orientations L of scatter.")
+flags.DEFINE_string(
+    "scatter_norm",
+    "none",
+    "Normalisation of scatter's features: none, unit, group, pointwise, or paper (pointwise for "
+    "grey images, none for colour).",
+)
+flags.DEFINE_string(
+    "clip_space",
+    None,
+    "Where gradients of kernels of features are clipped and noised: pixels (the papers' way, two "
+    "orders of magnitude slower) or features (default for scatter).",
+)
+flags.DEFINE_float(
+    "corrupt", 0.0, "Fraction of the distilled images' pixels that stay at their initial noise."
+)
+flags.DEFINE_integer(
+    "chunk_size", None, "Targets processed at once, which bounds the memory (default: by device)."
+)
 flags.DEFINE_float("epochs", None, "Expected passes over the data (default: by dataset).")
 flags.DEFINE_integer("steps", None, "Number of steps, instead of --epochs.")
 flags.DEFINE_integer("batch_size", None, "Expected size of a Poisson batch (default: by dataset).")

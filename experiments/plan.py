@@ -12,18 +12,20 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 import optax
+from jaxtyping import Array
 
 from experiments.data import Dataset, load_dataset
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.errors import InputError
-from jaxdp import accounting, dp_kip, kernels, preprocess, sampling, smoothing
+from experiments.feature_rows import MAX_BYTES, features_of, num_features
+from experiments.kernel_registry import KERNELS
+from jaxdp import accounting, dp_kip, kernels, preprocess, sampling, scatter, smoothing
 from jaxdp.mechanism import SubsampledGaussian
 
-KERNELS: dict[str, Callable[..., kernels.Kernel]] = {
-    "fc_ntk": kernels.fc_ntk,
-    "fc_nngp": kernels.fc_nngp,
-}
+SCATTER_NORMS = ("paper", *scatter.NORMALISATIONS)
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK_LIMIT = {"cpu": 256}
 _CHUNK_LIMIT_ACCELERATOR = 4096
@@ -42,6 +44,12 @@ class Settings:
     delta: float
     kernel: str
     depth: int
+    scatter_scales: int
+    scatter_angles: int
+    scatter_norm: str
+    clip_space: str | None
+    corrupt: float
+    chunk_size: int | None
     epochs: float | None
     steps: int | None
     batch_size: int | None
@@ -86,6 +94,43 @@ class Plan:
         """The public constants between stored values and what the kernel sees."""
         return {"shift": self.data.scaling.shift, "scale": self.data.scaling.scale}
 
+    @functools.cached_property
+    def targets(self) -> Array:
+        """The training split as the algorithm takes it: as stored, or its features."""
+        rows = _flat(self.data.x_train)
+        if self.keeps_features:
+            return features_of(self.row_fn, rows, description="features of the training split")
+        return jnp.asarray(rows)
+
+    @functools.cached_property
+    def _test_rows(self) -> Array:
+        rows = _flat(self.data.x_test)
+        if self.kernel.features is None:
+            return self.row_fn(jnp.asarray(rows))
+        return features_of(self.row_fn, rows, description="features of the test split")
+
+    @property
+    def keeps_features(self) -> bool:
+        """Whether the features of the training split are computed once and kept."""
+        return _keeps_features(self.kernel, self.data)
+
+    @property
+    def row_fn(self) -> Callable[[Array], Array]:
+        """The map from stored rows to what the support is compared with."""
+        return _row_fn(self.kernel, self.data)
+
+    def test_scores(self, x_s: Array, y_s: Array) -> Array:
+        """Return the class scores of kernel ridge regression on the test split.
+
+        Raises:
+            krr.NotPositiveDefiniteError: the support has diverged.
+        """
+        kernel, rows = self.kernel, x_s
+        if self.kernel.features is not None:
+            kernel, rows = kernels.linear(), jax.jit(self.kernel.features)(x_s)
+        support = dp_kip.SupportSet(rows, y_s)
+        return dp_kip.predict(kernel, support, self._test_rows, ridge=self.hyper.ridge)
+
     def initial_state(self) -> dp_kip.KIPState:
         """Return the state before the first step; it does not depend on the data."""
         support = dp_kip.initial_support(
@@ -100,9 +145,10 @@ class Plan:
     def fixed_config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
         config = dataclasses.asdict(self.settings) | dataclasses.asdict(self.hyper)
-        for name in ("out_dir", "data_dir", "eval_every", "resume", "overwrite"):
+        for name in ("out_dir", "data_dir", "eval_every", "chunk_size", "resume", "overwrite"):
             del config[name]
         return config | {
+            "clip_space": _clip_space(self.settings),
             "eps": self.settings.eps if self.mechanism.is_private else None,
             "steps": self.mechanism.num_steps,
             "num_examples": len(self.data.x_train),
@@ -128,24 +174,67 @@ def make_plan(settings: Settings) -> Plan:
     """
     _check(settings)
     data = load_dataset(settings.dataset, data_dir=settings.data_dir)
+    kernel = KERNELS[settings.kernel].build(settings, data)
     hyper = _hyperparameters(settings, len(data.x_train))
     mechanism = _calibrated(settings, hyper, len(data.x_train))
-    kernel = KERNELS[settings.kernel](depth=settings.depth)
-    limit = _CHUNK_LIMIT.get(jax.default_backend(), _CHUNK_LIMIT_ACCELERATOR)
     schedule = optax.cosine_decay_schedule(hyper.learning_rate, mechanism.num_steps)
     config = dp_kip.KIPConfig(
         ridge=hyper.ridge,
         optimizer=optax.chain(_smoothing(hyper, data), optax.adam(schedule)),
         average_decay=settings.average_decay,
-        chunk_size=sampling.chunk_size_for(mechanism.expected_batch_size, limit=limit),
-        scale_fn=functools.partial(
-            preprocess.scale, shift=data.scaling.shift, scale=data.scaling.scale
-        ),
+        chunk_size=settings.chunk_size or _chunk_size(mechanism),
+        target_fn=_identity if _keeps_features(kernel, data) else _row_fn(kernel, data),
+        clip_space=_clip_space(settings),
+        free=_free_columns(settings, data),
     )
     kip = dp_kip.dp_kip(kernel, mechanism, config)
     return Plan(
         settings=settings, hyper=hyper, data=data, kernel=kernel, mechanism=mechanism, kip=kip
     )
+
+
+def _flat(x: np.ndarray) -> np.ndarray:
+    return x.reshape(len(x), -1)
+
+
+def _identity(rows: Array) -> Array:
+    return rows
+
+
+def _row_fn(kernel: kernels.Kernel, data: Dataset) -> Callable[[Array], Array]:
+    scale = functools.partial(preprocess.scale, shift=data.scaling.shift, scale=data.scaling.scale)
+    features = kernel.features
+    return scale if features is None else lambda rows: features(scale(rows))
+
+
+def _keeps_features(kernel: kernels.Kernel, data: Dataset) -> bool:
+    if kernel.features is None:
+        return False
+    return 4 * len(data.x_train) * num_features(kernel.features, data.dim) <= MAX_BYTES
+
+
+def _clip_space(settings: Settings) -> str:
+    return settings.clip_space or KERNELS[settings.kernel].clip_space
+
+
+def _chunk_size(mechanism: SubsampledGaussian) -> int:
+    limit = _CHUNK_LIMIT.get(jax.default_backend(), _CHUNK_LIMIT_ACCELERATOR)
+    return sampling.chunk_size_for(mechanism.expected_batch_size, limit=limit)
+
+
+def _free_columns(settings: Settings, data: Dataset) -> Array | None:
+    """Return the columns that are distilled: all but a random subset of pixels.
+
+    Drawn from the public seed. A corrupted pixel is so in every channel and every image.
+    """
+    if settings.corrupt == 0:
+        return None
+    channels = data.shape[-1] if data.is_image else 1
+    pixels = data.dim // channels
+    key = jax.random.fold_in(jax.random.key(settings.seed), 1)
+    order = jax.random.permutation(key, pixels)
+    free = jnp.ones(pixels, bool).at[order[: round(settings.corrupt * pixels)]].set(False)
+    return jnp.repeat(free, channels)
 
 
 def _smoothing(hyper: Hyperparameters, data: Dataset) -> optax.GradientTransformation:
@@ -163,9 +252,10 @@ def _check(settings: Settings) -> None:
         raise InputError(f"--eps={settings.eps}: must be above 0; inf switches privacy off")
     if not 0 < settings.delta < 1:
         raise InputError(f"--delta={settings.delta}: must be between 0 and 1, well below 1/n")
-    for name in ("epochs", "steps", "batch_size", "eval_every"):
-        _check_positive(settings, name)
-    for name in ("learning_rate", "clip_norm", "init_scale"):
+    for name in (
+        *("epochs", "steps", "batch_size", "eval_every", "chunk_size"),
+        *("learning_rate", "clip_norm", "init_scale", "scatter_scales", "scatter_angles"),
+    ):
         _check_positive(settings, name)
     for name in ("ridge", "smoothing"):
         value = getattr(settings, name)
@@ -176,6 +266,11 @@ def _check(settings: Settings) -> None:
     if settings.depth < 0:
         raise InputError(f"--depth={settings.depth}: must be 0 or more hidden layers")
     _check_known("kernel", settings.kernel, KERNELS)
+    _check_known("scatter_norm", settings.scatter_norm, SCATTER_NORMS)
+    if settings.clip_space is not None:
+        _check_known("clip_space", settings.clip_space, dp_kip.CLIP_SPACES)
+    if not 0 <= settings.corrupt < 1:
+        raise InputError(f"--corrupt={settings.corrupt}: must be a fraction in [0, 1)")
     _check_known("accountant", settings.accountant, accounting.ACCOUNTANTS)
     if settings.epochs is not None and settings.steps is not None:
         raise InputError(f"--steps={settings.steps}: give either --steps or --epochs, not both")
@@ -198,7 +293,7 @@ def _check_known(name: str, value: str, known: Any) -> None:
 
 def _hyperparameters(settings: Settings, num_examples: int) -> Hyperparameters:
     """Return the dataset's defaults with the flags that were given in their place."""
-    defaults = defaults_for(settings.dataset)
+    defaults = defaults_for(settings.dataset, settings.kernel)
     given = {
         field.name: getattr(settings, field.name)
         for field in dataclasses.fields(defaults)

@@ -21,11 +21,22 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, Key, Num
+from jaxtyping import Array, Bool, Float, Int, Key, Num
 
-from jaxdp import clipping, kip_grads, krr, precision, preprocess, sampling
+from jaxdp import (
+    clipping,
+    feature_grads,
+    kernels,
+    kip_grads,
+    krr,
+    precision,
+    preprocess,
+    sampling,
+)
 from jaxdp.kernels import DotProduct, Kernel
 from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise
+
+CLIP_SPACES = ("pixels", "features")
 
 
 class SupportSet(NamedTuple):
@@ -56,9 +67,14 @@ class KIPConfig:
         ridge: relative ridge of the regression, >= 0.
         optimizer: applied to the noisy mean gradient in units of the clip norm.
         average_decay: decay of the moving average of iterates in [0, 1); 0 keeps the last one.
-        chunk_size: how many targets are processed at once, >= 1.
-        scale_fn: public map from rows as stored (e.g. uint8) to rows as the kernel sees them,
-            applied to a chunk at a time so that the data stay small in memory.
+        chunk_size: how many targets are processed at once, >= 1; bounds the memory.
+        target_fn: public map from rows as stored (e.g. uint8) to what the support is compared
+            with, row by row: scaled rows, or rows of features where the kernel has `features`.
+            Applied to a chunk at a time so that the data stay small in memory.
+        clip_space: for kernels with `features`, whether gradients are clipped and noised with
+            respect to `"pixels"` or to `"features"`; see `jaxdp.feature_grads`.
+        free: columns of the support that are distilled, `(d,)` booleans drawn independently of
+            the data; the others keep their initial values. All by default.
 
     Raises:
         ValueError: a value is out of range.
@@ -68,7 +84,9 @@ class KIPConfig:
     optimizer: optax.GradientTransformation
     average_decay: float = 0.0
     chunk_size: int = 128
-    scale_fn: Callable[[Array], Array] = lambda rows: rows
+    target_fn: Callable[[Array], Array] = lambda rows: rows
+    clip_space: str = "pixels"
+    free: Bool[Array, " d"] | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.ridge < float("inf"):
@@ -77,6 +95,8 @@ class KIPConfig:
             raise ValueError(f"average_decay must be in [0, 1), got {self.average_decay}")
         if self.chunk_size < 1:
             raise ValueError(f"chunk_size must be >= 1, got {self.chunk_size}")
+        if self.clip_space not in CLIP_SPACES:
+            raise ValueError(f"clip_space must be one of {CLIP_SPACES}, got {self.clip_space!r}")
 
 
 class KIP(NamedTuple):
@@ -200,10 +220,14 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
         )
         updates, opt_state = config.optimizer.update(grad, state.opt_state, state.support.x)
         x = optax.apply_updates(state.support.x, updates)
+        if config.free is not None:  # an optimiser may spread updates over columns
+            x = jnp.where(config.free, x, state.support.x)
         # A warm-up keeps the random start out of the average.
         count = state.step.astype(jnp.float32) + 1
         decay = jnp.minimum(config.average_decay, (count - 1) / count).astype(jnp.float32)
         average = decay * state.average + (1 - decay) * x
+        if config.free is not None:
+            average = jnp.where(config.free, average, x)
         return KIPState(state.step + 1, SupportSet(x, state.support.y), average, opt_state)
 
     @jax.jit
@@ -245,19 +269,22 @@ def _noisy_gradient(
     x_t: Num[Array, "n d"],
     labels: Int[Array, " n"],
 ) -> Float[Array, "s d"]:
-    """Clip, mask, sum, add noise, then divide by a public constant; nothing in between."""
+    """Clip, mask, sum, add noise, then divide by a public constant; nothing in between.
+
+    The sum may be in feature space; the way from there to pixels is post-processing.
+    """
     sample_key, noise_key = jax.random.split(key)
     sample = sampling.poisson_sample(
         sample_key,
         num_examples=mechanism.num_examples,
         sampling_rate=mechanism.sampling_rate,
     )
-    clipped_sum = _clipped_sum(kernel, mechanism, config, support, x_t, labels, sample)
+    clipped_sum, to_pixels = _clipped_sum(kernel, mechanism, config, support, x_t, labels, sample)
     noisy_sum = add_gaussian_noise(noise_key, clipped_sum, stddev=mechanism.stddev)
     # In units of the clip norm, so that neither the learning rate nor Adam's epsilon depends
     # on it.
     unit = mechanism.clip_norm if mechanism.clip_norm < float("inf") else 1.0
-    return (noisy_sum / (mechanism.expected_batch_size * unit)).astype(support.x.dtype)
+    return to_pixels(noisy_sum / (mechanism.expected_batch_size * unit)).astype(support.x.dtype)
 
 
 def _clipped_sum(
@@ -268,41 +295,84 @@ def _clipped_sum(
     x_t: Num[Array, "n d"],
     labels: Int[Array, " n"],
     sample: sampling.PoissonSample,
-) -> Float[Array, "s d"]:
-    """Sum the clipped gradients of the sampled targets, in the form the kernel allows."""
+) -> tuple[Array, Callable[[Array], Array]]:
+    """Sum the clipped gradients of the sampled targets, in the form the kernel allows.
+
+    Returns:
+        The sum, whose sensitivity is the clip norm, and the linear map, independent of the
+        targets, that takes it to the support's pixels.
+    """
     num_classes = support.y.shape[1]
 
     def chunk(indices: Array) -> tuple[Array, Array]:
-        return config.scale_fn(x_t[indices]), preprocess.centred_one_hot(
+        return config.target_fn(x_t[indices]), preprocess.centred_one_hot(
             labels[indices], num_classes
         )
 
     def sum_over(chunk_fn: Callable[[Array, Array], Any], zero: Any) -> Any:
         return sampling.sum_over_chunks(chunk_fn, sample, chunk_size=config.chunk_size, zero=zero)
 
-    if kernel.dot_product is not None:
-        dot_product: DotProduct = kernel.dot_product
+    def dot_product_sum(
+        dot_product: DotProduct, x_s: Array, free: Array | None, **norms: Any
+    ) -> Array:
         terms = kip_grads.support_terms(
             dot_product,
-            support.x,
+            x_s,
             support.y,
             config.ridge,
             num_targets=mechanism.expected_batch_size,
+            free=free,
         )
         moments = sum_over(
             lambda indices, mask: kip_grads.clipped_moments(
-                dot_product, terms, *chunk(indices), mask, mechanism.clip_norm
+                dot_product, terms, *chunk(indices), mask, mechanism.clip_norm, **norms
             ),
             kip_grads.zero_moments(terms),
         )
         return kip_grads.assemble(terms, moments)
 
+    if kernel.dot_product is not None:
+        return dot_product_sum(kernel.dot_product, support.x, config.free), lambda grad: grad
+
+    if kernel.features is not None:
+        return _feature_sum(kernel.features, config, support.x, dot_product_sum)
+
     def target_loss(x: Array, target: tuple[Array, Array]) -> Array:
+        if config.free is not None:
+            x = jnp.where(config.free, x, jax.lax.stop_gradient(x))
         return loss(kernel, SupportSet(x, support.y), *target, ridge=config.ridge)
 
-    return sum_over(
+    total = sum_over(
         lambda indices, mask: clipping.sum_clipped_grads(
             target_loss, support.x, chunk(indices), mask, clip_norm=mechanism.clip_norm
         ),
         jnp.zeros_like(support.x),
     )
+    return total, lambda grad: grad
+
+
+def _feature_sum(
+    feature_fn: Callable[[Array], Array],
+    config: KIPConfig,
+    x_s: Float[Array, "s d"],
+    dot_product_sum: Callable[..., Array],
+) -> tuple[Array, Callable[[Array], Array]]:
+    """Sum the clipped gradients of a kernel of features, in either space."""
+
+    def free_only(grad: Array) -> Array:
+        return grad if config.free is None else jnp.where(config.free, grad, 0.0)
+
+    if config.clip_space == "features":
+        phi, pullback = jax.vjp(feature_fn, x_s)
+        total = dot_product_sum(kernels.LINEAR, phi, None)
+        return total, lambda grad: free_only(pullback(grad.astype(phi.dtype))[0])
+
+    wide = x_s.astype(jnp.float64)
+    phi, pullback = jax.vjp(feature_fn, wide)
+    total = dot_product_sum(
+        kernels.LINEAR,
+        phi,
+        None,
+        norms_fn=functools.partial(feature_grads.pixel_norms, feature_fn, wide, free=config.free),
+    )
+    return free_only(pullback(total)[0]), lambda grad: grad

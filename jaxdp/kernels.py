@@ -49,11 +49,13 @@ class Kernel:
         cross: `(x (n, d), z (m, d)) -> (n, m)`, Gram matrix between two sets.
         symmetric: `x (n, d) -> (n, n)`, Gram matrix of a set, exact on the diagonal.
         dot_product: the elementwise form, where the kernel has one.
+        features: `(n, d) -> (n, p)`, row by row, where the kernel is their inner product.
     """
 
     cross: Callable[[Array, Array], Array]
     symmetric: Callable[[Array], Array]
     dot_product: DotProduct | None = None
+    features: Callable[[Array], Array] | None = None
 
 
 def squared_norms(x: Float[Array, "n d"]) -> Float[Array, " n"]:
@@ -245,7 +247,8 @@ def from_features(feature_fn: Callable[[Array], Array]) -> Kernel:
     """Return the kernel `phi(x) . phi(z)` of a feature map.
 
     Args:
-        feature_fn: `(n, d) -> (n, p)`, row by row.
+        feature_fn: `(n, d) -> (n, p)`, row by row, in the float type of its argument. A row's
+            features must not depend on the other rows: no statistics of a batch.
     """
 
     def cross(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Array, "n m"]:
@@ -255,7 +258,16 @@ def from_features(feature_fn: Callable[[Array], Array]) -> Kernel:
         phi = feature_fn(x)
         return inner_products(phi, phi)
 
-    return Kernel(cross=cross, symmetric=symmetric)
+    return Kernel(cross=cross, symmetric=symmetric, features=feature_fn)
+
+
+LINEAR = DotProduct(cross=lambda inner, xx, zz, d: inner, diagonal=lambda xx, d: xx)
+"""The kernel `x . z`: what every kernel of features is to rows of features."""
+
+
+def linear() -> Kernel:
+    """Return the kernel `x . z`."""
+    return from_dot_product(LINEAR)
 
 
 def from_neural_tangents(

@@ -30,6 +30,7 @@ References:
     Vinaroz & Park (2024), "Differentially private kernel inducing points", algorithm 1.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -50,13 +51,16 @@ _MATRIX_BYTES_ACCELERATOR = 2**30
 class SupportTerms(NamedTuple):
     """What the gradients of all targets share; computed once per step.
 
-    `x` (s, d), `gram` (s, s) its inner products, `cholesky` (s, s) of `K_ss + lambda I`, `alpha`
-    (s, c), `a` and `b` (s, s) the kernel's derivative coefficients with the exact diagonal in `b`,
-    `ridge_share = ridge / s`, and `pairs` (c (c + 1) / 2, s, s) the matrices `H_ij` for `i <= j`,
-    `None` where there are too many to pay.
+    `x` (s, d), `square` (s,) its rows' squared norms, `free` (d,) the columns that have a gradient
+    (`None` for all), `gram` (s, s) the inner products over free columns, `cholesky` (s, s) of
+    `K_ss + lambda I`, `alpha` (s, c), `a` and `b` (s, s) the kernel's derivative coefficients with
+    the exact diagonal in `b`, `ridge_share = ridge / s`, and `pairs` (c (c + 1) / 2, s, s) the
+    matrices `H_ij` for `i <= j`, `None` where there are too many to pay.
     """
 
     x: Array
+    square: Array
+    free: Array | None
     gram: Array
     cholesky: Array
     alpha: Array
@@ -71,7 +75,7 @@ class TargetTerms(NamedTuple):
 
     `w` (n, c), `u`, `v`, `p` (n, s) and `tau` (n,) as in the module's docstring; `m` (n, s) is the
     diagonal of `M`, `ub = u * b_t` the part of it that comes from the target's own kernel row;
-    `inner` (n, s) and `square` (n,) are the inner products `h` and `|t|^2`.
+    `inner` (n, s) and `square` (n,) are `h` and `|t|^2` over the free columns.
     """
 
     w: Array
@@ -133,6 +137,7 @@ def support_terms(
     ridge: float,
     *,
     num_targets: float,
+    free: Bool[Array, " d"] | None = None,
 ) -> SupportTerms:
     """Compute what the gradients of all targets share.
 
@@ -143,11 +148,13 @@ def support_terms(
         ridge: relative ridge, `lambda = ridge * trace(K_ss) / s`, >= 0.
         num_targets: about how many targets will use the terms; decides which of two equal ways
             to compute norms is cheaper, nothing else.
+        free: columns of `x_s` that have a gradient; the others are constants. All by default.
     """
     s, d = x_s.shape
     x, y = _wide(x_s), _wide(y_s)
     gram = _dot(x, x.T)
     xx = jnp.diagonal(gram)
+    free_gram = gram if free is None else _dot(jnp.where(free, x, 0.0), x.T)
     k, a, b = _coefficients(dot_product, gram, xx[:, None], xx[None, :], d)
     on_diagonal = jnp.eye(s, dtype=bool)
     k_diagonal, slope = jax.jvp(lambda q: dot_product.diagonal(q, d), (xx,), (jnp.ones_like(xx),))
@@ -159,8 +166,8 @@ def support_terms(
     cholesky = jnp.linalg.cholesky(k_ridge)
     alpha = jax.scipy.linalg.cho_solve((cholesky, True), y)
     shared = _sharing_pays(s, y.shape[1], num_targets)
-    pairs = _pair_matrices(gram, a, alpha) if shared else None
-    return SupportTerms(x, gram, cholesky, alpha, a, b, ridge_share, pairs)
+    pairs = _pair_matrices(free_gram, a, alpha) if shared else None
+    return SupportTerms(x, xx, free, free_gram, cholesky, alpha, a, b, ridge_share, pairs)
 
 
 def _sharing_pays(s: int, c: int, num_targets: float) -> bool:
@@ -200,10 +207,11 @@ def target_terms(
 ) -> TargetTerms:
     """Compute the coefficients of every target's gradient, in `O(n s (d + s))`."""
     t, y = _wide(x_t), _wide(y_t)
-    xx = jnp.diagonal(support.gram)
     square = jnp.sum(t * t, axis=1)
     inner = _dot(t, support.x.T)
-    k, a, b = _coefficients(dot_product, inner, xx[None, :], square[:, None], t.shape[1])
+    k, a, b = _coefficients(
+        dot_product, inner, support.square[None, :], square[:, None], t.shape[1]
+    )
     w = (_dot(k, support.alpha) - y) / y.shape[1]
     u = _dot(w, support.alpha.T)
     v = jax.scipy.linalg.cho_solve((support.cholesky, True), k.T).T
@@ -211,6 +219,9 @@ def target_terms(
     ub = u * b
     m = ub - v * _dot(u, support.b.T) - u * _dot(v, support.b.T)
     m = m + 2 * tau[:, None] * jnp.diagonal(support.b)
+    if support.free is not None:  # the kernel sees all columns, the gradient only these
+        t = jnp.where(support.free, t, 0.0)
+        square, inner = jnp.sum(t * t, axis=1), _dot(t, support.x.T)
     return TargetTerms(w, u, v, u * a, m, ub, tau, inner, square)
 
 
@@ -285,24 +296,28 @@ def clipped_moments(
     y_t: Float[Array, "n c"],
     mask: Bool[Array, " n"],
     clip_norm: float,
+    *,
+    norms_fn: Callable[[SupportTerms, TargetTerms, Array], Array] | None = None,
 ) -> Moments:
     """Return the moments of the clipped gradients of the targets that `mask` selects.
 
     Args:
         clip_norm: bound C on a record's contribution, > 0; `math.inf` switches clipping off
             (and skips the norms).
+        norms_fn: `(support, target, x_t) -> (n,)`, upper bounds of what is to be clipped;
+            `norm_bounds` by default.
 
     Guarantee:
         One record changes the gradient assembled from these moments by at most `clip_norm` in
-        Euclidean norm when it is added or removed. Masked and non-finite records contribute
-        exactly zero.
+        Euclidean norm (in the norm that `norms_fn` bounds) when it is added or removed. Masked
+        and non-finite records contribute exactly zero.
     """
     target = target_terms(dot_product, support, x_t, y_t)
     if clip_norm == float("inf"):
         factor = jnp.ones_like(target.tau)
         finite = jnp.all(jnp.isfinite(target.p + target.m + target.v), axis=1)
     else:
-        norms = norm_bounds(support, target)
+        norms = norms_fn(support, target, x_t) if norms_fn else norm_bounds(support, target)
         factor = jnp.minimum(1.0, clip_norm / jnp.where(norms > 0, norms, 1.0))
         finite = jnp.isfinite(norms)
     keep = mask & finite & jnp.all(jnp.isfinite(x_t), axis=1)
@@ -337,4 +352,5 @@ def assemble(support: SupportTerms, moments: Moments) -> Float[Array, "s d"]:
     cotangent = -(moments.vu + moments.vu.T)
     diagonal = moments.ub + jnp.sum(support.b * cotangent, axis=1)
     diagonal = diagonal + 2 * moments.tau * jnp.diagonal(support.b)
-    return moments.pt + _dot(cotangent * support.a, support.x) + diagonal[:, None] * support.x
+    grad = moments.pt + _dot(cotangent * support.a, support.x) + diagonal[:, None] * support.x
+    return grad if support.free is None else jnp.where(support.free, grad, 0.0)

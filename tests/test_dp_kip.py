@@ -1,5 +1,6 @@
 """DP-KIP: one step against its definition, the guarantee, randomness, resumption, compilation."""
 
+import dataclasses
 import math
 
 import chex
@@ -106,16 +107,15 @@ def test_a_clipped_step_is_in_units_of_the_clip_norm(
 def test_kernels_without_dot_product_form_take_the_general_path(
     data: tuple, support: dp_kip.SupportSet
 ) -> None:
-    linear = kernels.DotProduct(
-        cross=lambda xz, xx, zz, d: xz + 0.0 * (xx + zz), diagonal=lambda xx, d: xx
-    )
+    exact_kernel = kernels.linear()
+    general_kernel = dataclasses.replace(exact_kernel, dot_product=None)
     m = mechanism(clip_norm=0.05)
     key = jax.random.key(1)
     exact, general = (
         dp_kip.dp_kip(kernel, m, config()).update(
             dp_kip.dp_kip(kernel, m, config()).init(support), key, *data, 3
         )
-        for kernel in (kernels.from_dot_product(linear), kernels.from_features(lambda x: x))
+        for kernel in (exact_kernel, general_kernel)
     )
     np.testing.assert_allclose(exact.support.x, general.support.x, rtol=1e-4, atol=1e-4)
 
@@ -215,11 +215,11 @@ def test_never_more_steps_than_accounted(data: tuple, support: dp_kip.SupportSet
 def test_compiled_once_per_run(data: tuple, support: dp_kip.SupportSet) -> None:
     traces = []
 
-    def scale_fn(rows: jax.Array) -> jax.Array:
+    def target_fn(rows: jax.Array) -> jax.Array:
         traces.append(rows.shape)
         return rows
 
-    kip = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config(scale_fn=scale_fn))
+    kip = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config(target_fn=target_fn))
     state = kip.init(support)
     state = kip.update(state, jax.random.key(0), *data, 1)
     compiled = len(traces)
@@ -234,15 +234,15 @@ def test_stored_bytes_are_scaled_inside(support: dp_kip.SupportSet) -> None:
     stored = jnp.asarray(rng.integers(0, 256, size=(N, D)), jnp.uint8)
     labels = jnp.asarray(rng.integers(0, C, size=N), jnp.int32)
 
-    def scale_fn(rows: jax.Array) -> jax.Array:
+    def target_fn(rows: jax.Array) -> jax.Array:
         return preprocess.scale(rows, shift=100.0, scale=50.0)
 
     key = jax.random.key(4)
-    inside = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config(scale_fn=scale_fn))
+    inside = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config(target_fn=target_fn))
     outside = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config())
     chex.assert_trees_all_equal(
         inside.update(inside.init(support), key, stored, labels, 2),
-        outside.update(outside.init(support), key, scale_fn(stored), labels, 2),
+        outside.update(outside.init(support), key, target_fn(stored), labels, 2),
     )
 
 
@@ -317,3 +317,49 @@ def test_update_needs_the_accounted_number_of_examples(
 def test_config_checks_its_ranges(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=name):
         config(**{name: value})
+
+
+def test_only_free_columns_are_distilled_and_clipped(
+    data: tuple, support: dp_kip.SupportSet
+) -> None:
+    free = jnp.arange(D) % 3 != 0
+    kernel, clip_norm = kernels.fc_ntk(), 1e-3
+    m = mechanism(sampling_rate=1.0, clip_norm=clip_norm)
+    general = dataclasses.replace(kernel, dot_product=None)
+
+    def released(kernel: kernels.Kernel, **changes: object) -> np.ndarray:
+        kip = dp_kip.dp_kip(kernel, m, config(free=free, **changes))
+        after = kip.update(kip.init(support), jax.random.key(0), *data, 1)
+        np.testing.assert_array_equal(after.support.x[:, ~free], support.x[:, ~free])
+        np.testing.assert_array_equal(after.average[:, ~free], support.x[:, ~free])
+        return np.asarray(support.x - after.support.x)
+
+    # The oracle differentiates with respect to the free columns alone.
+    with precision.float64():
+        y = preprocess.centred_one_hot(data[1], C).astype(jnp.float64)
+        x = support.x.astype(jnp.float64)
+
+        def loss(part: jax.Array, target: tuple) -> jax.Array:
+            whole = dp_kip.SupportSet(x.at[:, free].set(part), support.y.astype(jnp.float64))
+            return dp_kip.loss(kernel, whole, *target, ridge=RIDGE)
+
+        targets = data[0].astype(jnp.float64), y
+        expected = clipping.sum_clipped_grads(
+            loss, x[:, free], targets, jnp.ones(N, bool), clip_norm=clip_norm
+        ) / (clip_norm * N)
+    for ours in (released(kernel), released(general)):
+        np.testing.assert_allclose(ours[:, free], expected, rtol=1e-3, atol=1e-5)
+
+
+def test_fixed_columns_stay_whatever_the_optimiser_does(
+    data: tuple, support: dp_kip.SupportSet
+) -> None:
+    free = jnp.arange(D) % 3 != 0
+    spread = optax.stateless(lambda grads, _: jax.tree.map(lambda g: g + 1.0, grads))
+    kip = dp_kip.dp_kip(
+        kernels.fc_ntk(), mechanism(), config(free=free, optimizer=spread, average_decay=0.9)
+    )
+    after = kip.update(kip.init(support), jax.random.key(0), *data, 4)
+    np.testing.assert_array_equal(after.support.x[:, ~free], support.x[:, ~free])
+    np.testing.assert_array_equal(after.average[:, ~free], support.x[:, ~free])
+    assert np.all(np.asarray(after.support.x[:, free] != support.x[:, free]))

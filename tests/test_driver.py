@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import itertools
 import json
 import math
 import os
@@ -20,6 +21,7 @@ from PIL import Image
 
 from experiments import dp_kip as driver
 from experiments.defaults import Hyperparameters, defaults_for
+from experiments.kernel_registry import KERNELS
 from experiments.run_folder import RunFolder
 
 ROOT = Path(__file__).parents[1]
@@ -102,7 +104,7 @@ def test_guarantee_certificate_states_what_was_run(finished: Path) -> None:
     assert privacy["delta"] == 1e-5
     assert privacy["num_steps"] == 6
     assert privacy["sampling_rate"] == pytest.approx(50 / 1437)
-    assert privacy["clip_norm"] == defaults_for("digits").clip_norm
+    assert privacy["clip_norm"] == defaults_for("digits", "fc_ntk").clip_norm
     assert privacy["noise_multiplier"] > 0.3
     assert privacy["epsilon_second_opinion"] >= privacy["epsilon"]
     assert privacy["releasable"] is True
@@ -274,6 +276,13 @@ def test_a_checkpoint_without_its_evaluation_is_evaluated(copied: Path) -> None:
         (["--average_decay=1"], "--average_decay=1.0: must be in [0, 1)"),
         (["--depth=-1"], "--depth=-1: must be 0 or more"),
         (["--kernel=magic"], "--kernel=magic: unknown; known are fc_ntk"),
+        (["--kernel=scatter", "--scatter_norm=batch"], "--scatter_norm=batch: unknown; known are"),
+        (["--kernel=scatter", "--scatter_scales=4"], "--kernel=scatter on --dataset=digits: scatt"),
+        (["--kernel=scatter", "--scatter_angles=0"], "--scatter_angles=0: must be a number above"),
+        (["--clip_space=labels"], "--clip_space=labels: unknown; known are pixels, features"),
+        (["--corrupt=1"], "--corrupt=1.0: must be a fraction in [0, 1)"),
+        (["--corrupt=-0.1"], "--corrupt=-0.1: must be a fraction in [0, 1)"),
+        (["--chunk_size=0"], "--chunk_size=0: must be a number above 0"),
         (["--accountant=guess"], "--accountant=guess: unknown; known are pld, rdp"),
         (["--eval_every=0"], "--eval_every=0: must be a number above 0"),
         (["--noise_seed=-1"], "--noise_seed=-1: must be a whole number"),
@@ -349,8 +358,9 @@ def test_a_diverged_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture) -
 
 
 def test_defaults_are_complete_and_in_range() -> None:
-    for name in ("digits", "mnist", "fashion_mnist", "cifar10", "anything"):
-        hyper = defaults_for(name)
+    names = ("digits", "mnist", "fashion_mnist", "cifar10", "anything")
+    for name, kernel in itertools.product(names, KERNELS):
+        hyper = defaults_for(name, kernel)
         assert isinstance(hyper, Hyperparameters)
         assert hyper.epochs > 0
         assert hyper.batch_size > 0

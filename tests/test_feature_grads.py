@@ -1,0 +1,246 @@
+"""Kernels of features in DP-KIP: clipping in pixels and in feature space against autodiff."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jaxdp import clipping, dp_kip, feature_grads, kernels, kip_grads, krr, precision, preprocess
+from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise
+
+N, D, P, C, IPC = 20, 6, 15, 3, 2
+RIDGE = 1e-3
+WEIGHTS = np.random.default_rng(5).normal(size=(D, P))
+
+
+def features(rows: jax.Array) -> jax.Array:
+    return jnp.tanh(rows @ jnp.asarray(WEIGHTS, rows.dtype)) + 0.1
+
+
+KERNEL = kernels.from_features(features)
+
+
+@pytest.fixture
+def data() -> tuple[jax.Array, jax.Array]:
+    rng = np.random.default_rng(0)
+    labels = np.arange(N) % C
+    x = rng.normal(size=(C, D))[labels] + 0.3 * rng.normal(size=(N, D))
+    return jnp.asarray(x, jnp.float32), jnp.asarray(labels, jnp.int32)
+
+
+@pytest.fixture
+def support() -> dp_kip.SupportSet:
+    return dp_kip.initial_support(jax.random.key(3), ipc=IPC, num_classes=C, dim=D)
+
+
+def mechanism(clip_norm: float, noise_multiplier: float = 0.0) -> SubsampledGaussian:
+    return SubsampledGaussian(
+        num_examples=N,
+        sampling_rate=1.0,
+        num_steps=3,
+        clip_norm=clip_norm,
+        noise_multiplier=noise_multiplier,
+    )
+
+
+def released(
+    space: str,
+    support: dp_kip.SupportSet,
+    x: jax.Array,
+    labels: jax.Array,
+    m: SubsampledGaussian,
+    free: jax.Array | None = None,
+) -> np.ndarray:
+    """Return what a step subtracts from the pixels, without the public constants."""
+    config = dp_kip.KIPConfig(
+        ridge=RIDGE,
+        optimizer=optax.sgd(1.0),
+        chunk_size=7,
+        target_fn=features,
+        clip_space=space,
+        free=free,
+    )
+    kip = dp_kip.dp_kip(KERNEL, m, config)
+    after = kip.update(kip.init(support), jax.random.key(0), x, labels, 1)
+    unit = m.clip_norm if math.isfinite(m.clip_norm) else 1.0
+    return np.asarray(support.x - after.support.x, np.float64) * N * unit
+
+
+def target_rows(x: jax.Array, labels: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return x.astype(jnp.float64), preprocess.centred_one_hot(labels, C).astype(jnp.float64)
+
+
+def pixel_oracle(
+    support: dp_kip.SupportSet,
+    data: tuple,
+    clip_norm: float,
+    free: np.ndarray | None = None,
+) -> np.ndarray:
+    """Autodiff through the kernel, clipped in pixels."""
+    columns = np.ones(D, bool) if free is None else np.asarray(free)
+    with precision.float64():
+        x, y = support.x.astype(jnp.float64), support.y.astype(jnp.float64)
+
+        def loss(part: jax.Array, target: tuple) -> jax.Array:
+            whole = dp_kip.SupportSet(x.at[:, columns].set(part), y)
+            return dp_kip.loss(KERNEL, whole, *target, ridge=RIDGE)
+
+        total = clipping.sum_clipped_grads(
+            loss, x[:, columns], target_rows(*data), jnp.ones(N, bool), clip_norm=clip_norm
+        )
+        return np.asarray(jnp.zeros_like(x).at[:, columns].set(total))
+
+
+def feature_oracle(support: dp_kip.SupportSet, data: tuple, clip_norm: float) -> np.ndarray:
+    """Autodiff with respect to the features, clipped there."""
+    with precision.float64():
+        phi, y = features(support.x.astype(jnp.float64)), support.y.astype(jnp.float64)
+
+        def loss(phi: jax.Array, target: tuple) -> jax.Array:
+            row, label = target
+            alpha = krr.fit(phi @ phi.T, y, ridge=RIDGE)
+            return jnp.mean((features(row[None])[0] @ phi.T @ alpha - label) ** 2) / 2
+
+        return np.asarray(
+            clipping.sum_clipped_grads(
+                loss, phi, target_rows(*data), jnp.ones(N, bool), clip_norm=clip_norm
+            )
+        )
+
+
+def to_pixels(support: dp_kip.SupportSet, cotangent: np.ndarray) -> np.ndarray:
+    with precision.float64():
+        _, pullback = jax.vjp(features, support.x.astype(jnp.float64))
+        return np.asarray(pullback(jnp.asarray(cotangent, jnp.float64))[0])
+
+
+@pytest.mark.parametrize("clip_norm", [1e-3, 3e-2, math.inf])
+def test_clipping_in_pixels_equals_autodiff(
+    data: tuple, support: dp_kip.SupportSet, clip_norm: float
+) -> None:
+    ours = released("pixels", support, *data, mechanism(clip_norm))
+    expected = pixel_oracle(support, data, clip_norm)
+    np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("clip_norm", [1e-3, 3e-2, math.inf])
+def test_clipping_in_feature_space_equals_autodiff(
+    data: tuple, support: dp_kip.SupportSet, clip_norm: float
+) -> None:
+    ours = released("features", support, *data, mechanism(clip_norm))
+    expected = to_pixels(support, feature_oracle(support, data, clip_norm))
+    np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+
+
+def test_some_of_the_clip_norms_above_bite_and_some_do_not(
+    data: tuple, support: dp_kip.SupportSet
+) -> None:
+    free = pixel_oracle(support, data, math.inf)
+    assert np.linalg.norm(pixel_oracle(support, data, 3e-2) - free) > 1e-3
+    assert np.linalg.norm(pixel_oracle(support, data, 1e-3)) <= N * 1e-3
+
+
+def test_without_clipping_both_spaces_agree(data: tuple, support: dp_kip.SupportSet) -> None:
+    in_pixels, in_features = (
+        released(space, support, *data, mechanism(math.inf)) for space in dp_kip.CLIP_SPACES
+    )
+    np.testing.assert_allclose(in_pixels, in_features, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("space", dp_kip.CLIP_SPACES)
+def test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm(
+    support: dp_kip.SupportSet, space: str
+) -> None:
+    """The sum itself, before noise; in feature space that is not yet a gradient of pixels."""
+    clip_norm = 1e-2
+    rng = np.random.default_rng(1)
+    with precision.float64():
+        wide = support.x.astype(jnp.float64)
+        terms = kip_grads.support_terms(
+            kernels.LINEAR, features(wide), support.y, RIDGE, num_targets=float(N)
+        )
+
+        def clipped_sum(row: np.ndarray, label: int, keep: bool) -> np.ndarray:
+            def norms_fn(s: object, t: object, x_t: jax.Array) -> jax.Array:
+                return feature_grads.pixel_norms(features, wide, s, t, x_t)
+
+            chosen = {"norms_fn": norms_fn} if space == "pixels" else {}
+            moments = kip_grads.clipped_moments(
+                kernels.LINEAR,
+                terms,
+                features(jnp.asarray(row)[None]),
+                preprocess.centred_one_hot(jnp.asarray([label]), C),
+                jnp.asarray([keep]),
+                clip_norm,
+                **chosen,
+            )
+            total = np.asarray(kip_grads.assemble(terms, moments))
+            return to_pixels(support, total) if space == "pixels" else total
+
+        moved = []
+        for scale in (1e-3, 0.1, 1.0, 10.0, 1e4):
+            row = scale * rng.normal(size=D)
+            moved.append(np.linalg.norm(clipped_sum(row, 1, True)))
+            np.testing.assert_array_equal(clipped_sum(row, 1, False), 0.0)
+        np.testing.assert_array_equal(clipped_sum(np.full(D, np.nan), 0, True), 0.0)
+    assert max(moved) <= clip_norm * (1 + 1e-12)
+    assert max(moved) >= clip_norm * (1 - 1e-6)  # attained: the noise is not too large either
+
+
+def test_noise_enters_in_feature_space_and_reaches_pixels_through_the_jacobian(
+    data: tuple, support: dp_kip.SupportSet
+) -> None:
+    m = mechanism(1e-2, noise_multiplier=3.0)
+    ours = released("features", support, *data, m)
+    with precision.float64():
+        _, noise_key = jax.random.split(jax.random.fold_in(jax.random.key(0), 0))
+        noisy = add_gaussian_noise(
+            noise_key, jnp.asarray(feature_oracle(support, data, 1e-2)), stddev=m.stddev
+        )
+    expected = to_pixels(support, np.asarray(noisy))
+    np.testing.assert_allclose(ours, expected, rtol=1e-3, atol=1e-5 * np.abs(expected).max())
+
+
+def test_noise_enters_in_pixels_when_clipping_there(
+    data: tuple, support: dp_kip.SupportSet
+) -> None:
+    m = mechanism(1e-2, noise_multiplier=3.0)
+    ours = released("pixels", support, *data, m)
+    with precision.float64():
+        _, noise_key = jax.random.split(jax.random.fold_in(jax.random.key(0), 0))
+        noisy = add_gaussian_noise(
+            noise_key, jnp.asarray(pixel_oracle(support, data, 1e-2)), stddev=m.stddev
+        )
+    np.testing.assert_allclose(ours, noisy, rtol=1e-3, atol=1e-5 * np.abs(noisy).max())
+
+
+def test_fixed_pixels_have_no_gradient_and_no_share_of_the_norm(
+    data: tuple, support: dp_kip.SupportSet
+) -> None:
+    free = jnp.arange(D) % 2 == 0
+    ours = released("pixels", support, *data, mechanism(1e-2), free)
+    expected = pixel_oracle(support, data, 1e-2, np.asarray(free))
+    np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+    in_features = released("features", support, *data, mechanism(1e-2), free)
+    np.testing.assert_array_equal(in_features[:, ~np.asarray(free)], 0.0)
+    assert np.all(in_features[:, np.asarray(free)] != 0)
+
+
+def test_pixel_norms_refuse_features_without_float64(support: dp_kip.SupportSet) -> None:
+    def coarse(rows: jax.Array) -> jax.Array:
+        return features(rows).astype(jnp.float32)
+
+    config = dp_kip.KIPConfig(ridge=RIDGE, optimizer=optax.sgd(1.0), target_fn=coarse)
+    kip = dp_kip.dp_kip(kernels.from_features(coarse), mechanism(1.0), config)
+    with pytest.raises(TypeError, match="float64"):
+        kip.update(
+            kip.init(support), jax.random.key(0), jnp.ones((N, D)), jnp.zeros(N, jnp.int32), 1
+        )
+
+
+def test_unknown_clip_space() -> None:
+    with pytest.raises(ValueError, match="clip_space"):
+        dp_kip.KIPConfig(ridge=RIDGE, optimizer=optax.sgd(1.0), clip_space="pixel")
