@@ -138,17 +138,17 @@ def scattering(
 def _transform(x: Float[Array, "h w"], bank: FilterBank) -> Float[Array, "paths p q"]:
     padded = jnp.pad(x, bank.padding, mode="reflect")
     spectrum = _spectrum(padded)
-    first, second = [_average(padded, bank.averages[0])], []
+    zeroth = _average(padded, bank.averages[0])[None]
+    first, second = [], []
     for n, wavelet in enumerate(bank.wavelets):
-        modulus = _filtered_modulus(spectrum, wavelet, 0)
-        first.append(_average(modulus, bank.averages[wavelet.scale]))
-        coarser = [other for other in bank.wavelets[n:] if other.scale > wavelet.scale]
-        if coarser:
-            inner = _spectrum(modulus)
-        for other in coarser:
-            outer = _filtered_modulus(inner, other, wavelet.scale)
-            second.append(_average(outer, bank.averages[other.scale]))
-    return jnp.stack(first + second)
+        modulus = _filtered_modulus(spectrum, bank.wavelets[n : n + 1], 0)[0]
+        first.append(_average(modulus, bank.averages[wavelet.scale])[None])
+        # All angles of a coarser scale at once, and no more: what fits in the cache.
+        for scale in range(wavelet.scale + 1, len(bank.averages)):
+            coarser = tuple(other for other in bank.wavelets if other.scale == scale)
+            outer = _filtered_modulus(_spectrum(modulus), coarser, wavelet.scale)
+            second.append(_average(outer, bank.averages[scale]))
+    return jnp.concatenate([zeroth, *first, *second])
 
 
 def _spectrum(x: Float[Array, "m n"]) -> Array:
@@ -159,13 +159,16 @@ def _spectrum(x: Float[Array, "m n"]) -> Array:
     return jnp.concatenate([half, mirrored], axis=1)
 
 
-def _filtered_modulus(spectrum: Array, wavelet: Wavelet, resolution: int) -> Float[Array, "m n"]:
-    """Return the modulus of a convolution, subsampled to the wavelet's resolution."""
-    filtered = spectrum * wavelet.spectra[resolution].astype(spectrum.real.dtype)
-    step = 2 ** (wavelet.scale - resolution)
+def _filtered_modulus(
+    spectrum: Array, wavelets: tuple[Wavelet, ...], resolution: int
+) -> Float[Array, "k m n"]:
+    """Return the moduli of convolutions with wavelets of one scale, subsampled to it."""
+    filters = np.stack([wavelet.spectra[resolution] for wavelet in wavelets])
+    filtered = spectrum * filters.astype(spectrum.real.dtype)
+    step = 2 ** (wavelets[0].scale - resolution)
     m, n = (size // step for size in spectrum.shape)
     # Subsampling in space is averaging over aliases in frequency.
-    folded = jnp.mean(filtered.reshape(step, m, step, n), axis=(0, 2))
+    folded = jnp.mean(filtered.reshape(-1, step, m, step, n), axis=(1, 3))
     return _modulus(jnp.fft.ifft2(folded))
 
 
@@ -175,7 +178,7 @@ def _modulus(z: Array) -> Array:
     return jnp.where(nonzero, jnp.sqrt(jnp.where(nonzero, square, 1.0)), 0.0)
 
 
-def _average(x: Float[Array, "m n"], matrices: tuple[np.ndarray, np.ndarray]) -> Array:
+def _average(x: Float[Array, "*k m n"], matrices: tuple[np.ndarray, np.ndarray]) -> Array:
     rows, columns = (jnp.asarray(matrix, x.dtype) for matrix in matrices)
     return jnp.matmul(rows, jnp.matmul(x, columns.T, precision=_HIGHEST), precision=_HIGHEST)
 
