@@ -196,8 +196,28 @@ class _Run:
             title=title,
         )
         folder.write_bytes("distilled.png", picture)
+        self._judge(rows, labels)
         folder.write_json("metrics.json", self._metrics)
         folder.write_bytes("report.html", self._report(f"DP-KIP: {title}", picture).encode())
+
+    def _judge(self, rows: np.ndarray, labels: np.ndarray) -> None:
+        """Train the classifiers that `--evaluate` names on the result."""
+        plan, data = self._plan, self._plan.data
+        if not plan.evaluators:
+            return
+        from experiments import evaluate  # imports flax, which most runs do not need
+
+        x_test = jnp.asarray(data.x_test.reshape(len(data.x_test), -1))
+        scaled = np.asarray(preprocess.scale(x_test, **plan.scaling))
+        self._metrics["evaluation"] = evaluate.evaluate(
+            plan.evaluators,
+            rows.reshape(-1, *data.shape),
+            labels,
+            scaled.reshape(data.x_test.shape),
+            data.y_test,
+            num_classes=data.num_classes,
+            is_image=data.is_image,
+        )
 
     def _report(self, title: str, picture: bytes) -> str:
         history = self._metrics["history"]
@@ -226,6 +246,8 @@ def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
         f"KRR test accuracy {metrics['krr_test_accuracy']:.2%} "
         f"(before: {metrics['krr_test_accuracy_before']:.2%})"
     )
+    for name, result in metrics.get("evaluation", {}).items():
+        print(f"{name} test accuracy {result['mean']:.2%} (std {result['std']:.2%})")
     if certificate["epsilon"] is None:
         print("NOT private: no noise was added")
     else:

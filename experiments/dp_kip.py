@@ -66,6 +66,12 @@ flags.DEFINE_float(
     "smoothing", None, "Width in pixels of the Gaussian that noisy gradients are smoothed with."
 )
 flags.DEFINE_float("average_decay", 0.9, "Decay of the moving average of iterates; 0 for none.")
+flags.DEFINE_string(
+    "evaluate",
+    "krr",
+    "How the result is judged, separated by commas: krr, convnet (minutes on a CPU), logistic, "
+    "mlp.",
+)
 flags.DEFINE_string("accountant", "pld", "pld (tight) or rdp (what the papers used).")
 flags.DEFINE_integer("seed", 0, "Public randomness: the initial images.")
 flags.DEFINE_integer(

@@ -59,6 +59,7 @@ class Settings:
     init_scale: float | None
     smoothing: float | None
     average_decay: float
+    evaluate: str
     accountant: str
     seed: int
     noise_seed: int | None
@@ -77,6 +78,7 @@ class Plan:
     kernel: kernels.Kernel
     mechanism: SubsampledGaussian
     kip: dp_kip.KIP
+    evaluators: tuple[str, ...]
 
     @property
     def eval_every(self) -> int:
@@ -145,7 +147,15 @@ class Plan:
     def fixed_config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
         config = dataclasses.asdict(self.settings) | dataclasses.asdict(self.hyper)
-        for name in ("out_dir", "data_dir", "eval_every", "chunk_size", "resume", "overwrite"):
+        for name in (
+            "out_dir",
+            "data_dir",
+            "eval_every",
+            "chunk_size",
+            "evaluate",
+            "resume",
+            "overwrite",
+        ):
             del config[name]
         return config | {
             "clip_space": _clip_space(self.settings),
@@ -174,6 +184,7 @@ def make_plan(settings: Settings) -> Plan:
     """
     _check(settings)
     data = load_dataset(settings.dataset, data_dir=settings.data_dir)
+    evaluators = _evaluators(settings, data)
     kernel = KERNELS[settings.kernel].build(settings, data)
     hyper = _hyperparameters(settings, len(data.x_train))
     mechanism = _calibrated(settings, hyper, len(data.x_train))
@@ -189,8 +200,25 @@ def make_plan(settings: Settings) -> Plan:
     )
     kip = dp_kip.dp_kip(kernel, mechanism, config)
     return Plan(
-        settings=settings, hyper=hyper, data=data, kernel=kernel, mechanism=mechanism, kip=kip
+        settings=settings,
+        hyper=hyper,
+        data=data,
+        kernel=kernel,
+        mechanism=mechanism,
+        kip=kip,
+        evaluators=evaluators,
     )
+
+
+def _evaluators(settings: Settings, data: Dataset) -> tuple[str, ...]:
+    """Return the evaluators beside the kernel regression that every run reports."""
+    if settings.evaluate == "krr":
+        return ()
+    from experiments import evaluate  # imports flax, which most runs do not need
+
+    names = evaluate.parse_names(settings.evaluate)
+    evaluate.check_names(names, data.shape, is_image=data.is_image)
+    return tuple(name for name in names if name != evaluate.KRR)
 
 
 def _flat(x: np.ndarray) -> np.ndarray:

@@ -185,7 +185,7 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
     """Return `(init, update)` of DP-KIP; without noise and clipping it is KIP.
 
     `init(support) -> KIPState`.
-    `update(state, key, x_t (n, d), labels (n,), num_steps) -> KIPState` runs `num_steps` steps,
+    `update(state, key, x_t (n, k), labels (n,), num_steps) -> KIPState` runs `num_steps` steps,
     fewer where the mechanism's last one comes first, in one compiled loop; `num_steps` may
     differ from call to call without another compilation. Step `t` takes its randomness from
     `fold_in(key, t)`, so a run may be cut into calls anywhere. `update` computes in jax's
@@ -234,7 +234,7 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
     def run(
         state: KIPState,
         key: Key[Array, ""],
-        x_t: Num[Array, "n d"],
+        x_t: Num[Array, "n k"],
         labels: Int[Array, " n"],
         num_steps: Int[Array, ""],
     ) -> KIPState:
@@ -246,7 +246,7 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
     def update(
         state: KIPState,
         key: Key[Array, ""],
-        x_t: Num[Array, "n d"],
+        x_t: Num[Array, "n k"],
         labels: Int[Array, " n"],
         num_steps: int,
     ) -> KIPState:
@@ -266,7 +266,7 @@ def _noisy_gradient(
     mechanism: SubsampledGaussian,
     config: KIPConfig,
     support: SupportSet,
-    x_t: Num[Array, "n d"],
+    x_t: Num[Array, "n k"],
     labels: Int[Array, " n"],
 ) -> Float[Array, "s d"]:
     """Clip, mask, sum, add noise, then divide by a public constant; nothing in between.
@@ -292,7 +292,7 @@ def _clipped_sum(
     mechanism: SubsampledGaussian,
     config: KIPConfig,
     support: SupportSet,
-    x_t: Num[Array, "n d"],
+    x_t: Num[Array, "n k"],
     labels: Int[Array, " n"],
     sample: sampling.PoissonSample,
 ) -> tuple[Array, Callable[[Array], Array]]:

@@ -14,15 +14,18 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from absl.testing import flagsaver
 from PIL import Image
 
 from experiments import dp_kip as driver
+from experiments import plan
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.kernel_registry import KERNELS
 from experiments.run_folder import RunFolder
+from jaxdp import dp_kip
 
 ROOT = Path(__file__).parents[1]
 TOY = ("--ipc=1", "--steps=6", "--eval_every=2", "--batch_size=50")
@@ -279,6 +282,7 @@ def test_a_checkpoint_without_its_evaluation_is_evaluated(copied: Path) -> None:
         (["--kernel=scatter", "--scatter_norm=batch"], "--scatter_norm=batch: unknown; known are"),
         (["--kernel=scatter", "--scatter_scales=4"], "--kernel=scatter on --dataset=digits: scatt"),
         (["--kernel=scatter", "--scatter_angles=0"], "--scatter_angles=0: must be a number above"),
+        (["--evaluate=krr,resnet"], "--evaluate=krr,resnet: 'resnet' is unknown; known are krr"),
         (["--clip_space=labels"], "--clip_space=labels: unknown; known are pixels, features"),
         (["--corrupt=1"], "--corrupt=1.0: must be a fraction in [0, 1)"),
         (["--corrupt=-0.1"], "--corrupt=-0.1: must be a fraction in [0, 1)"),
@@ -365,6 +369,63 @@ def test_defaults_are_complete_and_in_range() -> None:
         assert hyper.epochs > 0
         assert hyper.batch_size > 0
         assert 0 < hyper.clip_norm < math.inf
+
+
+def test_scatter_run_with_fixed_pixels_and_classifiers(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    flags = ("--kernel=scatter", "--scatter_angles=2", "--corrupt=0.25", "--smoothing=1")
+    assert drive(*TOY, *flags, "--evaluate=logistic,krr", "--eps=5", f"--out_dir={out}") == 0
+    stored = np.load(out / "distilled.npz")["x"].reshape(10, 64)
+    start = dp_kip.initial_support(
+        jax.random.key(0),
+        ipc=1,
+        num_classes=10,
+        dim=64,
+        init_scale=defaults_for("digits", "scatter").init_scale,
+    )
+    fixed = np.all(stored == np.asarray(start.x), axis=0)
+    assert fixed.sum() == 16  # a quarter of the pixels, the same ones in every image
+    assert np.all(stored[:, ~fixed] != np.asarray(start.x)[:, ~fixed])
+    metrics, config = read(out, "metrics.json"), read(out, "config.json")
+    assert set(metrics["evaluation"]) == {"logistic"}
+    assert 0 <= metrics["evaluation"]["logistic"]["mean"] <= 1
+    assert config["kernel"] == "scatter"
+    assert config["clip_space"] == "features"
+    # What the certificate says does not depend on which pixels are distilled.
+    assert read(out, "privacy.json")["epsilon"] <= 5
+    assert "logistic" in (out / "report.html").read_text()
+
+
+def test_features_on_the_fly_give_the_same_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = (*TOY, "--kernel=scatter", "--scatter_angles=1", "--eps=5", "--noise_seed=1")
+    assert drive(*flags, f"--out_dir={tmp_path}/kept") == 0
+    monkeypatch.setattr(plan, "MAX_BYTES", 0)
+    assert drive(*flags, f"--out_dir={tmp_path}/computed") == 0
+    kept, computed = (
+        np.load(tmp_path / run / "distilled.npz")["x"] for run in ("kept", "computed")
+    )
+    np.testing.assert_allclose(kept, computed, atol=1e-3)
+
+
+def test_images_only_for_kernels_and_classifiers_of_images(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    rows, labels = np.zeros((8, 5), np.float32), np.arange(8) % 2
+    np.savez(
+        tmp_path / "table.npz", x_train=rows, y_train=labels, x_test=rows[:2], y_test=labels[:2]
+    )
+    odd = np.zeros((8, 7, 7), np.uint8)
+    np.savez(tmp_path / "odd.npz", x_train=odd, y_train=labels, x_test=odd[:2], y_test=labels[:2])
+    common = (f"--data_dir={tmp_path}", "--batch_size=4")
+    for dataset, flag, expected in (
+        ("table", "--kernel=scatter", "--kernel=scatter: works on images"),
+        ("table", "--evaluate=convnet", "convnet takes images"),
+        ("odd", "--kernel=scatter", "even sides of at least 4 pixels, got 7 x 7"),
+    ):
+        flags = (*common, f"--dataset={dataset}", flag)
+        assert_refused(capsys, expected, *flags, out=tmp_path / "run")
 
 
 @pytest.mark.slow
