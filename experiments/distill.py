@@ -41,6 +41,8 @@ def run(settings: Settings) -> None:
     certificate = _certificate(plan)
     for warning in certificate["warnings"]:
         print(f"WARNING: {warning}", file=sys.stderr)
+    if plan.cost is not None:
+        print(plan.cost, file=sys.stderr)
     with folder:
         folder.write_json("config.json", plan.config())
         # The certificate counts every planned step, so it holds for whatever a killed run

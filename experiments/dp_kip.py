@@ -27,13 +27,21 @@ flags.DEFINE_string(
     "svhn_cropped, cifar10, cifar100.",
 )
 flags.DEFINE_string("data_dir", "data", "Where datasets are looked for.")
+flags.DEFINE_integer(
+    "subset", None, "Use at most so many examples of each split, chosen by --seed (default: all)."
+)
 flags.DEFINE_string(
     "out_dir", None, "Where results go; by default runs/{dataset}_ipc{ipc}_eps{eps}."
 )
 flags.DEFINE_integer("ipc", 1, "Distilled images per class.")
 flags.DEFINE_float("eps", 1.0, "Privacy budget epsilon; inf for plain KIP without privacy.")
 flags.DEFINE_float("delta", 1e-5, "Privacy budget delta; should be well below 1/n.")
-flags.DEFINE_string("kernel", "fc_ntk", "Kernel of the regression: fc_ntk, fc_nngp or scatter.")
+flags.DEFINE_string(
+    "kernel",
+    "fc_ntk",
+    "Kernel of the regression: fc_ntk, fc_nngp, scatter, perceptual (random ResNet-18), entk "
+    "(LeNet, or ResNet-18 for colour) or conv_ntk (needs the extra [nt]).",
+)
 flags.DEFINE_integer("depth", 1, "Hidden layers of the network of fc_ntk and fc_nngp.")
 flags.DEFINE_integer("scatter_scales", 2, "Octaves J of scatter: patches of 2^J pixels.")
 flags.DEFINE_integer("scatter_angles", 8, "Orientations L of scatter.")

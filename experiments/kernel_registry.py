@@ -2,14 +2,22 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
 
 from experiments.data import Dataset
 from experiments.errors import InputError
-from jaxdp import kernels, scatter
+from jaxdp import conv_ntk, kernels, scatter
 
 if TYPE_CHECKING:
     from experiments.plan import Settings
+
+_NETWORK_KEY = 2  # the initial images and the corrupted pixels have keys 0 and 1
+_PROBES = 16
+_GRADIENT = 2.5  # a gradient's cost over that of its Gram matrix, as measured
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -19,10 +27,13 @@ class KernelChoice:
     Attributes:
         build: makes it from flags and data.
         clip_space: where gradients are clipped by default, for kernels of features.
+        cost: `(batch size, support size, example shape) -> text`, said before the first step of a
+            kernel that takes more than patience.
     """
 
     build: Callable[["Settings", Dataset], kernels.Kernel]
     clip_space: str = "pixels"
+    cost: Callable[[int, int, tuple[int, int, int]], str] | None = None
 
 
 def _fc_ntk(settings: "Settings", data: Dataset) -> kernels.Kernel:
@@ -52,6 +63,54 @@ def _scatter(settings: "Settings", data: Dataset) -> kernels.Kernel:
     return kernels.from_features(features)
 
 
+def _entk(settings: "Settings", data: Dataset) -> kernels.Kernel:
+    """Grey images take LeNet, whose gradients are short enough to be features; colour ResNet-18."""
+    from jaxdp import entk, networks  # import flax, which most runs do not need
+
+    shape = _image_shape(settings, data)
+    grey = shape[-1] == 1
+    module = (networks.LeNet if grey else networks.ResNet18)(num_classes=data.num_classes)
+    key = jax.random.fold_in(jax.random.key(settings.seed), _NETWORK_KEY)
+    try:
+        variables = jax.jit(module.init)(key, jnp.zeros((1, *shape)))
+    except ValueError as error:
+        raise InputError(f"--kernel=entk on --dataset={settings.dataset}: {error}") from error
+
+    def logits(variables: Any, images: Array) -> Any:
+        return module.apply(variables, images)
+
+    if not grey:
+        return entk.entk(logits, variables, shape)
+    features = entk.entk_features(logits, variables, image_shape=shape)
+    noise = jax.random.normal(jax.random.fold_in(key, 1), (_PROBES, data.dim))
+    size = jnp.sqrt(jnp.mean(jnp.sum(features(noise) ** 2, axis=1)))
+    # A scale changes nothing but the unit of clip_norm; noise images make it a public one.
+    return kernels.from_features(lambda rows: features(rows) / size.astype(rows.dtype))
+
+
+def _perceptual(settings: "Settings", data: Dataset) -> kernels.Kernel:
+    from jaxdp import perceptual  # imports flax, which most runs do not need
+
+    shape = _image_shape(settings, data)
+    return kernels.from_features(perceptual.perceptual_features(shape, seed=settings.seed))
+
+
+def _conv_ntk(settings: "Settings", data: Dataset) -> kernels.Kernel:
+    try:
+        return conv_ntk.conv_ntk(_image_shape(settings, data))
+    except (ImportError, ValueError) as error:
+        raise InputError(f"--kernel=conv_ntk: {error}") from error
+
+
+def _conv_ntk_cost(batch_size: int, support_size: int, shape: tuple[int, int, int]) -> str:
+    rows = batch_size + support_size
+    flops, peak = conv_ntk.conv_ntk_cost(rows, support_size, shape)
+    return (
+        f"conv_ntk: a step needs about {_GRADIENT * flops:.2g} operations and "
+        f"{_GRADIENT * peak / 1e9:.2g} GB; --subset, --batch_size and --chunk_size make it less"
+    )
+
+
 def _image_shape(settings: "Settings", data: Dataset) -> tuple[int, int, int]:
     if not data.is_image:
         raise InputError(
@@ -66,4 +125,7 @@ KERNELS: dict[str, KernelChoice] = {
     "fc_ntk": KernelChoice(build=_fc_ntk),
     "fc_nngp": KernelChoice(build=_fc_nngp),
     "scatter": KernelChoice(build=_scatter, clip_space="features"),
+    "perceptual": KernelChoice(build=_perceptual, clip_space="features"),
+    "entk": KernelChoice(build=_entk, clip_space="features"),
+    "conv_ntk": KernelChoice(build=_conv_ntk, cost=_conv_ntk_cost),
 }

@@ -38,6 +38,7 @@ class Settings:
 
     dataset: str
     data_dir: str
+    subset: int | None
     out_dir: str | None
     ipc: int
     eps: float
@@ -95,6 +96,16 @@ class Plan:
     def scaling(self) -> dict[str, float]:
         """The public constants between stored values and what the kernel sees."""
         return {"shift": self.data.scaling.shift, "scale": self.data.scaling.scale}
+
+    @property
+    def cost(self) -> str | None:
+        """What a step takes, in words, for kernels where one should know before."""
+        cost = KERNELS[self.settings.kernel].cost
+        if cost is None:
+            return None
+        support_size = self.settings.ipc * self.data.num_classes
+        height, width, channels = self.data.shape
+        return cost(self.hyper.batch_size, support_size, (height, width, channels))
 
     @functools.cached_property
     def targets(self) -> Array:
@@ -184,6 +195,8 @@ def make_plan(settings: Settings) -> Plan:
     """
     _check(settings)
     data = load_dataset(settings.dataset, data_dir=settings.data_dir)
+    if settings.subset is not None:
+        data = _random_subset(settings, data)
     evaluators = _evaluators(settings, data)
     kernel = KERNELS[settings.kernel].build(settings, data)
     hyper = _hyperparameters(settings, len(data.x_train))
@@ -207,6 +220,22 @@ def make_plan(settings: Settings) -> Plan:
         mechanism=mechanism,
         kip=kip,
         evaluators=evaluators,
+    )
+
+
+def _random_subset(settings: Settings, data: Dataset) -> Dataset:
+    """Return a dataset with at most `--subset` examples in each split, from the public seed.
+
+    Which examples are used does not depend on what they are.
+    """
+    rng = np.random.default_rng(settings.seed)
+    train, test = (rng.permutation(len(x))[: settings.subset] for x in (data.x_train, data.x_test))
+    return dataclasses.replace(
+        data,
+        x_train=data.x_train[train],
+        y_train=data.y_train[train],
+        x_test=data.x_test[test],
+        y_test=data.y_test[test],
     )
 
 
@@ -281,7 +310,7 @@ def _check(settings: Settings) -> None:
     if not 0 < settings.delta < 1:
         raise InputError(f"--delta={settings.delta}: must be between 0 and 1, well below 1/n")
     for name in (
-        *("epochs", "steps", "batch_size", "eval_every", "chunk_size"),
+        *("subset", "epochs", "steps", "batch_size", "eval_every", "chunk_size"),
         *("learning_rate", "clip_norm", "init_scale", "scatter_scales", "scatter_angles"),
     ):
         _check_positive(settings, name)

@@ -119,9 +119,22 @@ def loss(
     References:
         Nguyen, Chen & Lee (2021), eq. 7, with the mean over classes of Vinaroz & Park (2024).
     """
+    return total_loss(kernel, support, x_t[None], y_t[None], jnp.ones(1, bool), ridge=ridge)
+
+
+def total_loss(
+    kernel: Kernel,
+    support: SupportSet,
+    x_t: Float[Array, "n d"],
+    y_t: Float[Array, "n c"],
+    mask: Bool[Array, " n"],
+    *,
+    ridge: float,
+) -> Float[Array, ""]:
+    """Return the sum of the losses of the targets that `mask` selects."""
     alpha = krr.fit(kernel.symmetric(support.x), support.y, ridge=ridge)
-    residual = krr.predict(kernel.cross(x_t[None], support.x), alpha)[0] - y_t
-    return jnp.mean(residual**2) / 2
+    residuals = krr.predict(kernel.cross(x_t, support.x), alpha) - y_t
+    return jnp.sum(jnp.where(mask, jnp.mean(residuals**2, axis=1) / 2, 0.0))
 
 
 def predict(
@@ -337,17 +350,24 @@ def _clipped_sum(
     if kernel.features is not None:
         return _feature_sum(kernel.features, config, support.x, dot_product_sum)
 
-    def target_loss(x: Array, target: tuple[Array, Array]) -> Array:
-        if config.free is not None:
-            x = jnp.where(config.free, x, jax.lax.stop_gradient(x))
-        return loss(kernel, SupportSet(x, support.y), *target, ridge=config.ridge)
+    def at(x: Array) -> SupportSet:
+        fixed = jax.lax.stop_gradient(x)
+        return SupportSet(x if config.free is None else jnp.where(config.free, x, fixed), support.y)
 
-    total = sum_over(
-        lambda indices, mask: clipping.sum_clipped_grads(
-            target_loss, support.x, chunk(indices), mask, clip_norm=mechanism.clip_norm
-        ),
-        jnp.zeros_like(support.x),
-    )
+    def target_loss(x: Array, target: tuple[Array, Array]) -> Array:
+        return loss(kernel, at(x), *target, ridge=config.ridge)
+
+    def chunk_sum(indices: Array, mask: Array) -> Array:
+        targets = chunk(indices)
+        if mechanism.clip_norm == float("inf"):  # one gradient instead of one per target
+            return jax.grad(
+                lambda x: total_loss(kernel, at(x), *targets, mask, ridge=config.ridge)
+            )(support.x)
+        return clipping.sum_clipped_grads(
+            target_loss, support.x, targets, mask, clip_norm=mechanism.clip_norm
+        )
+
+    total = sum_over(chunk_sum, jnp.zeros_like(support.x))
     return total, lambda grad: grad
 
 

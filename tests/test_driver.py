@@ -267,6 +267,7 @@ def test_a_checkpoint_without_its_evaluation_is_evaluated(copied: Path) -> None:
         (["--ipc=two"], "--ipc"),
         (["--batch_size=1438"], "--batch_size=1438: larger than the 1437 training examples"),
         (["--batch_size=0"], "--batch_size=0: must be a number above 0"),
+        (["--subset=0"], "--subset=0: must be a number above 0"),
         (["--epochs=0"], "--epochs=0.0: must be a number above 0"),
         (["--epochs=inf"], "--epochs=inf: must be a number above 0"),
         (["--steps=0"], "--steps=0: must be a number above 0"),
@@ -394,6 +395,29 @@ def test_scatter_run_with_fixed_pixels_and_classifiers(tmp_path: Path) -> None:
     # What the certificate says does not depend on which pixels are distilled.
     assert read(out, "privacy.json")["epsilon"] <= 5
     assert "logistic" in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize("kernel", ["perceptual", "entk"])
+def test_kernels_of_networks_run(kernel: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    flags = (f"--kernel={kernel}", "--subset=40", "--batch_size=10", "--steps=2", "--eps=5")
+    assert drive(*flags, f"--out_dir={out}") == 0
+    assert names_in(out) == FILES
+    assert read(out, "privacy.json")["sampling_rate"] == pytest.approx(10 / 40)
+    assert read(out, "config.json")["num_examples"] == 40
+    assert np.all(np.isfinite(np.load(out / "distilled.npz")["x"]))
+
+
+def test_conv_ntk_says_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    try:
+        import neural_tangents  # noqa: F401
+    except ImportError:
+        assert_refused(capsys, 'pip install "jaxdp[nt]"', "--kernel=conv_ntk", out=tmp_path / "run")
+        return
+    flags = ("--kernel=conv_ntk", "--subset=6", "--batch_size=4", "--steps=1", "--eps=5")
+    assert drive(*flags, f"--out_dir={tmp_path}/run") == 0
+    assert "conv_ntk: a step needs about" in capsys.readouterr().err
+    assert names_in(tmp_path / "run") == FILES
 
 
 def test_features_on_the_fly_give_the_same_run(
