@@ -166,10 +166,31 @@ def _filtered_modulus(
     filters = np.stack([wavelet.spectra[resolution] for wavelet in wavelets])
     filtered = spectrum * filters.astype(spectrum.real.dtype)
     step = 2 ** (wavelets[0].scale - resolution)
-    m, n = (size // step for size in spectrum.shape)
-    # Subsampling in space is averaging over aliases in frequency.
-    folded = jnp.mean(filtered.reshape(-1, step, m, step, n), axis=(1, 3))
-    return _modulus(jnp.fft.ifft2(folded))
+    return _modulus(jnp.fft.ifft2(_subsampled(filtered, step)))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+def _subsampled(spectrum: Array, step: int) -> Array:
+    """Subsample in space, which is averaging over aliases in frequency.
+
+    The VJP is given because XLA is slow at the one it would derive, from slices or from a mean.
+    """
+    for _ in range(step.bit_length() - 1):
+        m, n = (size // 2 for size in spectrum.shape[-2:])
+        spectrum = spectrum[..., :m, :] + spectrum[..., m:, :]
+        spectrum = spectrum[..., :n] + spectrum[..., n:]
+    return spectrum / step**2
+
+
+def _subsampled_forward(spectrum: Array, step: int) -> tuple[Array, None]:
+    return _subsampled(spectrum, step), None
+
+
+def _subsampled_backward(step: int, _: None, cotangent: Array) -> tuple[Array]:
+    return (jnp.tile(cotangent / step**2, (step, step)),)
+
+
+_subsampled.defvjp(_subsampled_forward, _subsampled_backward)
 
 
 def _modulus(z: Array) -> Array:
