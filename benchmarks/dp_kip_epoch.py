@@ -33,7 +33,7 @@ from _harness import (
 )
 
 from experiments import dp_kip as driver
-from experiments import plan
+from experiments import plan, settings
 from jaxdp.mechanism import private_key
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -94,8 +94,8 @@ def driver_plan(case: Case, folder: str) -> plan.Plan:
         "epochs": _EPOCHS,
     }
     driver.FLAGS(["dp_kip", *(f"--{name}={value}" for name, value in flags.items())])
-    names = [field.name for field in dataclasses.fields(plan.Settings)]
-    return plan.make_plan(plan.Settings(**{name: driver.FLAGS[name].value for name in names}))
+    names = [field.name for field in dataclasses.fields(settings.Settings)]
+    return plan.make_plan(settings.Settings(**{name: driver.FLAGS[name].value for name in names}))
 
 
 def run(case: Case, folder: str) -> tuple[Measurement, int, int]:

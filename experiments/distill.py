@@ -12,8 +12,9 @@ from tqdm import tqdm
 from experiments import pictures, report
 from experiments.checkpoints import Checkpoints
 from experiments.errors import InputError
-from experiments.plan import Plan, Settings, make_plan
+from experiments.plan import Plan, make_plan
 from experiments.run_folder import RunFolder
+from experiments.settings import Settings
 from jaxdp import accounting, dp_kip, krr, preprocess
 from jaxdp.mechanism import private_key
 

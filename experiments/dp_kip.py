@@ -119,13 +119,13 @@ def main(argv: Sequence[str]) -> None:
     # jax solves small systems through OpenBLAS, whose threads wait by spinning and fight
     # with jax's own.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from experiments import distill, plan  # import jax: not before the flags are parsed
+    from experiments import distill, settings  # import jax: not before the flags are parsed
 
     values: dict[str, Any] = {
-        field.name: FLAGS[field.name].value for field in dataclasses.fields(plan.Settings)
+        field.name: FLAGS[field.name].value for field in dataclasses.fields(settings.Settings)
     }
     try:
-        distill.run(plan.Settings(**values))
+        distill.run(settings.Settings(**values))
     except InputError as error:
         _fail(error)
 

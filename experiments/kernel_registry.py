@@ -13,7 +13,7 @@ from experiments.errors import InputError
 from jaxdp import conv_ntk, kernels, scatter
 
 if TYPE_CHECKING:
-    from experiments.plan import Settings
+    from experiments.settings import Settings
 
 _NETWORK_KEY = 2  # the initial images and the corrupted pixels have keys 0 and 1
 _PROBES = 16

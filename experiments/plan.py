@@ -22,51 +22,14 @@ from experiments.defaults import Hyperparameters, defaults_for
 from experiments.errors import InputError
 from experiments.feature_rows import MAX_BYTES, features_of, num_features
 from experiments.kernel_registry import KERNELS
-from jaxdp import accounting, dp_kip, kernels, preprocess, sampling, scatter, smoothing
+from experiments.settings import Settings, check
+from jaxdp import accounting, dp_kip, kernels, preprocess, sampling, smoothing
 from jaxdp.mechanism import SubsampledGaussian
 
-SCATTER_NORMS = ("paper", *scatter.NORMALISATIONS)
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK_LIMIT = {"cpu": 256}
 _CHUNK_LIMIT_ACCELERATOR = 4096
 _PACKAGES = ("jaxdp", "jax", "jaxlib", "optax", "numpy", "dp-accounting", "autodp")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The flags of a run; None stands for a default that depends on the dataset."""
-
-    dataset: str
-    data_dir: str
-    subset: int | None
-    out_dir: str | None
-    ipc: int
-    eps: float
-    delta: float
-    kernel: str
-    depth: int
-    scatter_scales: int
-    scatter_angles: int
-    scatter_norm: str
-    clip_space: str | None
-    corrupt: float
-    chunk_size: int | None
-    epochs: float | None
-    steps: int | None
-    batch_size: int | None
-    learning_rate: float | None
-    clip_norm: float | None
-    ridge: float | None
-    init_scale: float | None
-    smoothing: float | None
-    average_decay: float
-    evaluate: str
-    accountant: str
-    seed: int
-    noise_seed: int | None
-    eval_every: int | None
-    resume: bool
-    overwrite: bool
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -169,7 +132,7 @@ class Plan:
         ):
             del config[name]
         return config | {
-            "clip_space": _clip_space(self.settings),
+            "clip_space": self.settings.resolved_clip_space(),
             "eps": self.settings.eps if self.mechanism.is_private else None,
             "steps": self.mechanism.num_steps,
             "num_examples": len(self.data.x_train),
@@ -193,7 +156,7 @@ def make_plan(settings: Settings) -> Plan:
     Raises:
         InputError: whatever is wrong; nothing has been written yet.
     """
-    _check(settings)
+    check(settings)
     data = load_dataset(settings.dataset, data_dir=settings.data_dir)
     if settings.subset is not None:
         data = _random_subset(settings, data)
@@ -208,7 +171,7 @@ def make_plan(settings: Settings) -> Plan:
         average_decay=settings.average_decay,
         chunk_size=settings.chunk_size or _chunk_size(mechanism),
         target_fn=_identity if _keeps_features(kernel, data) else _row_fn(kernel, data),
-        clip_space=_clip_space(settings),
+        clip_space=settings.resolved_clip_space(),
         free=_free_columns(settings, data),
     )
     kip = dp_kip.dp_kip(kernel, mechanism, config)
@@ -270,10 +233,6 @@ def _keeps_features(kernel: kernels.Kernel, data: Dataset) -> bool:
     return 4 * len(data.x_train) * num_features(kernel.features, data.dim) <= MAX_BYTES
 
 
-def _clip_space(settings: Settings) -> str:
-    return settings.clip_space or KERNELS[settings.kernel].clip_space
-
-
 def _chunk_size(mechanism: SubsampledGaussian) -> int:
     limit = _CHUNK_LIMIT.get(jax.default_backend(), _CHUNK_LIMIT_ACCELERATOR)
     return sampling.chunk_size_for(mechanism.expected_batch_size, limit=limit)
@@ -299,53 +258,6 @@ def _smoothing(hyper: Hyperparameters, data: Dataset) -> optax.GradientTransform
         return optax.identity()
     height, width, channels = data.shape
     return smoothing.smooth_gradients((height, width, channels), hyper.smoothing)
-
-
-def _check(settings: Settings) -> None:
-    """Raise an `InputError` for the first flag whose value makes no sense on its own."""
-    if settings.ipc < 1:
-        raise InputError(f"--ipc={settings.ipc}: must be at least 1 image per class")
-    if not settings.eps > 0:
-        raise InputError(f"--eps={settings.eps}: must be above 0; inf switches privacy off")
-    if not 0 < settings.delta < 1:
-        raise InputError(f"--delta={settings.delta}: must be between 0 and 1, well below 1/n")
-    for name in (
-        *("subset", "epochs", "steps", "batch_size", "eval_every", "chunk_size"),
-        *("learning_rate", "clip_norm", "init_scale", "scatter_scales", "scatter_angles"),
-    ):
-        _check_positive(settings, name)
-    for name in ("ridge", "smoothing"):
-        value = getattr(settings, name)
-        if value is not None and not 0 <= value < math.inf:
-            raise InputError(f"--{name}={value}: must be 0 or above")
-    if not 0 <= settings.average_decay < 1:
-        raise InputError(f"--average_decay={settings.average_decay}: must be in [0, 1)")
-    if settings.depth < 0:
-        raise InputError(f"--depth={settings.depth}: must be 0 or more hidden layers")
-    _check_known("kernel", settings.kernel, KERNELS)
-    _check_known("scatter_norm", settings.scatter_norm, SCATTER_NORMS)
-    if settings.clip_space is not None:
-        _check_known("clip_space", settings.clip_space, dp_kip.CLIP_SPACES)
-    if not 0 <= settings.corrupt < 1:
-        raise InputError(f"--corrupt={settings.corrupt}: must be a fraction in [0, 1)")
-    _check_known("accountant", settings.accountant, accounting.ACCOUNTANTS)
-    if settings.epochs is not None and settings.steps is not None:
-        raise InputError(f"--steps={settings.steps}: give either --steps or --epochs, not both")
-    for name in ("seed", "noise_seed"):
-        value = getattr(settings, name)
-        if value is not None and not 0 <= value < 2**63:
-            raise InputError(f"--{name}={value}: must be a whole number from 0 to 2^63 - 1")
-
-
-def _check_positive(settings: Settings, name: str) -> None:
-    value = getattr(settings, name)
-    if value is not None and not 0 < value < math.inf:
-        raise InputError(f"--{name}={value}: must be a number above 0")
-
-
-def _check_known(name: str, value: str, known: Any) -> None:
-    if value not in known:
-        raise InputError(f"--{name}={value}: unknown; known are {', '.join(known)}")
 
 
 def _hyperparameters(settings: Settings, num_examples: int) -> Hyperparameters:
