@@ -17,6 +17,7 @@ class Hyperparameters:
     ridge: float = 1e-6
     init_scale: float = 0.2
     smoothing: float = 1.0
+    scatter_norm: str = "none"
 
 
 _STROKES = Hyperparameters(smoothing=1.5)
@@ -29,11 +30,17 @@ _FULLY_CONNECTED = {
     "cifar100": _PHOTOS,
     "svhn_cropped": _PHOTOS,
 }
+_SCATTER_GENERAL = Hyperparameters(clip_norm=1e-3, ridge=1e-4, smoothing=0.0, scatter_norm="group")
+_SCATTER_STROKES = Hyperparameters(clip_norm=0.4, ridge=1e-4, smoothing=0.0)
 _SCATTER = {
-    "digits": Hyperparameters(epochs=60, batch_size=500, clip_norm=0.2, ridge=1e-4, smoothing=0.0),
+    "digits": dataclasses.replace(_SCATTER_STROKES, epochs=60, batch_size=500),
+    "mnist": _SCATTER_STROKES,
+    "fashion_mnist": _SCATTER_STROKES,
 }
 _TABLES = {"fc_ntk": _FULLY_CONNECTED, "fc_nngp": _FULLY_CONNECTED, "scatter": _SCATTER}
-_GENERAL = {"scatter": Hyperparameters(clip_norm=0.2, ridge=1e-4, smoothing=0.0)}
+# Features of networks have about unit norm.
+_NETWORKS = Hyperparameters(clip_norm=0.2, ridge=1e-4, smoothing=0.0)
+_GENERAL = {"scatter": _SCATTER_GENERAL, "perceptual": _NETWORKS, "entk": _NETWORKS}
 
 
 def defaults_for(dataset: str, kernel: str) -> Hyperparameters:

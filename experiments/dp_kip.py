@@ -47,9 +47,9 @@ flags.DEFINE_integer("scatter_scales", 2, "Octaves J of scatter: patches of 2^J 
 flags.DEFINE_integer("scatter_angles", 8, "Orientations L of scatter.")
 flags.DEFINE_string(
     "scatter_norm",
-    "none",
+    None,
     "Normalisation of scatter's features: none, unit, group, pointwise, or paper (pointwise for "
-    "grey images, none for colour).",
+    "grey images, none for colour); default: by dataset.",
 )
 flags.DEFINE_string(
     "clip_space",

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from experiments.data import Dataset
+from experiments.defaults import Hyperparameters
 from experiments.errors import InputError
 from jaxdp import conv_ntk, kernels, scatter
 
@@ -25,29 +26,29 @@ class KernelChoice:
     """A kernel of the driver.
 
     Attributes:
-        build: makes it from flags and data.
+        build: makes it from flags, hyper-parameters and data.
         clip_space: where gradients are clipped by default, for kernels of features.
         cost: `(batch size, support size, example shape) -> text`, said before the first step of a
             kernel that takes more than patience.
     """
 
-    build: Callable[["Settings", Dataset], kernels.Kernel]
+    build: Callable[["Settings", Hyperparameters, Dataset], kernels.Kernel]
     clip_space: str = "pixels"
     cost: Callable[[int, int, tuple[int, int, int]], str] | None = None
 
 
-def _fc_ntk(settings: "Settings", data: Dataset) -> kernels.Kernel:
-    del data
+def _fc_ntk(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
+    del hyper, data
     return kernels.fc_ntk(depth=settings.depth)
 
 
-def _fc_nngp(settings: "Settings", data: Dataset) -> kernels.Kernel:
-    del data
+def _fc_nngp(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
+    del hyper, data
     return kernels.fc_nngp(depth=settings.depth)
 
 
-def _scatter(settings: "Settings", data: Dataset) -> kernels.Kernel:
-    normalisation = settings.scatter_norm
+def _scatter(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
+    normalisation = hyper.scatter_norm
     if normalisation == "paper":
         grey = data.shape[-1] == 1
         normalisation = "pointwise" if grey else "none"
@@ -63,8 +64,9 @@ def _scatter(settings: "Settings", data: Dataset) -> kernels.Kernel:
     return kernels.from_features(features)
 
 
-def _entk(settings: "Settings", data: Dataset) -> kernels.Kernel:
+def _entk(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
     """Grey images take LeNet, whose gradients are short enough to be features; colour ResNet-18."""
+    del hyper
     from jaxdp import entk, networks  # import flax, which most runs do not need
 
     shape = _image_shape(settings, data)
@@ -88,14 +90,16 @@ def _entk(settings: "Settings", data: Dataset) -> kernels.Kernel:
     return kernels.from_features(lambda rows: features(rows) / size.astype(rows.dtype))
 
 
-def _perceptual(settings: "Settings", data: Dataset) -> kernels.Kernel:
+def _perceptual(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
+    del hyper
     from jaxdp import perceptual  # imports flax, which most runs do not need
 
     shape = _image_shape(settings, data)
     return kernels.from_features(perceptual.perceptual_features(shape, seed=settings.seed))
 
 
-def _conv_ntk(settings: "Settings", data: Dataset) -> kernels.Kernel:
+def _conv_ntk(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
+    del hyper
     try:
         return conv_ntk.conv_ntk(_image_shape(settings, data))
     except (ImportError, ValueError) as error:

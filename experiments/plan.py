@@ -161,8 +161,8 @@ def make_plan(settings: Settings) -> Plan:
     if settings.subset is not None:
         data = _random_subset(settings, data)
     evaluators = _evaluators(settings, data)
-    kernel = KERNELS[settings.kernel].build(settings, data)
     hyper = _hyperparameters(settings, len(data.x_train))
+    kernel = KERNELS[settings.kernel].build(settings, hyper, data)
     mechanism = _calibrated(settings, hyper, len(data.x_train))
     schedule = optax.cosine_decay_schedule(hyper.learning_rate, mechanism.num_steps)
     config = dp_kip.KIPConfig(

@@ -26,7 +26,7 @@ class Settings:
     depth: int
     scatter_scales: int
     scatter_angles: int
-    scatter_norm: str
+    scatter_norm: str | None
     clip_space: str | None
     corrupt: float
     chunk_size: int | None
@@ -74,7 +74,8 @@ def check(settings: Settings) -> None:
     if settings.depth < 0:
         raise InputError(f"--depth={settings.depth}: must be 0 or more hidden layers")
     _check_known("kernel", settings.kernel, KERNELS)
-    _check_known("scatter_norm", settings.scatter_norm, SCATTER_NORMS)
+    if settings.scatter_norm is not None:
+        _check_known("scatter_norm", settings.scatter_norm, SCATTER_NORMS)
     if settings.clip_space is not None:
         _check_known("clip_space", settings.clip_space, dp_kip.CLIP_SPACES)
     if not 0 <= settings.corrupt < 1:
