@@ -58,7 +58,7 @@ def run(settings: Settings) -> None:
 
 
 def _certificate(plan: Plan) -> dict[str, Any]:
-    return accounting.certify(
+    certificate = accounting.certify(
         plan.mechanism,
         delta=plan.settings.delta,
         target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,
@@ -66,6 +66,7 @@ def _certificate(plan: Plan) -> dict[str, Any]:
         seeded_noise=plan.settings.noise_seed is not None,
         covers=_COVERS,
     ).to_json()
+    return certificate | {"clip_space": plan.settings.resolved_clip_space()}
 
 
 def test_accuracy(plan: Plan, state: dp_kip.KIPState) -> float:

@@ -163,6 +163,11 @@ def make_plan(settings: Settings) -> Plan:
     evaluators = _evaluators(settings, data)
     hyper = _hyperparameters(settings, len(data.x_train))
     kernel = KERNELS[settings.kernel].build(settings, hyper, data)
+    if settings.clip_space == "features" and kernel.features is None:
+        raise InputError(
+            f"--clip_space=features: --kernel={settings.kernel} has no features on "
+            f"--dataset={settings.dataset}; leave the flag out"
+        )
     mechanism = _calibrated(settings, hyper, len(data.x_train))
     schedule = optax.cosine_decay_schedule(hyper.learning_rate, mechanism.num_steps)
     config = dp_kip.KIPConfig(

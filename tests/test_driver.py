@@ -285,6 +285,7 @@ def test_a_checkpoint_without_its_evaluation_is_evaluated(copied: Path) -> None:
         (["--kernel=scatter", "--scatter_angles=0"], "--scatter_angles=0: must be a number above"),
         (["--evaluate=krr,resnet"], "--evaluate=krr,resnet: 'resnet' is unknown; known are krr"),
         (["--clip_space=labels"], "--clip_space=labels: unknown; known are pixels, features"),
+        (["--clip_space=features"], "--clip_space=features: --kernel=fc_ntk has no features on"),
         (["--corrupt=1"], "--corrupt=1.0: must be a fraction in [0, 1)"),
         (["--corrupt=-0.1"], "--corrupt=-0.1: must be a fraction in [0, 1)"),
         (["--chunk_size=0"], "--chunk_size=0: must be a number above 0"),
@@ -393,7 +394,9 @@ def test_scatter_run_with_fixed_pixels_and_classifiers(tmp_path: Path) -> None:
     assert config["kernel"] == "scatter"
     assert config["clip_space"] == "features"
     # What the certificate says does not depend on which pixels are distilled.
-    assert read(out, "privacy.json")["epsilon"] <= 5
+    privacy = read(out, "privacy.json")
+    assert privacy["epsilon"] <= 5
+    assert privacy["clip_space"] == "features"
     assert "logistic" in (out / "report.html").read_text()
 
 
