@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from experiments import pictures, report
+from experiments import report
 from experiments.checkpoints import Checkpoints
 from experiments.errors import InputError
 from experiments.plan import Plan, make_plan
@@ -178,6 +178,8 @@ class _Run:
         self._folder.write_json("metrics.json", self._metrics)
 
     def _write_results(self) -> None:
+        from experiments import pictures  # imports matplotlib: not before the first step
+
         plan, folder, data = self._plan, self._folder, self._plan.data
         rows = np.asarray(self._state.average)
         labels = np.asarray(jnp.argmax(self._state.support.y, axis=1), np.int32)
@@ -224,6 +226,8 @@ class _Run:
         )
 
     def _report(self, title: str, picture: bytes) -> str:
+        from experiments import pictures
+
         history = self._metrics["history"]
         curve = pictures.accuracy_curve_png(
             [point["step"] for point in history],
