@@ -152,9 +152,9 @@ def support_terms(
     """
     s, d = x_s.shape
     x, y = _wide(x_s), _wide(y_s)
-    gram = _dot(x, x.T)
+    gram = _symmetric(_dot(x, x.T))
     xx = jnp.diagonal(gram)
-    free_gram = gram if free is None else _dot(jnp.where(free, x, 0.0), x.T)
+    free_gram = gram if free is None else _symmetric(_dot(jnp.where(free, x, 0.0), x.T))
     k, a, b = _coefficients(dot_product, gram, xx[:, None], xx[None, :], d)
     on_diagonal = jnp.eye(s, dtype=bool)
     k_diagonal, slope = jax.jvp(lambda q: dot_product.diagonal(q, d), (xx,), (jnp.ones_like(xx),))
@@ -167,7 +167,17 @@ def support_terms(
     alpha = jax.scipy.linalg.cho_solve((cholesky, True), y)
     shared = _sharing_pays(s, y.shape[1], num_targets)
     pairs = _pair_matrices(free_gram, a, alpha) if shared else None
-    return SupportTerms(x, xx, free, free_gram, cholesky, alpha, a, b, ridge_share, pairs)
+    terms = SupportTerms(x, xx, free, free_gram, cholesky, alpha, a, b, ridge_share, pairs)
+    return jax.lax.optimization_barrier(terms)
+
+
+def _symmetric(gram: Array) -> Array:
+    """Remove the asymmetry of a blocked matrix product's rounding.
+
+    At small angles `a_ij` and `b_ij` are large and cancel, so both have to see the same angle;
+    with `a_ij` from the mean of two angles and `b_ij` from one, the sum loses all digits.
+    """
+    return (gram + gram.T) / 2
 
 
 def _sharing_pays(s: int, c: int, num_targets: float) -> bool:
@@ -222,7 +232,8 @@ def target_terms(
     if support.free is not None:  # the kernel sees all columns, the gradient only these
         t = jnp.where(support.free, t, 0.0)
         square, inner = jnp.sum(t * t, axis=1), _dot(t, support.x.T)
-    return TargetTerms(w, u, v, u * a, m, ub, tau, inner, square)
+    # Computed once: norms and sums must see the same rounding of the same terms.
+    return jax.lax.optimization_barrier(TargetTerms(w, u, v, u * a, m, ub, tau, inner, square))
 
 
 def norm_bounds(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:

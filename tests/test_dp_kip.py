@@ -240,9 +240,10 @@ def test_stored_bytes_are_scaled_inside(support: dp_kip.SupportSet) -> None:
     key = jax.random.key(4)
     inside = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config(target_fn=target_fn))
     outside = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config())
-    chex.assert_trees_all_equal(
+    chex.assert_trees_all_close(  # how a scale is fused with what follows may turn a last bit
         inside.update(inside.init(support), key, stored, labels, 2),
         outside.update(outside.init(support), key, target_fn(stored), labels, 2),
+        rtol=1e-5,
     )
 
 
