@@ -54,8 +54,8 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "clip_space",
     None,
-    "Where gradients of kernels of features are clipped and noised: pixels (the papers' way, two "
-    "orders of magnitude slower) or features (default for scatter).",
+    "Where gradients of kernels of features are clipped and noised: pixels (the papers' way, much "
+    "slower) or features (default where the kernel has them).",
 )
 flags.DEFINE_float(
     "corrupt", 0.0, "Fraction of the distilled images' pixels that stay at their initial noise."

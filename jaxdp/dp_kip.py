@@ -68,6 +68,7 @@ class KIPConfig:
         chunk_size: how many targets are processed at once, >= 1; bounds the memory.
         target_fn: public map from rows as stored (e.g. uint8) to what the support is compared
             with, row by row: scaled rows, or rows of features where the kernel has `features`.
+            The guarantee needs a row's result to depend on that row alone.
             Applied to a chunk at a time so that the data stay small in memory.
         clip_space: for kernels with `features`, whether gradients are clipped and noised with
             respect to `"pixels"` or to `"features"`; see `jaxdp.feature_grads`.

@@ -56,6 +56,9 @@ def pixel_norms(
 
     Raises:
         TypeError: `feature_fn` does not compute in float64.
+
+    Guarantee:
+        No norm is below the true one: clipping by it bounds what a record adds to the sum.
     """
     wide, t = x_s.astype(jnp.float64), x_t.astype(jnp.float64)
     _require_float64(feature_fn, wide)

@@ -85,9 +85,9 @@ def filter_bank(height: int, width: int, max_scale: int, num_angles: int) -> Fil
         )
         for r, level in enumerate(filters["phi"]["levels"])
     )
-    margins = [(p - size, size) for p, size in zip(padded, (height, width), strict=True)]
-    (top, bottom), (left, right) = (((m // 2), (m + 1) // 2) for m, _ in margins)
-    return FilterBank(((top, bottom), (left, right)), wavelets, averages)
+    rows, columns = padded[0] - height, padded[1] - width
+    padding = ((rows // 2, (rows + 1) // 2), (columns // 2, (columns + 1) // 2))
+    return FilterBank(padding, wavelets, averages)
 
 
 def _averaging(spectrum: np.ndarray, step: int) -> np.ndarray:
