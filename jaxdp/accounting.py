@@ -194,6 +194,35 @@ def analytic_gaussian_stddev(*, epsilon: float, delta: float, sensitivity: float
     return float(pld.accountant.get_smallest_gaussian_noise(parameters, 1, sensitivity))
 
 
+def gaussian_epsilon(noise_multiplier: float, *, delta: float) -> float:
+    """Return the exact epsilon of one Gaussian release (Balle & Wang 2018, theorem 8).
+
+    Args:
+        noise_multiplier: standard deviation over L2 sensitivity, > 0.
+        delta: in (0, 1).
+
+    Raises:
+        ValueError: an argument is out of range.
+
+    Guarantee:
+        An upper bound, by a relative 1e-9 at most.
+    """
+    if not (0 < noise_multiplier < math.inf and 0 < delta < 1):
+        raise ValueError(f"need noise and delta in (0, 1), got {noise_multiplier} and {delta}")
+    loss = pld.privacy_loss_mechanism.GaussianPrivacyLoss(noise_multiplier)
+
+    def holds(candidate: float) -> bool:
+        return float(loss.get_delta_for_epsilon(candidate)) <= delta
+
+    low, high = 0.0, 1.0
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Certificate:
     """What a run guarantees, what that covers, and what it does not; `privacy.json`.
@@ -232,7 +261,7 @@ class Certificate:
         }
 
 
-_NOT_COVERED = (
+NOT_COVERED = (
     "the choice of hyper-parameters on private data: every further run on the same data spends "
     "its own epsilon",
     "numbers computed from the test split (accuracies in metrics.json and report.html)",
@@ -271,11 +300,7 @@ def certify(
     """
     other = "rdp" if accountant == "pld" else "pld"
     private = mechanism.is_private
-    reason = None
-    if not private:
-        reason = "no noise was added: the result is not differentially private"
-    elif seeded_noise:
-        reason = "the noise came from --noise_seed: whoever knows the number can remove it"
+    reason = why_not_releasable(private=private, seeded_noise=seeded_noise)
     return Certificate(
         mechanism="Poisson-subsampled Gaussian, composed over steps" if private else "none",
         relation="add or remove one training example",
@@ -294,9 +319,9 @@ def certify(
             epsilon(mechanism, delta=delta, accountant=other) if private else None
         ),
         second_opinion_accountant=describe(other),
-        randomness=_randomness(seeded_noise),
+        randomness=randomness(seeded_noise),
         covers=covers if private else (),
-        does_not_cover=_NOT_COVERED if private else ("everything: there is no guarantee",),
+        does_not_cover=NOT_COVERED if private else ("everything: there is no guarantee",),
         public=_PUBLIC,
         releasable=reason is None,
         not_releasable_reason=reason,
@@ -304,7 +329,17 @@ def certify(
     )
 
 
-def _randomness(seeded_noise: bool) -> str:
+def why_not_releasable(*, private: bool, seeded_noise: bool) -> str | None:
+    """Return why a result must not be released, or None where nothing speaks against it."""
+    if not private:
+        return "no noise was added: the result is not differentially private"
+    if seeded_noise:
+        return "the noise came from --noise_seed: whoever knows the number can remove it"
+    return None
+
+
+def randomness(seeded_noise: bool) -> str:
+    """Return where the randomness of sampling and noise came from, in words."""
     source = "a known --noise_seed" if seeded_noise else "64 bits of the operating system, not kept"
     return f"sampling and noise: threefry2x32 keyed by {source}"
 

@@ -1,0 +1,111 @@
+"""Joint accounting of single Gaussian releases, and the certificate."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from dp_accounting import pld
+
+from jaxdp import accounting, releases
+from jaxdp.releases import GaussianRelease
+
+DELTA = 1e-5
+
+
+def test_one_release_has_the_published_noise() -> None:
+    (one,) = releases.calibrate({"mean": 2 / 60000}, target_epsilon=1.0, delta=DELTA)
+    assert one.stddev == pytest.approx(3.7306 * 2 / 60000, rel=1e-4)
+
+
+@pytest.mark.parametrize(("epsilon", "count", "sigma"), [(1.0, 2, 5.2759), (10.0, 5, 1.1178)])
+def test_equal_shares_give_the_k_fold_noise(epsilon: float, count: int, sigma: float) -> None:
+    bounds = {str(i): 1.0 for i in range(count)}
+    found = releases.calibrate(bounds, target_epsilon=epsilon, delta=DELTA)
+    assert [r.stddev for r in found] == pytest.approx([sigma] * count, rel=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0])
+@pytest.mark.parametrize("shares", [None, {"mean": 0.9, "weights": 0.1}])
+def test_guarantee_releases_are_jointly_within_the_budget(
+    epsilon: float, shares: dict[str, float] | None
+) -> None:
+    """Against an independent composition of the releases as privacy loss distributions."""
+    bounds = {"mean": 2e-3, "weights": 1.4e-3}
+    found = releases.calibrate(bounds, target_epsilon=epsilon, delta=DELTA, shares=shares)
+    assert releases.epsilon(found, delta=DELTA) == pytest.approx(epsilon, rel=1e-6)
+    parts = [
+        pld.privacy_loss_distribution.from_gaussian_mechanism(
+            r.stddev, sensitivity=r.sensitivity, value_discretization_interval=1e-3
+        )
+        for r in found
+    ]
+    composed = parts[0].compose(parts[1]).get_epsilon_for_delta(DELTA)
+    assert composed == pytest.approx(epsilon, rel=2e-3)
+
+
+def test_guarantee_less_noise_or_another_release_shows_in_epsilon() -> None:
+    (one,) = releases.calibrate({"mean": 1.0}, target_epsilon=1.0, delta=DELTA)
+    less = GaussianRelease(name="mean", sensitivity=1.0, stddev=0.99 * one.stddev)
+    assert releases.epsilon([less], delta=DELTA) > 1.005
+    assert releases.epsilon([one, one], delta=DELTA) > 1.4
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 50.0])
+def test_gaussian_epsilon_inverts_the_noise(epsilon: float) -> None:
+    stddev = accounting.analytic_gaussian_stddev(epsilon=epsilon, delta=DELTA, sensitivity=1.0)
+    assert accounting.gaussian_epsilon(stddev, delta=DELTA) == pytest.approx(epsilon, rel=1e-5)
+
+
+def certificate(**changes: object) -> dict:
+    found = releases.calibrate({"mean": 2 / 600}, target_epsilon=1.0, delta=DELTA)
+    arguments: dict = {
+        "delta": DELTA,
+        "target_epsilon": 1.0,
+        "num_examples": 600,
+        "seeded_noise": False,
+        "covers": ("the mean",),
+    }
+    return releases.certify(changes.pop("releases", found), **(arguments | changes))
+
+
+def test_certificate_is_json_and_says_what_was_done() -> None:
+    found = json.loads(json.dumps(certificate(), allow_nan=False))
+    assert found["epsilon"] == pytest.approx(1, rel=1e-6)
+    assert found["epsilon_second_opinion"] == pytest.approx(1, rel=1e-3)
+    assert found["releasable"]
+    assert "replace one" in found["relation"]
+    assert found["releases"][0]["sensitivity"] == 2 / 600
+    assert not found["warnings"]
+
+
+def test_guarantee_seeded_or_missing_noise_is_never_releasable() -> None:
+    assert not certificate(seeded_noise=True)["releasable"]
+    none = (GaussianRelease(name="mean", sensitivity=1.0, stddev=0.0),)
+    found = certificate(releases=none, target_epsilon=None)
+    assert not found["releasable"]
+    assert found["epsilon"] is None
+    assert found["mechanism"] == "none"
+
+
+def test_certificate_warns_of_a_large_delta() -> None:
+    assert certificate(delta=0.01)["warnings"]
+
+
+def test_no_budget_means_no_noise() -> None:
+    (one,) = releases.calibrate({"mean": 1.0}, target_epsilon=math.inf, delta=DELTA)
+    assert one.stddev == 0
+    assert releases.epsilon([one], delta=DELTA) == math.inf
+
+
+@pytest.mark.parametrize("bad", [{"sensitivity": 0.0}, {"stddev": -1.0}, {"stddev": math.nan}])
+def test_impossible_releases_are_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        GaussianRelease(**({"name": "x", "sensitivity": 1.0, "stddev": 1.0} | bad))
+
+
+@pytest.mark.parametrize("shares", [{"a": 1.0}, {"a": 1.0, "b": 0.0}, {"a": 1.0, "c": 1.0}])
+def test_shares_must_fit(shares: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="share"):
+        releases.calibrate({"a": 1.0, "b": 1.0}, target_epsilon=1.0, delta=DELTA, shares=shares)
