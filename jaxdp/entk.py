@@ -120,6 +120,7 @@ def entk_norms(
     x: Float[Array, "n *d"],
     *,
     image_shape: tuple[int, ...] | None = None,
+    chunk_size: int | None = None,
 ) -> Float[Array, " n"]:
     """Return `|phi(x)|` of every row, one chunk's `CompactGradient` at a time.
 
@@ -128,6 +129,7 @@ def entk_norms(
         params: as for `entk`.
         x: rows or images.
         image_shape: shape of one example, or None.
+        chunk_size: rows at once; by default what convolutional networks have memory for.
     """
     compact = _of_row(_compact_gradient, apply_fn, params, image_shape)
 
@@ -136,12 +138,49 @@ def entk_norms(
         alone = jax.tree.map(lambda part: part[None], gradient)
         return jnp.sqrt(_inner_products(gradient, alone)[0])
 
-    return _map_rows(norm, x)
+    return _map_rows(norm, x, chunk_size)
 
 
-def _map_rows(fn: Callable[[Any], Any], rows: Any) -> Any:
+def dense_factors(
+    apply_fn: ApplyFn, params: Any, x: Float[Array, "n d"]
+) -> dict[int, tuple[Float[Array, "n q r"], Float[Array, "n q o"], int | None]] | None:
+    """Return the factors of every row's gradient for a network of dense layers alone.
+
+    One forward and one backward pass for all rows at once, at the precision in force.
+
+    Args:
+        apply_fn: as for `entk`.
+        params: as for `entk`.
+        x: rows; computed in their type.
+
+    Returns:
+        For the place of each kernel among the leaves of `params`: `a`, `delta`, and the place of
+        the layer's bias, whose gradient is the sum of `delta` over its q positions. None where
+        some leaf belongs to no dense layer, or to several.
+    """
+    layers = _plan(apply_fn, params, x)
+    places = [i for layer in layers if layer for i in (layer.kernel, layer.bias) if i is not None]
+    dense = all(layer is not None and layer.window is None for layer in layers)
+    if not dense or sorted(places) != list(range(len(jax.tree.leaves(params)))):
+        return None
+    taps = [layer and jnp.zeros(layer.output.shape, layer.output.dtype) for layer in layers]
+
+    def summed_logits(taps: list[Array | None]) -> Any:
+        logits, calls = record_linear_calls(apply_fn, params, x, taps)
+        return jnp.sum(logits), [call.inputs for call in calls]
+
+    deltas, inputs = jax.grad(summed_logits, has_aux=True)(taps)
+    n = x.shape[0]
+    return {
+        layer.kernel: (a.reshape(n, -1, a.shape[-1]), d.reshape(n, -1, d.shape[-1]), layer.bias)
+        for layer, a, d in zip(layers, inputs, deltas, strict=True)
+        if layer is not None
+    }
+
+
+def _map_rows(fn: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
     """Return `fn` of every row of a tree of arrays, in chunks."""
-    chunk = _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)
+    chunk = chunk_size or _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)
     if jax.tree.leaves(rows)[0].shape[0] <= chunk:
         return jax.vmap(fn)(rows)
     # Without the checkpoint a gradient would keep the activations of every chunk.

@@ -1,0 +1,301 @@
+"""Mean embeddings against per-example float64 oracles, and the bounds that privacy rests on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxdp import embedding, entk_networks
+from jaxdp.embedding import FeatureMap
+
+N, CLASSES = 40, 3
+NETWORKS: dict[str, tuple[Any, int]] = {
+    "fc_1l": (entk_networks.FullyConnected1(16, 4), 12),
+    "fc_2l": (entk_networks.FullyConnected2((10, 6), 4), 12),
+    "cnn_2l": (entk_networks.ColumnNetwork((5, 7), 2), 6),
+    "cnn2d": (entk_networks.Convolutional((4, 4, 2), 3, 5), 32),
+    "lenet5": (entk_networks.OneLogit((8, 8, 1), residual=False), 64),
+}
+
+
+def rows(dim: int, n: int = N, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0, 1, (n, dim)).astype(np.float32)
+
+
+def labels(n: int = N) -> np.ndarray:
+    return np.random.default_rng(1).integers(0, CLASSES, n).astype(np.int32)
+
+
+def network_map(name: str) -> tuple[FeatureMap, Any, Any, int]:
+    module, dim = NETWORKS[name]
+    params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, dim)))
+    return embedding.entk_map(module.apply, params), module, params, dim
+
+
+def naive_features(module: Any, params: Any, x: np.ndarray) -> np.ndarray:
+    """Each example's gradient by itself, in float64, divided by its norm."""
+    wide = jax.tree.map(lambda leaf: leaf.astype(jnp.float64), params)
+    gradient = jax.jit(jax.grad(lambda theta, row: module.apply(theta, row[None])[0]))
+    found = []
+    for row in x.astype(np.float64):
+        leaves = jax.tree.leaves(gradient(wide, jnp.asarray(row)))
+        g = np.concatenate([np.asarray(leaf).reshape(-1) for leaf in leaves])
+        found.append(g / np.linalg.norm(g))
+    return np.array(found)
+
+
+def sums_of(features: FeatureMap, x: np.ndarray, y: np.ndarray, chunk_size: int = 7) -> np.ndarray:
+    chunks = embedding.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=chunk_size)
+    total = jax.jit(lambda c: embedding.class_sums(features, c, num_classes=CLASSES))(chunks)
+    return np.asarray(total)
+
+
+@pytest.mark.parametrize("name", list(NETWORKS))
+def test_embedding_equals_the_naive_one_per_example(name: str, float64: None) -> None:
+    features, module, params, dim = network_map(name)
+    x, y = rows(dim), labels()
+    oracle = np.eye(CLASSES)[y].T @ naive_features(module, params, x)
+    found = sums_of(features, x, y)
+    scale = np.abs(oracle).max()
+    # 1e-5 of it is the margin that keeps norms below 1.
+    np.testing.assert_allclose(found * (1 + 1e-5), oracle, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("name", ["fc_1l", "cnn2d"])
+def test_gradient_of_the_distance_equals_that_through_naive_features(
+    name: str, float64: None
+) -> None:
+    features, module, params, dim = network_map(name)
+    wide = jax.tree.map(lambda leaf: leaf.astype(jnp.float64), params)
+    x = jnp.asarray(rows(dim, 2 * CLASSES).reshape(CLASSES, 2, dim), jnp.float64)
+    weights = jnp.array([0.5, 0.3, 0.2])
+    mu = jax.random.normal(jax.random.key(0), (CLASSES, features.dim), jnp.float64)
+
+    def phi(row: jax.Array) -> jax.Array:
+        gradient = jax.grad(lambda theta: module.apply(theta, row[None])[0])(wide)
+        flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(gradient)])
+        return flat / (jnp.linalg.norm(flat) * (1 + 1e-5))
+
+    def naive(x: jax.Array) -> jax.Array:
+        nu = weights[:, None] * jnp.mean(jax.vmap(jax.vmap(phi))(x), axis=1)
+        return jnp.sum((mu - nu) ** 2)
+
+    def ours(x: jax.Array) -> jax.Array:
+        return embedding.squared_distance(mu, embedding.block_means(features, x, weights))
+
+    expected, found = jax.jit(jax.grad(naive))(x), jax.jit(jax.grad(ours))(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "layer"), [("fc_1l", "Dense_0"), ("cnn2d", "Conv_0")])
+def test_summed_logits_has_the_kernel_of_all_logits(name: str, layer: str, float64: None) -> None:
+    """One row `sqrt(C)` times as long stands for C equal rows of the last layer's gradient."""
+    module, dim = NETWORKS[name]
+    classes = module.num_logits
+    head = jax.random.uniform(jax.random.key(5), (100, classes), jnp.float64, -1, 1)
+    params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, dim)))
+    x = jnp.asarray(rows(dim, 2), jnp.float64)
+
+    def with_head(theta: Any, kernel: Any) -> Any:
+        last = theta["params"]["SummedLogits_0"]["Dense_0"]
+        summed = {"kernel": kernel, "bias": last["bias"]}
+        return {"params": theta["params"] | {"SummedLogits_0": {"Dense_0": summed}}}
+
+    width = params["params"]["SummedLogits_0"]["Dense_0"]["kernel"].shape[0]
+    full = jnp.resize(head, (width, classes))
+    wide = jax.tree.map(lambda leaf: leaf.astype(jnp.float64), params)
+    collapsed = with_head(wide, jnp.sum(full, axis=1, keepdims=True) / np.sqrt(classes))
+
+    def hidden(theta: Any, row: jax.Array) -> jax.Array:
+        """What the last layer sees: the gradient of its kernel, over `sqrt(C)`."""
+        gradient = jax.grad(lambda t: module.apply(t, row[None])[0])(theta)
+        return gradient["params"]["SummedLogits_0"]["Dense_0"]["kernel"][:, 0] / np.sqrt(classes)
+
+    def all_logits(theta: Any, kernel: jax.Array, row: jax.Array) -> jax.Array:
+        # Its C outputs share the hidden vector, which depends on the rest of theta alone.
+        return jnp.sum(hidden(theta, row) @ kernel)
+
+    def gradients(row: jax.Array) -> tuple[jax.Array, jax.Array]:
+        ours = jax.grad(lambda t: module.apply(t, row[None])[0])(collapsed)
+        inner = collapsed["params"][layer]
+        theirs = jax.grad(
+            lambda p, k: all_logits({"params": collapsed["params"] | {layer: p}}, k, row),
+            argnums=(0, 1),
+        )(inner, full)
+        flat = [
+            jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(tree)])
+            for tree in (
+                (ours["params"][layer], ours["params"]["SummedLogits_0"]["Dense_0"]["kernel"]),
+                theirs,
+            )
+        ]
+        return flat[0], flat[1]
+
+    (a, b), (c, d) = gradients(x[0]), gradients(x[1])
+    np.testing.assert_allclose([a @ c, a @ a], [b @ d, b @ b], rtol=1e-10)
+
+
+def explicit_maps() -> dict[str, tuple[FeatureMap, int]]:
+    linear = jax.random.normal(jax.random.key(1), (5, 9))
+
+    def feature_fn(x: jax.Array) -> jax.Array:
+        return jnp.tanh(x @ linear)
+
+    fc_1l, _, _, dim = network_map("fc_1l")
+    return {
+        "entk": (fc_1l, dim),
+        "unit": (embedding.unit_features(feature_fn, 5), 5),
+        "two moments": (embedding.unit_features(feature_fn, 5, moments=2), 5),
+    }
+
+
+@pytest.mark.parametrize("name", ["entk", "unit", "two moments"])
+def test_guarantee_features_have_norm_at_most_one(name: str) -> None:
+    features, dim = explicit_maps()[name]
+    one = jax.jit(lambda row: features.weighted_sum(row[None], jnp.ones(1)))
+    for scale in (1e-12, 1e-3, 1.0, 1e3, 1e15):
+        for row in rows(dim, 5) * np.float32(scale):
+            norm = float(np.linalg.norm(np.asarray(one(jnp.asarray(row)), np.float64)))
+            assert norm <= 1
+            if scale >= 1e-3:  # squares of smaller ones vanish in float32
+                assert norm > 1 - 1e-4
+
+
+@pytest.mark.parametrize("name", ["entk", "unit", "two moments"])
+def test_guarantee_replacing_one_example_moves_the_sum_by_at_most_two(name: str) -> None:
+    features, dim = explicit_maps()[name]
+    x, y = rows(dim), labels()
+    before = sums_of(features, x, y)
+    for row, label in ((np.zeros(dim), 0), (-x[5] * 100, y[5]), (x[7], (y[5] + 1) % CLASSES)):
+        x2, y2 = x.copy(), y.copy()
+        x2[5], y2[5] = row, label
+        assert np.linalg.norm(sums_of(features, x2, y2) - before) <= 2 + 1e-5
+
+
+def test_guarantee_the_bound_of_two_is_attained() -> None:
+    """Odd features: an example and its mirror image are opposite, as far apart as can be."""
+    features, dim = explicit_maps()["unit"]
+    x, y = rows(dim), labels()
+    mirrored = x.copy()
+    mirrored[5] = -x[5]
+    moved = np.linalg.norm(sums_of(features, mirrored, y) - sums_of(features, x, y))
+    assert moved == pytest.approx(2, abs=1e-4)
+    other_class = y.copy()
+    other_class[5] = (y[5] + 1) % CLASSES
+    moved = np.linalg.norm(sums_of(features, x, other_class) - sums_of(features, x, y))
+    assert moved == pytest.approx(np.sqrt(2), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["entk", "unit", "two moments"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38])
+def test_guarantee_rows_that_are_not_finite_contribute_exactly_zero(name: str, bad: float) -> None:
+    features, dim = explicit_maps()[name]
+    x, y = rows(dim), labels()
+    spoilt = np.concatenate([x, np.full((1, dim), bad, np.float32)])
+    with_bad = sums_of(features, spoilt, np.append(y, 0).astype(np.int32), chunk_size=64)
+    without = sums_of(features, x, y, chunk_size=64)
+    assert np.all(np.isfinite(with_bad))
+    difference = with_bad - without
+    if np.isfinite(bad):  # a huge row may have features, of norm at most 1
+        assert np.linalg.norm(difference) <= 1 + 1e-5
+    else:
+        np.testing.assert_allclose(difference, 0, atol=1e-6)
+
+
+def test_chunks_hold_every_example_once_in_its_class() -> None:
+    x, y = rows(4, 23), labels(23)
+    chunks = embedding.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
+    assert chunks.x.shape == (5 + CLASSES, 5, 4)
+    for label in range(CLASSES):
+        kept = chunks.weights[chunks.labels == label] > 0
+        found = chunks.x[chunks.labels == label][kept]
+        np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(x[y == label], axis=0))
+    assert chunks.weights.sum() == 23
+
+
+def test_number_of_chunks_does_not_tell_class_counts() -> None:
+    x = rows(4, 23)
+    for y in (np.zeros(23, int), np.arange(23) % CLASSES, np.full(23, CLASSES - 1)):
+        chunks = embedding.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
+        assert len(chunks.labels) == 5 + CLASSES
+
+
+@pytest.mark.parametrize("chunk_size", [1, 7, 100])
+def test_chunk_size_does_not_matter(chunk_size: int) -> None:
+    features, dim = explicit_maps()["unit"]
+    x, y = rows(dim), labels()
+    np.testing.assert_allclose(
+        sums_of(features, x, y, chunk_size), sums_of(features, x, y), atol=1e-5
+    )
+
+
+def test_bad_arguments_are_refused() -> None:
+    x = rows(4)
+    with pytest.raises(ValueError, match="chunk_size"):
+        embedding.arrange_by_class(x, labels(), num_classes=CLASSES, chunk_size=0)
+    with pytest.raises(ValueError, match="labels must be"):
+        embedding.arrange_by_class(x, labels() + 1, num_classes=CLASSES, chunk_size=4)
+    with pytest.raises(ValueError, match="one label per row"):
+        embedding.arrange_by_class(x, labels(3), num_classes=CLASSES, chunk_size=4)
+    with pytest.raises(ValueError, match="moments"):
+        embedding.unit_features(lambda x: x, 4, moments=3)
+
+
+def test_block_means_is_the_embedding_of_equal_blocks() -> None:
+    features, dim = explicit_maps()["unit"]
+    x = rows(dim, 4 * CLASSES)
+    y = np.repeat(np.arange(CLASSES), 4).astype(np.int32)
+    blocks = jnp.asarray(x).reshape(CLASSES, 4, dim)
+    found = embedding.block_means(features, blocks, jnp.full(CLASSES, 1 / CLASSES))
+    np.testing.assert_allclose(found, sums_of(features, x, y) / len(x), atol=1e-6)
+
+
+_SHARDED = """
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxdp import embedding, entk_networks
+module = entk_networks.FullyConnected1(16, 4)
+params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, 12)))
+features = embedding.entk_map(module.apply, params)
+rng = np.random.default_rng(0)
+x, y = rng.uniform(0, 1, (100, 12)).astype(np.float32), rng.integers(0, 3, 100)
+chunks = embedding.arrange_by_class(x, y, num_classes=3, chunk_size=16)
+sums = jax.jit(lambda c: embedding.class_sums(features, c, num_classes=3))
+one = np.asarray(sums(jax.tree.map(jnp.asarray, chunks)))
+assert len(jax.devices()) == 8
+mesh = Mesh(np.array(jax.devices()), ("data",))
+across = NamedSharding(mesh, PartitionSpec(None, "data"))
+whole = NamedSharding(mesh, PartitionSpec())
+placed = embedding.ClassChunks(
+    jax.device_put(chunks.x, across),
+    jax.device_put(chunks.weights, across),
+    jax.device_put(chunks.labels, whole),
+)
+compiled = sums.lower(placed).compile()
+assert "all-reduce" in compiled.as_text()
+np.testing.assert_allclose(np.asarray(sums(placed)), one, atol=1e-5)
+print("equal")
+"""
+
+
+@pytest.mark.slow
+def test_eight_devices_give_the_result_of_one() -> None:
+    flags = "--xla_force_host_platform_device_count=8"
+    environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", _SHARDED],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip() == "equal"
