@@ -145,6 +145,22 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str], download: bool 
     )
 
 
+def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:
+    """Return a dataset with at most `size` examples in each split, drawn from a public seed.
+
+    Which examples are used does not depend on what they are.
+    """
+    rng = np.random.default_rng(seed)
+    train, test = (rng.permutation(len(x))[:size] for x in (data.x_train, data.x_test))
+    return dataclasses.replace(
+        data,
+        x_train=data.x_train[train],
+        y_train=data.y_train[train],
+        x_test=data.x_test[test],
+        y_test=data.y_test[test],
+    )
+
+
 def _read(name: str, root: Path, download: bool) -> RawData:
     """Read the arrays from the first place that has them."""
     if name == "digits":

@@ -15,6 +15,7 @@ from experiments.errors import InputError
 from experiments.plan import Plan, make_plan
 from experiments.run_folder import RunFolder
 from experiments.settings import Settings
+from experiments.terminal import bar_style, print_guarantee
 from jaxdp import accounting, dp_kip, krr, preprocess
 from jaxdp.mechanism import private_key
 
@@ -142,7 +143,7 @@ class _Run:
         length = 1  # of the next slice: the first one compiles, later ones take about a second
         saved_at = time.monotonic()
         with tqdm(
-            total=total, initial=initial, unit="step", desc="distilling", **_bar_style()
+            total=total, initial=initial, unit="step", desc="distilling", **bar_style()
         ) as bar:
             while self._step < total:
                 seconds = self._advance(key, x_t, labels, length)
@@ -243,11 +244,6 @@ class _Run:
         )
 
 
-def _bar_style() -> dict[str, Any]:
-    # A log file gets a line now and then instead of a bar redrawn ten times a second.
-    return {} if sys.stderr.isatty() else {"mininterval": 10.0, "ascii": True}
-
-
 def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
     metrics = folder.read_json("metrics.json") or {}
     print(
@@ -256,10 +252,5 @@ def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
     )
     for name, result in metrics.get("evaluation", {}).items():
         print(f"{name} test accuracy {result['mean']:.2%} (std {result['std']:.2%})")
-    if certificate["epsilon"] is None:
-        print("NOT private: no noise was added")
-    else:
-        print(f"({certificate['epsilon']:.4g}, {certificate['delta']:g})-DP, see privacy.json")
-    if not certificate["releasable"]:
-        print(f"NOT RELEASABLE: {certificate['not_releasable_reason']}")
+    print_guarantee(certificate)
     print(f"results: {folder.path}/report.html")

@@ -17,7 +17,7 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from experiments.data import Dataset, load_dataset
+from experiments.data import Dataset, load_dataset, random_subset
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.errors import InputError
 from experiments.feature_rows import MAX_BYTES, features_of, num_features
@@ -159,7 +159,7 @@ def make_plan(settings: Settings) -> Plan:
     check(settings)
     data = load_dataset(settings.dataset, data_dir=settings.data_dir)
     if settings.subset is not None:
-        data = _random_subset(settings, data)
+        data = random_subset(data, settings.subset, seed=settings.seed)
     evaluators = _evaluators(settings, data)
     hyper = _hyperparameters(settings, len(data.x_train))
     kernel = KERNELS[settings.kernel].build(settings, hyper, data)
@@ -188,22 +188,6 @@ def make_plan(settings: Settings) -> Plan:
         mechanism=mechanism,
         kip=kip,
         evaluators=evaluators,
-    )
-
-
-def _random_subset(settings: Settings, data: Dataset) -> Dataset:
-    """Return a dataset with at most `--subset` examples in each split, from the public seed.
-
-    Which examples are used does not depend on what they are.
-    """
-    rng = np.random.default_rng(settings.seed)
-    train, test = (rng.permutation(len(x))[: settings.subset] for x in (data.x_train, data.x_test))
-    return dataclasses.replace(
-        data,
-        x_train=data.x_train[train],
-        y_train=data.y_train[train],
-        x_test=data.x_test[test],
-        y_test=data.y_test[test],
     )
 
 

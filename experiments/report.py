@@ -8,8 +8,8 @@ import html
 import math
 import re
 import struct
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 _CSS = """
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #fff; --ink: #1b1f24; --faint: #57606a;
@@ -60,21 +60,87 @@ summary { cursor: pointer; color: var(--accent); }
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
-_FILES = {
-    "distilled.npz": "the distilled set: inputs, labels, class names and scaling",
-    "distilled.png": "the picture above",
+_SNIPPET = """import numpy as np
+
+with np.load("{name}.npz") as data:
+    {name} = {{name: data[name] for name in data.files}}
+print({{name: array.shape for name, array in {name}.items()}})
+x, y = {name}["x"], {name}["y"]"""
+
+
+class Contents(NamedTuple):
+    """What a run has made, in words: headings, files, and the facts at the top of the page.
+
+    Attributes:
+        name: of its npz file.
+        picture: heading of the picture.
+        curve: heading of the curve.
+        files: what each file holds.
+        facts: `(config, metrics) -> facts` shown at the top beside privacy.
+    """
+
+    name: str
+    picture: str
+    curve: str
+    files: Mapping[str, str]
+    facts: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, str]]
+
+
+def _distilled_facts(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, str]:
+    before = percent(metrics.get("krr_test_accuracy_before"))
+    after = percent(metrics.get("krr_test_accuracy"))
+    return {
+        "Dataset": str(config.get("dataset", "not named")),
+        "Examples per class": str(config.get("ipc", "not named")),
+        "Test accuracy, before → after": f"{before} → {after}",
+    }
+
+
+_COMMON_FILES = {
     "metrics.json": "accuracy, time and device",
     "privacy.json": "the privacy certificate: what is guaranteed, and for whom",
     "config.json": "every flag and version needed to repeat the run",
     "checkpoints/": "the state of the run, for --resume",
 }
 
-_SNIPPET = """import numpy as np
+DISTILLED = Contents(
+    name="distilled",
+    picture="The distilled set",
+    curve="Accuracy over the run",
+    files={
+        "distilled.npz": "the distilled set: inputs, labels, class names and scaling",
+        "distilled.png": "the picture above",
+        **_COMMON_FILES,
+    },
+    facts=_distilled_facts,
+)
 
-with np.load("distilled.npz") as data:
-    distilled = {name: data[name] for name in data.files}
-print({name: array.shape for name, array in distilled.items()})
-x, y = distilled["x"], distilled["y"]"""
+
+def _synthetic_facts(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, str]:
+    accuracies = [
+        f"{name} {percent(result.get('mean'))}"
+        for name, result in metrics.get("accuracy", {}).items()
+    ]
+    return {
+        "Dataset": str(config.get("dataset", "not named")),
+        "Features": str(config.get("features", "not named")),
+        "Test accuracy after training on it": "\n".join(accuracies) or "not measured",
+    }
+
+
+SYNTHETIC = Contents(
+    name="synthetic",
+    picture="Samples of the synthetic set",
+    curve="Distance to the released embedding over the run",
+    files={
+        "synthetic.npz": "the synthetic set: inputs, labels and class names",
+        "samples.png": "the picture above",
+        "embedding.npz": "the released embedding, which --embedding uses again for free",
+        "generator/": "the generator, from which experiments.sample draws any number of examples",
+        **_COMMON_FILES,
+    },
+    facts=_synthetic_facts,
+)
 
 
 def render_report(
@@ -85,32 +151,34 @@ def render_report(
     privacy: Mapping[str, Any],
     picture_png: bytes,
     curve_png: bytes | None,
+    contents: Contents = DISTILLED,
 ) -> str:
     """Write a run as one self-contained HTML page.
 
     Args:
         title: heading of the page.
-        config: content of config.json; `dataset` and `ipc` go into the headline.
-        metrics: content of metrics.json; the two accuracies are fractions.
+        config: content of config.json; some of it goes into the headline.
+        metrics: content of metrics.json; accuracies are fractions.
         privacy: content of privacy.json. Anything but `releasable` true is called not
             releasable, so that a missing key never reads as a promise.
-        picture_png: picture of the distilled set.
-        curve_png: accuracy over steps, or None where nothing was measured on the way.
+        picture_png: picture of what was made.
+        curve_png: progress over steps, or None where nothing was measured on the way.
+        contents: what was made.
 
     Returns:
         The text of the page; every value in it is escaped.
     """
-    curve = _figure_section("Accuracy over the run", curve_png) if curve_png else ""
+    curve = _figure_section(contents.curve, curve_png) if curve_png else ""
     sections = [
-        _headline(config, metrics, privacy),
+        _headline(contents.facts(config, metrics), privacy),
         _banners(privacy),
         _guarantee(privacy),
-        _figure_section("The distilled set", picture_png),
+        _figure_section(contents.picture, picture_png),
         curve,
         _table_section("Metrics", metrics),
         _table_section("Privacy certificate", privacy),
         _table_section("Configuration", config),
-        _files_section(),
+        _files_section(contents),
     ]
     name = html.escape(title)
     return (
@@ -128,20 +196,12 @@ def _is_private(privacy: Mapping[str, Any]) -> bool:
     return privacy.get("mechanism") != "none" and epsilon is not None and math.isfinite(epsilon)
 
 
-def _headline(
-    config: Mapping[str, Any], metrics: Mapping[str, Any], privacy: Mapping[str, Any]
-) -> str:
-    before = _percent(metrics.get("krr_test_accuracy_before"))
-    after = _percent(metrics.get("krr_test_accuracy"))
+def _headline(facts: dict[str, str], privacy: Mapping[str, Any]) -> str:
     promise = "none"
     if _is_private(privacy):
         promise = f"ε = {_round_up(privacy['epsilon'])}\nδ = {_round_up(privacy['delta'])}"
-    facts = {
-        "Dataset": str(config.get("dataset", "not named")),
-        "Examples per class": str(config.get("ipc", "not named")),
-        "Privacy": promise,
-        "Test accuracy, before → after": f"{before} → {after}",
-    }
+    *first, last = facts.items()
+    facts = dict([*first, ("Privacy", promise), last])
     cards = [
         f'<div class="fact"><span>{name}</span><strong>{html.escape(value)}</strong></div>'
         for name, value in facts.items()
@@ -224,11 +284,14 @@ def _table_section(heading: str, values: Mapping[str, Any]) -> str:
     return f"<section><h2>{heading}</h2>{_value(values)}</section>"
 
 
-def _files_section() -> str:
-    rows = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in _FILES.items())
+def _files_section(contents: Contents) -> str:
+    rows = "".join(
+        f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in contents.files.items()
+    )
+    snippet = html.escape(_SNIPPET.format(name=contents.name))
     return (
         f'<section><h2>Files in this folder</h2><table class="keys"><tbody>{rows}</tbody></table>'
-        f"<pre><code>{html.escape(_SNIPPET)}</code></pre></section>"
+        f"<pre><code>{snippet}</code></pre></section>"
     )
 
 
@@ -267,7 +330,8 @@ def _items(values: Sequence[Any]) -> str:
     return f"<ul>{''.join(f'<li>{_value(value)}</li>' for value in values)}</ul>"
 
 
-def _percent(fraction: float | None) -> str:
+def percent(fraction: float | None) -> str:
+    """Return a fraction in percent, or that it was not measured."""
     return "not measured" if fraction is None else f"{100 * fraction:.1f}%"
 
 

@@ -1,6 +1,8 @@
 """The folder a run leaves behind: exclusive, atomic, resumable.
 
-    distilled.npz  distilled.png  report.html     results
+    distilled.npz  distilled.png                  results of distillation
+    synthetic.npz  samples.png  embedding.npz  generator/    results of generation
+    report.html                                   all of it on one page
     metrics.json  privacy.json  config.json       stable keys for scripts
     checkpoints/                                  orbax; states that the certificate covers
 
@@ -26,12 +28,17 @@ _CONFIG = "config.json"
 _OWN_FILES = (
     "distilled.npz",
     "distilled.png",
+    "synthetic.npz",
+    "samples.png",
+    "embedding.npz",
+    "not_for_release.json",
     "report.html",
     "metrics.json",
     "privacy.json",
     _CONFIG,
 )
 _CHECKPOINTS = "checkpoints"
+_GENERATOR = "generator"
 _TEMPORARY = ".part"
 
 
@@ -77,6 +84,11 @@ class RunFolder:
         """Where orbax keeps its checkpoints."""
         return self.path / _CHECKPOINTS
 
+    @property
+    def generator(self) -> Path:
+        """Where orbax keeps the finished generator."""
+        return self.path / _GENERATOR
+
     def require_space(self, num_bytes: int) -> None:
         """Raise an `InputError` unless the disk has room for `num_bytes` more."""
         place = self.path
@@ -121,8 +133,9 @@ class RunFolder:
     def _remove_run(self) -> None:
         # Whatever moment this is interrupted at, what is left is a whole run or an empty one:
         # checkpoints vanish at once, and config.json, which marks a run, goes last.
-        if self.checkpoints.exists():
-            self.checkpoints.rename(self.path / f"{_CHECKPOINTS}{_TEMPORARY}")
+        for name in (_CHECKPOINTS, _GENERATOR):
+            if (self.path / name).exists():
+                (self.path / name).rename(self.path / f"{name}{_TEMPORARY}")
         for name in _OWN_FILES:
             (self.path / name).unlink(missing_ok=True)
         self._remove_leftovers()

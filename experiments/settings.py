@@ -56,15 +56,12 @@ def check(settings: Settings) -> None:
     """Raise an `InputError` for the first flag whose value makes no sense on its own."""
     if settings.ipc < 1:
         raise InputError(f"--ipc={settings.ipc}: must be at least 1 image per class")
-    if not settings.eps > 0:
-        raise InputError(f"--eps={settings.eps}: must be above 0; inf switches privacy off")
-    if not 0 < settings.delta < 1:
-        raise InputError(f"--delta={settings.delta}: must be between 0 and 1, well below 1/n")
+    check_common(settings)
     for name in (
-        *("subset", "epochs", "steps", "batch_size", "eval_every", "chunk_size"),
-        *("learning_rate", "clip_norm", "init_scale", "scatter_scales", "scatter_angles"),
+        *("epochs", "eval_every", "chunk_size"),
+        *("clip_norm", "init_scale", "scatter_scales", "scatter_angles"),
     ):
-        _check_positive(settings, name)
+        check_positive(settings, name)
     for name in ("ridge", "smoothing"):
         value = getattr(settings, name)
         if value is not None and not 0 <= value < math.inf:
@@ -73,28 +70,40 @@ def check(settings: Settings) -> None:
         raise InputError(f"--average_decay={settings.average_decay}: must be in [0, 1)")
     if settings.depth < 0:
         raise InputError(f"--depth={settings.depth}: must be 0 or more hidden layers")
-    _check_known("kernel", settings.kernel, KERNELS)
+    check_known("kernel", settings.kernel, KERNELS)
     if settings.scatter_norm is not None:
-        _check_known("scatter_norm", settings.scatter_norm, SCATTER_NORMS)
+        check_known("scatter_norm", settings.scatter_norm, SCATTER_NORMS)
     if settings.clip_space is not None:
-        _check_known("clip_space", settings.clip_space, dp_kip.CLIP_SPACES)
+        check_known("clip_space", settings.clip_space, dp_kip.CLIP_SPACES)
     if not 0 <= settings.corrupt < 1:
         raise InputError(f"--corrupt={settings.corrupt}: must be a fraction in [0, 1)")
-    _check_known("accountant", settings.accountant, accounting.ACCOUNTANTS)
+    check_known("accountant", settings.accountant, accounting.ACCOUNTANTS)
     if settings.epochs is not None and settings.steps is not None:
         raise InputError(f"--steps={settings.steps}: give either --steps or --epochs, not both")
+
+
+def check_common(settings: Any) -> None:
+    """Raise an `InputError` for the first flag that all drivers have and whose value is wrong."""
+    if not settings.eps > 0:
+        raise InputError(f"--eps={settings.eps}: must be above 0; inf switches privacy off")
+    if not 0 < settings.delta < 1:
+        raise InputError(f"--delta={settings.delta}: must be between 0 and 1, well below 1/n")
+    for name in ("subset", "steps", "batch_size", "learning_rate"):
+        check_positive(settings, name)
     for name in ("seed", "noise_seed"):
         value = getattr(settings, name)
         if value is not None and not 0 <= value < 2**63:
             raise InputError(f"--{name}={value}: must be a whole number from 0 to 2^63 - 1")
 
 
-def _check_positive(settings: Settings, name: str) -> None:
+def check_positive(settings: Any, name: str) -> None:
+    """Raise an `InputError` where a setting that was given is not above 0."""
     value = getattr(settings, name)
     if value is not None and not 0 < value < math.inf:
         raise InputError(f"--{name}={value}: must be a number above 0")
 
 
-def _check_known(name: str, value: str, known: Any) -> None:
+def check_known(name: str, value: str, known: Any) -> None:
+    """Raise an `InputError` where a flag's value is not among the known ones."""
     if value not in known:
         raise InputError(f"--{name}={value}: unknown; known are {', '.join(known)}")

@@ -20,8 +20,8 @@ import pytest
 from absl.testing import flagsaver
 from PIL import Image
 
+from experiments import command_line, plan
 from experiments import dp_kip as driver
-from experiments import plan
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.kernel_registry import KERNELS
 from experiments.run_folder import RunFolder
@@ -44,7 +44,7 @@ def drive(*arguments: str) -> int:
     """Run the driver in this process; return its exit code."""
     with flagsaver.flagsaver():
         try:
-            driver.main(driver.parse(["dp_kip", *arguments]))
+            driver.main(command_line.parse(["dp_kip", *arguments]))
         except SystemExit as stop:
             return int(stop.code or 0)
     return 0

@@ -1,0 +1,19 @@
+"""What drivers say on the terminal."""
+
+import sys
+from typing import Any
+
+
+def bar_style() -> dict[str, Any]:
+    """Return how progress bars look: a log file gets a line now and then, not ten a second."""
+    return {} if sys.stderr.isatty() else {"mininterval": 10.0, "ascii": True}
+
+
+def print_guarantee(certificate: dict[str, Any]) -> None:
+    """Print what a certificate promises, and whether the result may be released."""
+    if certificate["epsilon"] is None:
+        print("NOT private: no noise was added")
+    else:
+        print(f"({certificate['epsilon']:.4g}, {certificate['delta']:g})-DP, see privacy.json")
+    if not certificate["releasable"]:
+        print(f"NOT RELEASABLE: {certificate['not_releasable_reason']}")
