@@ -1,0 +1,109 @@
+"""The embedded features by name: how each map is built from its public configuration."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from experiments.errors import InputError
+from experiments.ntk_settings import FeatureConfig, parse_widths
+from jaxdp import embedding, entk_networks, random_features, scatter
+from jaxdp.embedding import FeatureMap
+
+_NUM_FREQUENCIES = 10000
+_HERMITE_ORDER = 100
+Shape = tuple[int, ...]
+
+
+def build_features(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
+    """Return the map of rows in [0, 1] that hold examples of `shape`.
+
+    Raises:
+        InputError: it does not work with data of that shape.
+    """
+    if config.moments != 1 and config.features not in ("rff", "scatter"):
+        raise InputError(
+            f"--moments={config.moments}: --features={config.features} has no second moments "
+            "here; use rff or scatter"
+        )
+    return _FEATURES[config.features](config, shape, num_logits)
+
+
+def _dim(shape: Shape) -> int:
+    return math.prod(shape)
+
+
+def _entk(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
+    module = _network(config, shape, num_logits)
+    example = jnp.zeros((1, _dim(shape)))
+    try:
+        variables = jax.jit(module.init)(jax.random.key(config.seed), example)
+    except ValueError as error:
+        raise InputError(f"--network={config.network}: {error}") from error
+    return embedding.entk_map(module.apply, variables)
+
+
+def _network(config: FeatureConfig, shape: Shape, num_logits: int) -> Any:
+    widths = parse_widths(config.ntk_width)
+    needed = {"fc_1l": 1, "fc_2l": 2, "cnn_2l": 2, "cnn2d": 1}.get(config.network)
+    if needed is not None and len(widths) != needed:
+        raise InputError(
+            f"--ntk_width={config.ntk_width}: --network={config.network} takes {needed} width(s)"
+        )
+    if config.network == "fc_1l":
+        return entk_networks.FullyConnected1(widths[0], num_logits)
+    if config.network == "fc_2l":
+        return entk_networks.FullyConnected2((widths[0], widths[1]), num_logits)
+    if config.network == "cnn_2l":
+        return entk_networks.ColumnNetwork((widths[0], widths[1]), num_logits)
+    image = _image_shape(f"--network={config.network}", shape)
+    if config.network == "cnn2d":
+        return entk_networks.Convolutional(image, widths[0], num_logits)
+    return entk_networks.OneLogit(image, residual=config.network == "resnet")
+
+
+def _image_shape(flag: str, shape: Shape) -> tuple[int, int, int]:
+    if len(shape) != 3:
+        raise InputError(f"{flag}: works on images, and an example here has shape {shape}")
+    height, width, channels = shape
+    return height, width, channels
+
+
+def _fourier(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
+    del num_logits
+    dim = _dim(shape)
+    features = random_features.fourier_features(
+        jax.random.key(config.seed),
+        dim,
+        num_features=_NUM_FREQUENCIES,
+        length_scale=config.length_scale,
+    )
+    return embedding.unit_features(features, dim, moments=config.moments)
+
+
+def _hermite(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
+    del num_logits
+    dim, variance = _dim(shape), config.length_scale**2
+    sums = random_features.hermite_weighted_sum(dim, order=_HERMITE_ORDER, variance=variance)
+    # The kernel is positive, so no two features are further apart than orthogonal ones.
+    return embedding.summed_features(sums, dim * (_HERMITE_ORDER + 1), diameter=math.sqrt(2))
+
+
+def _scatter(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
+    del num_logits
+    image = _image_shape("--features=scatter", shape)
+    try:
+        features = scatter.scatter_features(image, normalisation="group")
+    except ValueError as error:
+        raise InputError(f"--features=scatter: {error}") from error
+    return embedding.unit_features(features, _dim(shape), moments=config.moments)
+
+
+_FEATURES: dict[str, Callable[[FeatureConfig, Shape, int], FeatureMap]] = {
+    "entk": _entk,
+    "rff": _fourier,
+    "hermite": _hermite,
+    "scatter": _scatter,
+}

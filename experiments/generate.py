@@ -1,0 +1,299 @@
+"""One generating run: release the embedding once, train on it, draw and judge the result."""
+
+import dataclasses
+import json
+import sys
+import time
+from typing import Any
+
+import jax
+import numpy as np
+from tqdm import tqdm
+
+from experiments import released_file, report
+from experiments.checkpoints import Checkpoints
+from experiments.drawing import as_stored, balanced_labels, draw_rows
+from experiments.errors import InputError
+from experiments.ntk_plan import NtkPlan, make_plan
+from experiments.ntk_settings import NtkSettings
+from experiments.run_folder import RunFolder
+from experiments.terminal import bar_style, print_guarantee
+from jaxdp import dp_ntk, releases
+
+_COVERS = (
+    "embedding.npz: the noisy mean embedding, and the noisy class weights where there are any",
+    "the generator, every checkpoint of it, and any number of examples drawn from it",
+    "anything computed from these without the private data",
+)
+_REUSED = (
+    "an embedding that an earlier run released: this run has not used the private training data, "
+    "and costs no privacy beyond that release"
+)
+_CHECKPOINT_SECONDS = 60.0
+_POINTS = 40
+
+
+def run(settings: NtkSettings) -> None:
+    """Run the driver from flags to files.
+
+    Raises:
+        InputError: bad input, a folder that is in use, a full disk or a diverged run.
+    """
+    plan = make_plan(settings)
+    folder = RunFolder(plan.out_dir, resume=settings.resume, overwrite=settings.overwrite)
+    if settings.resume:
+        folder.require_same_config(plan.fixed_config())
+    state = plan.initial_state()
+    synthetic = settings.num_synthetic * plan.data.dim
+    folder.require_space(
+        4 * _num_bytes(state) + 4 * plan.num_classes * plan.features.dim + synthetic
+    )
+    certificate = certificate_of(plan)
+    for warning in certificate["warnings"]:
+        print(f"WARNING: {warning}", file=sys.stderr)
+    with folder:
+        folder.write_json("config.json", plan.config())
+        folder.write_json("privacy.json", certificate)
+        checkpoints = Checkpoints(folder.checkpoints)
+        try:
+            _Run(plan, folder, checkpoints, state, certificate).finish()
+        finally:
+            checkpoints.close()
+    _print_summary(folder, certificate)
+
+
+def _num_bytes(tree: Any) -> int:
+    return sum(leaf.nbytes for leaf in jax.tree.leaves(tree))
+
+
+def certificate_of(plan: NtkPlan) -> dict[str, Any]:
+    """Return the certificate: of the releases to come, or of the embedding that is used again."""
+    if plan.reused is not None:
+        return plan.reused.certificate | {"reused": _REUSED}
+    return releases.certify(
+        plan.releases,
+        delta=plan.settings.delta,
+        target_epsilon=plan.settings.eps if plan.settings.eps < float("inf") else None,
+        num_examples=len(plan.data.x_train),
+        seeded_noise=plan.settings.noise_seed is not None,
+        covers=_COVERS,
+    )
+
+
+class _Run:
+    """A run in progress: the released embedding, the generator and its metrics."""
+
+    def __init__(
+        self,
+        plan: NtkPlan,
+        folder: RunFolder,
+        checkpoints: Checkpoints,
+        state: dp_ntk.GeneratorState,
+        certificate: dict[str, Any],
+    ) -> None:
+        self._plan, self._folder, self._checkpoints = plan, folder, checkpoints
+        device = jax.devices()[0]
+        self._metrics: dict[str, Any] = {
+            "embedding_distance": None,
+            "embedding_seconds": 0.0,
+            "train_seconds": 0.0,
+            "device": f"{device.platform}: {device.device_kind}",
+            "finished": False,
+            "history": [],
+        }
+        self._metrics |= folder.read_json("metrics.json") or {}
+        self._released = self._release(certificate)
+        restored = checkpoints.restore(state)
+        self._state = state if restored is None else restored
+        history = self._metrics["history"]
+        self._metrics["history"] = [p for p in history if p["step"] <= int(self._state.step)]
+
+    def _release(self, certificate: dict[str, Any]) -> dp_ntk.Released:
+        """Return the embedding: that of an earlier run, that of this run, or a new release.
+
+        It is on disk before it is used. A run that is killed earlier has released nothing.
+        """
+        if self._plan.reused is not None:
+            released = self._plan.reused.released
+        elif (self._folder.path / released_file.NAME).exists():
+            return released_file.read(self._folder.path / released_file.NAME).released
+        else:
+            started = time.monotonic()
+            released = jax.block_until_ready(self._plan.release())
+            self._metrics["embedding_seconds"] = time.monotonic() - started
+        released_file.write(
+            self._folder,
+            released,
+            feature_config=self._plan.feature_config,
+            example_shape=self._plan.data.shape,
+            certificate=certificate,
+        )
+        self._folder.write_json("metrics.json", self._metrics)
+        return released
+
+    def finish(self) -> None:
+        """Train for the steps that are left and write the results."""
+        total, initial = self._plan.hyper.steps, int(self._state.step)
+        saved_at = time.monotonic()
+        every = max(1, total // _POINTS)
+        with tqdm(total=total, initial=initial, unit="step", desc="training", **bar_style()) as bar:
+            for step in range(initial + 1, total + 1):
+                started = time.monotonic()
+                self._state, distance = self._plan.training.update(
+                    self._state, self._plan.codes_key, self._released
+                )
+                jax.block_until_ready(distance)
+                self._metrics["train_seconds"] += time.monotonic() - started
+                bar.update()
+                if step % every == 0 or step == total:
+                    self._note(step, float(distance))
+                if step == total or time.monotonic() - saved_at > _CHECKPOINT_SECONDS:
+                    self._checkpoints.save(step, self._state)
+                    self._folder.write_json("metrics.json", self._metrics)
+                    saved_at = time.monotonic()
+        self._write_results()
+
+    def _note(self, step: int, distance: float) -> None:
+        """Note the distance to the released embedding: of what is public, so free to show."""
+        if not np.isfinite(distance):
+            raise InputError(
+                f"--learning_rate={self._plan.hyper.learning_rate}: training has diverged at step "
+                f"{step}; lower it"
+            )
+        self._metrics["embedding_distance"] = distance
+        self._metrics["history"].append({"step": step, "embedding_distance": distance})
+
+    def _write_results(self) -> None:
+        plan, folder = self._plan, self._folder
+        variables = self._state.average
+        save_generator(folder, plan, variables)
+        labels = balanced_labels(
+            np.asarray(self._released.class_weights),
+            plan.settings.num_synthetic,
+            seed=plan.settings.seed,
+        )
+        key = jax.random.fold_in(jax.random.key(plan.settings.seed), 3)
+        rows = draw_rows(plan.module, variables, labels, key, code_dim=plan.hyper.code_dim)
+        scaling = plan.data.scaling
+        as_bytes = plan.data.x_train.dtype == np.uint8
+        x = as_stored(rows, plan.data.shape, low=scaling.low, high=scaling.high, as_bytes=as_bytes)
+        folder.write_npz("synthetic.npz", x=x, y=labels, class_names=np.array(plan.class_names))
+        picture = self._picture(x, labels)
+        folder.write_bytes("samples.png", picture)
+        if plan.settings.judge:
+            self._metrics |= judge(plan, rows, labels)
+        if plan.settings.check_copies:
+            folder.write_json("not_for_release.json", copies(plan, rows))
+        self._metrics["finished"] = True
+        folder.write_json("metrics.json", self._metrics)
+        folder.write_bytes("report.html", self._report(picture).encode())
+
+    @property
+    def _title(self) -> str:
+        plan = self._plan
+        return f"{plan.data.name}, {plan.feature_config.features} features, epsilon {plan.eps:g}"
+
+    def _picture(self, x: np.ndarray, labels: np.ndarray) -> bytes:
+        from experiments import pictures  # imports matplotlib: not before the first step
+
+        data = self._plan.data
+        return pictures.image_grid_png(
+            x.astype(np.float32),
+            labels,
+            self._plan.class_names,
+            low=data.scaling.low,
+            high=data.scaling.high,
+            title=f"synthetic {self._title}",
+        )
+
+    def _report(self, picture: bytes) -> str:
+        from experiments import pictures
+
+        history = self._metrics["history"]
+        curve = pictures.distance_curve_png(
+            [point["step"] for point in history],
+            [point["embedding_distance"] for point in history],
+        )
+        return report.render_report(
+            title=f"Synthetic {self._title}",
+            config=self._folder.read_json("config.json") or {},
+            metrics=self._metrics,
+            privacy=self._folder.read_json("privacy.json") or {},
+            picture_png=picture,
+            curve_png=curve,
+            contents=report.SYNTHETIC,
+        )
+
+
+def save_generator(folder: RunFolder, plan: NtkPlan, variables: Any) -> None:
+    """Write the generator with what is needed to build it again."""
+    import orbax.checkpoint as ocp
+
+    description = {
+        "module": type(plan.module).__name__,
+        "arguments": {
+            name: value
+            for name, value in dataclasses.asdict(plan.module).items()
+            if name not in ("parent", "name")
+        },
+        "code_dim": plan.hyper.code_dim,
+        "class_names": list(plan.class_names),
+        "example_shape": list(plan.data.shape),
+        "low": plan.data.scaling.low,
+        "high": plan.data.scaling.high,
+        "bytes": bool(plan.data.x_train.dtype == np.uint8),
+    }
+    arrays = jax.tree.map(np.asarray, variables)
+    with ocp.StandardCheckpointer() as checkpointer:
+        checkpointer.save(folder.generator.absolute() / "variables", arrays, force=True)
+        checkpointer.wait_until_finished()
+    folder.write_bytes(
+        f"{folder.generator.name}/description.json", json.dumps(description, indent=2).encode()
+    )
+
+
+def judge(plan: NtkPlan, rows: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+    """Return metrics of the synthetic set, measured on the test split."""
+    from experiments import evaluate, judge_synthetic
+
+    data = plan.data
+    test_rows = plan.unit_rows(data.x_test)
+    found: dict[str, Any] = {}
+    if plan.num_classes > 1 and data.is_image:
+        found["accuracy"] = judge_synthetic.accuracies(
+            rows, labels, test_rows, data.y_test, num_classes=plan.num_classes
+        )
+    elif plan.num_classes > 1:
+        found["accuracy"] = evaluate.evaluate(
+            ("logistic", "mlp"),
+            rows,
+            labels,
+            test_rows,
+            data.y_test,
+            num_classes=plan.num_classes,
+            is_image=False,
+        )
+    if data.is_image and not any(side % 2 or side < 4 for side in data.shape[:2]):
+        height, width, channels = data.shape
+        found["frechet"] = judge_synthetic.scatter_frechet(
+            rows, test_rows, (height, width, channels), seed=0
+        )
+    return found
+
+
+def copies(plan: NtkPlan, rows: np.ndarray) -> dict[str, Any]:
+    """Return how near the synthetic examples come to private ones, which is itself private."""
+    from experiments import judge_synthetic
+
+    train, test = (plan.unit_rows(x) for x in (plan.data.x_train, plan.data.x_test))
+    return judge_synthetic.nearest_neighbours(rows, train, test, seed=0)
+
+
+def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
+    metrics = folder.read_json("metrics.json") or {}
+    for name, result in metrics.get("accuracy", {}).items():
+        print(f"{name} trained on it: test accuracy {result['mean']:.2%} (std {result['std']:.2%})")
+    print_guarantee(certificate)
+    if "reused" in certificate:
+        print(certificate["reused"])
+    print(f"results: {folder.path}/report.html")

@@ -1,0 +1,166 @@
+"""The flags of a generating run, whether each makes sense, and defaults by dataset."""
+
+import dataclasses
+import math
+from typing import Any
+
+from experiments.errors import InputError
+from experiments.settings import check_common, check_known, check_positive
+
+FEATURES = ("entk", "rff", "hermite", "scatter")
+NETWORKS = ("fc_1l", "fc_2l", "cnn_2l", "cnn2d", "lenet5", "resnet")
+GENERATORS = ("conv", "resnet", "table")
+SCHEDULES = ("cosine", "published")
+PRESETS = ("full", "fast")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NtkSettings:
+    """The flags of a run; None stands for a default that depends on the dataset."""
+
+    dataset: str
+    data_dir: str
+    subset: int | None
+    out_dir: str | None
+    eps: float
+    delta: float
+    features: str | None
+    network: str | None
+    ntk_width: str | None
+    moments: int | None
+    length_scale: float | None
+    unconditional: bool
+    weights_share: float | None
+    embedding: str | None
+    preset: str
+    generator: str | None
+    code_dim: int | None
+    steps: int | None
+    batch_size: int | None
+    learning_rate: float | None
+    schedule: str | None
+    ema_decay: float | None
+    num_synthetic: int
+    judge: bool
+    check_copies: bool
+    seed: int
+    noise_seed: int | None
+    resume: bool
+    overwrite: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GeneratorHyper:
+    """Values of the flags that depend on the dataset; here those of one without a row."""
+
+    steps: int = 2000
+    batch_size: int = 1000
+    learning_rate: float = 0.01
+    schedule: str = "cosine"
+    ema_decay: float = 0.99
+    code_dim: int = 5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FeatureConfig:
+    """What a feature map is made from, beside the data's shape: public, stored with an embedding.
+
+    `seed` draws networks and random features; `length_scale` is in units of [0, 1].
+    """
+
+    features: str = "entk"
+    network: str = "fc_1l"
+    ntk_width: str = "800"
+    moments: int = 1
+    length_scale: float = 0.0
+    seed: int = 0
+
+
+_STROKES = GeneratorHyper(batch_size=5000)
+_HYPER = {
+    "digits": GeneratorHyper(steps=1000, batch_size=500),
+    "mnist": _STROKES,
+    "fashion_mnist": _STROKES,
+    "cifar10": GeneratorHyper(steps=20000, code_dim=31),
+    "cifar100": GeneratorHyper(steps=20000, code_dim=31),
+    "svhn_cropped": GeneratorHyper(steps=20000, code_dim=31),
+}
+_COLOUR = ("fc_2l", "3000_200")
+_NETWORK = {"cifar10": _COLOUR, "cifar100": _COLOUR, "svhn_cropped": _COLOUR}
+# Harder et al. (2021) and Vinaroz et al. (2022): here public constants, whatever the data.
+_LENGTHS = {
+    "rff": {"mnist": math.sqrt(105), "fashion_mnist": math.sqrt(127)},
+    "hermite": {"mnist": math.sqrt(0.005), "fashion_mnist": math.sqrt(0.15)},
+}
+
+
+def check(settings: NtkSettings) -> None:
+    """Raise an `InputError` for the first flag whose value makes no sense on its own."""
+    check_common(settings)
+    for name in ("length_scale", "code_dim", "num_synthetic"):
+        check_positive(settings, name)
+    for name, known in (
+        ("features", FEATURES),
+        ("network", NETWORKS),
+        ("generator", GENERATORS),
+        ("schedule", SCHEDULES),
+        ("preset", PRESETS),
+    ):
+        if getattr(settings, name) is not None:
+            check_known(name, getattr(settings, name), known)
+    if settings.moments not in (None, 1, 2):
+        raise InputError(f"--moments={settings.moments}: must be 1 or 2")
+    if settings.ema_decay is not None and not 0 <= settings.ema_decay < 1:
+        raise InputError(f"--ema_decay={settings.ema_decay}: must be in [0, 1)")
+    if settings.weights_share is not None and not 0 <= settings.weights_share < 1:
+        raise InputError(
+            f"--weights_share={settings.weights_share}: must be a part of the budget in [0, 1)"
+        )
+    if settings.ntk_width is not None:
+        parse_widths(settings.ntk_width)
+    if settings.embedding is not None and settings.noise_seed is not None:
+        raise InputError(
+            f"--noise_seed={settings.noise_seed}: no noise is drawn with --embedding, leave it out"
+        )
+
+
+def parse_widths(text: str) -> tuple[int, ...]:
+    """Return the widths in a text such as 3000_200.
+
+    Raises:
+        InputError: it is none.
+    """
+    parts = text.split("_")
+    if len(parts) > 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise InputError(f"--ntk_width={text}: must be one or two widths, as 800 or 3000_200")
+    return tuple(int(part) for part in parts)
+
+
+def hyper_for(settings: NtkSettings) -> GeneratorHyper:
+    """Return the defaults of the dataset and preset with the flags that were given."""
+    defaults = _HYPER.get(settings.dataset, GeneratorHyper())
+    if settings.preset == "fast":
+        defaults = dataclasses.replace(
+            defaults,
+            steps=min(defaults.steps, 800),
+            batch_size=min(defaults.batch_size, 1000),
+        )
+    return dataclasses.replace(defaults, **_given(settings, GeneratorHyper))
+
+
+def feature_config_for(settings: NtkSettings, *, dim: int) -> FeatureConfig:
+    """Return the features' defaults with the flags that were given, for rows of `dim` values."""
+    network, width = _NETWORK.get(settings.dataset, ("fc_1l", "800"))
+    if settings.network in ("fc_2l", "cnn_2l") and settings.network != network:
+        width = "200_100"
+    features = settings.features or "entk"
+    # Two random rows in [0, 1]^d are sqrt(d / 6) apart on average.
+    scales = {"rff": math.sqrt(dim / 6), "hermite": math.sqrt(0.15)}
+    length = _LENGTHS.get(features, {}).get(settings.dataset, scales.get(features, 0.0))
+    defaults = FeatureConfig(network=network, ntk_width=width, length_scale=length)
+    return dataclasses.replace(defaults, **_given(settings, FeatureConfig))
+
+
+def _given(settings: NtkSettings, kind: type) -> dict[str, Any]:
+    names = (field.name for field in dataclasses.fields(kind))
+    return {n: getattr(settings, n) for n in names if getattr(settings, n) is not None}

@@ -1,0 +1,251 @@
+"""DP-NTK: a private mean embedding, and a generator that is trained to match it for free.
+
+    mu_k = (1/n) sum_{i: y_i = k} phi(x_i),    released once as mu + N(0, stddev^2 I)
+    min over G of  sum_k |w_k mean_j phi(G(z_j, k)) - mu_k|^2
+
+The private data are touched in `release_embedding` alone. What follows sees the noisy embedding
+only and is post-processing: it may run as long, and be tried as often, as one likes. Which features
+`phi` are is the caller's choice, as long as their norm is at most 1: gradients of a random network
+(DP-NTK), random Fourier features (DP-MERF), Hermite polynomials (DP-HP), scattering.
+
+References:
+    Yang et al. (2023), "Differentially private neural tangent kernels (DP-NTK) for
+        privacy-preserving data generation", algorithm 1.
+    Harder, Adamczewski & Park (2021), "DP-MERF", algorithm 1 (class weights: section 4.2).
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Key
+
+from jaxdp import embedding, generators, mechanism, precision
+from jaxdp.embedding import ClassChunks, FeatureMap
+from jaxdp.releases import GaussianRelease
+
+EMBEDDING = "mean embedding"
+WEIGHTS = "class weights"
+_LEAST_WEIGHT = 1e-3
+
+
+def sensitivities(
+    features: FeatureMap, num_examples: int, *, class_weights: bool
+) -> dict[str, float]:
+    """Return how far replacing one example of n moves what is released.
+
+    The embedding moves by the features' diameter over n where the class stays the same (2/n where
+    features may be opposite), and by sqrt(2)/n, which is not more, where it does not. The class
+    weights move by sqrt(2)/n.
+    """
+    bounds = {EMBEDDING: max(features.diameter, 2**0.5) / num_examples}
+    if class_weights:
+        bounds[WEIGHTS] = 2**0.5 / num_examples
+    return bounds
+
+
+class Released(NamedTuple):
+    """What left the private data: noisy, and free to use from here on.
+
+    Attributes:
+        mu: the embedding, one row per class.
+        class_weights: the classes' shares of the data, positive and with sum 1; uniform where they
+            were not released.
+    """
+
+    mu: Float[Array, "c p"]
+    class_weights: Float[Array, " c"]
+
+
+def release_embedding(
+    key: Key[Array, ""],
+    features: FeatureMap,
+    chunks: ClassChunks,
+    releases: tuple[GaussianRelease, ...],
+    *,
+    num_examples: int,
+    num_classes: int,
+) -> Released:
+    """Return the noisy class-wise mean embedding of private data, and noisy class weights.
+
+    Args:
+        key: of the noise, fresh and secret.
+        features: `phi`, chosen without the data.
+        chunks: the private data.
+        releases: the embedding's, and the class weights' where they are wanted.
+        num_examples: n, public.
+        num_classes: c.
+
+    Raises:
+        ValueError: a release is unknown, or claims less than the true sensitivity.
+
+    Guarantee:
+        Both are Gaussian releases as `releases` describes them: replacing one example moves the
+        embedding by at most diameter/n and the weights by at most sqrt(2)/n in norm, and
+        independent noise of the given standard deviations, drawn in float64, is added to every
+        entry. Nothing else of the data is returned.
+    """
+    named = {release.name: release for release in releases}
+    bounds = sensitivities(features, num_examples, class_weights=WEIGHTS in named)
+    if set(named) != set(bounds):
+        raise ValueError(f"releases must be {list(bounds)}, got {list(named)}")
+    for name, bound in bounds.items():
+        if named[name].sensitivity < bound * (1 - 1e-12):
+            raise ValueError(f"{name}: sensitivity is {bound}, not {named[name].sensitivity}")
+    sums = jax.jit(lambda parts: embedding.class_sums(features, parts, num_classes=num_classes))(
+        chunks
+    )
+    embedding_key, weights_key = jax.random.split(key)
+    mu = _noisy(embedding_key, sums / num_examples, named[EMBEDDING].stddev)
+    uniform = jnp.full(num_classes, 1 / num_classes)
+    if WEIGHTS not in named:
+        return Released(mu, uniform)
+    counts = jnp.zeros(num_classes).at[chunks.labels].add(jnp.sum(chunks.weights, axis=1))
+    weights = _noisy(weights_key, counts / num_examples, named[WEIGHTS].stddev)
+    weights = jnp.maximum(weights, _LEAST_WEIGHT)
+    return Released(mu, weights / jnp.sum(weights))
+
+
+def _noisy(key: Key[Array, ""], exact: Array, stddev: float) -> Array:
+    """Add noise in float64, row by row so that a large embedding needs no second copy of itself."""
+    rows = exact[:, None] if exact.ndim == 1 else exact
+    with precision.float64():
+        noisy = [
+            mechanism.add_gaussian_noise(
+                jax.random.fold_in(key, i), row.astype(jnp.float64), stddev=stddev
+            ).astype(jnp.float32)
+            for i, row in enumerate(rows)
+        ]
+    return jnp.stack(noisy).reshape(exact.shape)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GeneratorConfig:
+    """How the generator is trained.
+
+    Attributes:
+        num_classes: c.
+        code_dim: length of a latent code.
+        batch_size: generated examples of a step, in equal parts of every class.
+        optimizer: of the generator's parameters.
+        ema_decay: of the moving average of parameters that generates at the end; 0 for none.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    num_classes: int
+    code_dim: int
+    batch_size: int
+    optimizer: optax.GradientTransformation
+    ema_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 2 * self.num_classes:
+            raise ValueError(
+                f"batch_size must be at least two per class, {2 * self.num_classes}, "
+                f"got {self.batch_size}"
+            )
+        if self.code_dim < 1:
+            raise ValueError(f"code_dim must be >= 1, got {self.code_dim}")
+        if not 0 <= self.ema_decay < 1:
+            raise ValueError(f"ema_decay must be in [0, 1), got {self.ema_decay}")
+
+    @property
+    def per_class(self) -> int:
+        """Generated examples of each class in a step."""
+        return self.batch_size // self.num_classes
+
+
+class GeneratorState(NamedTuple):
+    """A generator in training.
+
+    `average` is what generates: the moving average of `params` and `batch_stats`, as variables.
+    """
+
+    step: Array
+    params: Any
+    batch_stats: Any
+    average: Any
+    opt_state: optax.OptState
+
+
+class GeneratorTraining(NamedTuple):
+    """The generator's training as a pair of pure functions.
+
+    Attributes:
+        init: `key -> GeneratorState`, before the first step.
+        update: `(state, key, released) -> (state, squared distance)`, one step with fresh codes;
+            the key is that of the run, steps are told apart by their number.
+    """
+
+    init: Callable[[Key[Array, ""]], GeneratorState]
+    update: Callable[
+        [GeneratorState, Key[Array, ""], Released], tuple[GeneratorState, Float[Array, ""]]
+    ]
+
+
+def train_generator(
+    module: Any, features: FeatureMap, config: GeneratorConfig
+) -> GeneratorTraining:
+    """Return the training of a generator against a released embedding.
+
+    Args:
+        module: a generator of `jaxdp.generators`.
+        features: the map that the embedding was made with.
+        config: how to train.
+
+    Guarantee:
+        Post-processing: no function here takes private data, so training costs no privacy.
+    """
+
+    def init(key: Key[Array, ""]) -> GeneratorState:
+        variables = generators.init(module, key, config.code_dim, config.num_classes)
+        return GeneratorState(
+            step=jnp.zeros((), jnp.int32),
+            params=variables["params"],
+            batch_stats=variables["batch_stats"],
+            average=variables,
+            opt_state=config.optimizer.init(variables["params"]),
+        )
+
+    labels = jnp.repeat(jnp.arange(config.num_classes), config.per_class)
+
+    def distance(
+        params: Any, batch_stats: Any, codes: Array, released: Released
+    ) -> tuple[Array, Any]:
+        variables = {"params": params, "batch_stats": batch_stats}
+        rows, stats = generators.generate(module, variables, codes, labels, train=True)
+        blocks = rows.reshape(config.num_classes, config.per_class, -1)
+        nu = embedding.block_means(features, blocks, released.class_weights)
+        return embedding.squared_distance(released.mu, nu), stats
+
+    def update(
+        state: GeneratorState, key: Key[Array, ""], released: Released
+    ) -> tuple[GeneratorState, Array]:
+        step_key = jax.random.fold_in(key, state.step)
+        codes = generators.sample_codes(step_key, labels, config.code_dim)
+        (loss, stats), gradient = jax.value_and_grad(distance, has_aux=True)(
+            state.params, state.batch_stats, codes, released
+        )
+        updates, opt_state = config.optimizer.update(gradient, state.opt_state, state.params)
+        params = optax.apply_updates(state.params, updates)
+        # A plain mean until there are enough steps for the decay that was asked for.
+        decay = jnp.minimum(config.ema_decay, state.step / (state.step + 1.0))
+        variables = {"params": params, "batch_stats": stats}
+        average = jax.tree.map(lambda a, v: decay * a + (1 - decay) * v, state.average, variables)
+        return GeneratorState(state.step + 1, params, stats, average, opt_state), loss
+
+    return GeneratorTraining(jax.jit(init), jax.jit(update))
+
+
+def published_schedule(learning_rate: float, interval: int) -> optax.Schedule:
+    """Return the papers' step sizes, `learning_rate * 0.9^ceil(t / interval)` at step t."""
+
+    def schedule(step: Any) -> Any:
+        return learning_rate * 0.9 ** jnp.ceil(jnp.asarray(step) / interval)
+
+    return schedule

@@ -1,0 +1,330 @@
+"""The generating driver at toy size: files, errors, resumption, reuse of an embedding."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from absl.testing import flagsaver
+from PIL import Image
+
+from experiments import command_line, generate, ntk_settings, released_file
+from experiments import dp_ntk as driver
+from experiments import sample as sampling_driver
+from experiments.drawing import as_stored, balanced_labels
+from experiments.ntk_plan import make_plan
+
+ROOT = Path(__file__).parents[1]
+TOY = ("--ntk_width=8", "--steps=4", "--batch_size=40", "--num_synthetic=200")
+FILES = {
+    "synthetic.npz",
+    "samples.png",
+    "embedding.npz",
+    "generator",
+    "report.html",
+    "metrics.json",
+    "privacy.json",
+    "config.json",
+    "checkpoints",
+}
+
+
+def drive(*arguments: str, main: Any = driver.main) -> int:
+    """Run a driver in this process; return its exit code."""
+    with flagsaver.flagsaver():
+        try:
+            main(command_line.parse(["dp_ntk", *arguments]))
+        except SystemExit as stop:
+            return int(stop.code or 0)
+    return 0
+
+
+def settings(*arguments: str) -> ntk_settings.NtkSettings:
+    with flagsaver.flagsaver():
+        command_line.parse(["dp_ntk", *arguments])
+        return command_line.settings_of(ntk_settings.NtkSettings)
+
+
+def read(folder: Path, name: str) -> dict:
+    return json.loads((folder / name).read_text())
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished private run on digits; tests that change it take a copy."""
+    out = tmp_path_factory.mktemp("generate") / "run"
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}") == 0
+    return out
+
+
+def test_leaves_exactly_the_documented_files(finished: Path) -> None:
+    assert {path.name for path in finished.iterdir()} == FILES
+
+
+def test_synthetic_set_is_typed_and_balanced_like_the_data(finished: Path) -> None:
+    with np.load(finished / "synthetic.npz", allow_pickle=False) as saved:
+        assert saved["x"].shape == (200, 8, 8, 1)
+        assert saved["x"].dtype == np.uint8
+        assert saved["x"].max() <= 16
+        np.testing.assert_array_equal(np.bincount(saved["y"]), 20)
+        assert list(saved["class_names"]) == list("0123456789")
+
+
+def test_metrics_have_accuracies_and_end_finished(finished: Path) -> None:
+    metrics = read(finished, "metrics.json")
+    assert metrics["finished"]
+    assert set(metrics["accuracy"]) == {"logistic", "mlp"}
+    assert len(metrics["accuracy"]["mlp"]["test_accuracies"]) == 5
+    assert metrics["history"][-1]["step"] == 4
+    assert metrics["frechet"]["name"] == "scatter Frechet distance"
+
+
+def test_certificate_is_of_one_release(finished: Path) -> None:
+    found = read(finished, "privacy.json")
+    assert found["epsilon"] == pytest.approx(5, rel=1e-6)
+    assert found["releasable"]
+    n = found["num_examples"]
+    assert [r["sensitivity"] for r in found["releases"]] == [2 / n]
+
+
+def test_picture_and_report_open(finished: Path) -> None:
+    with Image.open(finished / "samples.png") as picture:
+        assert picture.width > 300
+    text = (finished / "report.html").read_text()
+    for word in ("Synthetic digits", "Samples of the synthetic set", "embedding.npz", "replaced"):
+        assert word in text
+
+
+def test_guarantee_the_exact_embedding_is_nowhere_on_disk(finished: Path) -> None:
+    plan = make_plan(settings(*TOY, "--eps=inf", "--out_dir=unused"))
+    exact = np.asarray(plan.release().mu)
+    with np.load(finished / "embedding.npz") as saved:
+        assert np.abs(saved["mu"] - exact).max() > 1e-4
+    found = {path.name for path in finished.rglob("*.npz")}
+    assert found == {"synthetic.npz", "embedding.npz"}
+
+
+def test_embedding_is_reused_at_no_cost_and_says_so(finished: Path, tmp_path: Path) -> None:
+    out, stored = tmp_path / "again", finished / "embedding.npz"
+    assert drive(*TOY[1:], f"--embedding={stored}", f"--out_dir={out}", "--nojudge") == 0
+    certificate = read(out, "privacy.json")
+    assert "no privacy beyond that release" in certificate["reused"]
+    original = read(finished, "privacy.json")
+    assert {k: certificate[k] for k in original} == original
+    with np.load(stored) as a, np.load(out / "embedding.npz") as b:
+        np.testing.assert_array_equal(a["mu"], b["mu"])
+
+
+def test_guarantee_reuse_does_not_look_at_the_training_split(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def forbidden(self: Any) -> None:
+        raise AssertionError("the private data were embedded")
+
+    monkeypatch.setattr("experiments.ntk_plan.NtkPlan.release", forbidden)
+    arguments = (f"--embedding={finished / 'embedding.npz'}", f"--out_dir={tmp_path / 'a'}")
+    assert drive(*TOY[1:], *arguments, "--nojudge") == 0
+
+
+def test_resumed_run_uses_the_embedding_that_was_released(finished: Path, tmp_path: Path) -> None:
+    """Killed after the release: a second noisy release would be one too many."""
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    for name in ("checkpoints", "generator"):
+        shutil.rmtree(out / name)
+    (out / "synthetic.npz").unlink()
+    before = (out / "embedding.npz").read_bytes()
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}", "--nojudge") == 2  # in use
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}", "--nojudge", "--resume") == 0
+    assert (out / "embedding.npz").read_bytes() == before
+    with np.load(out / "synthetic.npz") as a, np.load(finished / "synthetic.npz") as b:
+        np.testing.assert_array_equal(a["x"], b["x"])
+
+
+@pytest.mark.slow
+def test_killed_run_resumes_where_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    arguments = ["--ntk_width=8", "--steps=4000", "--batch_size=40", "--nojudge", "--eps=5"]
+    command = [sys.executable, "-m", "experiments.dp_ntk", *arguments, f"--out_dir={out}"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        limit = time.monotonic() + 240
+        while not (out / "embedding.npz").exists() and time.monotonic() < limit:
+            time.sleep(0.05)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    before = (out / "embedding.npz").read_bytes()
+    assert drive(*arguments, f"--out_dir={out}", "--resume", "--num_synthetic=100") == 0
+    assert (out / "embedding.npz").read_bytes() == before
+    assert read(out, "metrics.json")["finished"]
+
+
+def test_two_runs_have_different_noise_and_seeded_ones_are_not_releasable(
+    finished: Path, tmp_path: Path
+) -> None:
+    plan = make_plan(settings(*TOY, "--eps=5"))
+    first, second = (np.asarray(plan.release().mu) for _ in range(2))
+    assert np.abs(first - second).max() > 1e-6
+    seeded = make_plan(settings(*TOY, "--eps=5", "--noise_seed=1"))
+    np.testing.assert_array_equal(seeded.release().mu, seeded.release().mu)
+    assert not generate.certificate_of(seeded)["releasable"]
+
+
+def test_sample_draws_more_from_a_finished_run(finished: Path, tmp_path: Path) -> None:
+    out = tmp_path / "more.npz"
+    code = drive(f"--run={finished}", "--num=25", f"--out={out}", main=sampling_driver.main)
+    assert code == 0
+    with np.load(out) as saved:
+        assert saved["x"].shape == (25, 8, 8, 1)
+        assert saved["x"].dtype == np.uint8
+        np.testing.assert_array_equal(saved["y"], np.arange(25) % 10)
+    generator = sampling_driver.Generator(finished)
+    x = generator(np.array([3, 3]), seed=1)
+    np.testing.assert_array_equal(x, generator(np.array([3, 3]), seed=1))
+    assert drive(f"--run={tmp_path}", main=sampling_driver.main) == 2
+    assert drive(main=sampling_driver.main) == 2
+    assert drive(f"--run={finished}", "--num=0", main=sampling_driver.main) == 2
+    missing = tmp_path / "no" / "x.npz"
+    assert drive(f"--run={finished}", f"--out={missing}", main=sampling_driver.main) == 2
+
+
+@pytest.mark.parametrize(
+    ("features", "options"),
+    [
+        ("rff", ("--moments=2",)),
+        ("hermite", ()),
+        ("scatter", ("--unconditional",)),
+        ("entk", ("--network=fc_2l", "--ntk_width=8_4", "--weights_share=0.1")),
+        ("entk", ("--network=cnn2d", "--ntk_width=2", "--schedule=published")),
+    ],
+)
+def test_every_kind_of_features_runs(
+    features: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    common = ("--steps=2", "--batch_size=40", "--num_synthetic=50", "--nojudge", "--subset=100")
+    assert drive(f"--features={features}", *common, *options, f"--out_dir={out}") == 0
+    with np.load(out / "synthetic.npz") as saved:
+        assert len(saved["x"]) == 50
+        assert len(saved["class_names"]) == (1 if "--unconditional" in options else 10)
+    if "--weights_share=0.1" in options:
+        assert len(read(out, "privacy.json")["releases"]) == 2
+
+
+def test_tables_run_with_noisy_class_weights(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.2).astype(int)
+    x = rng.normal(size=(300, 5)).astype(np.float32) + y[:, None]
+    np.savez(tmp_path / "table.npz", x_train=x, y_train=y, x_test=x[:50], y_test=y[:50])
+    out = tmp_path / "run"
+    arguments = ("--dataset=table", f"--data_dir={tmp_path}", *TOY, "--eps=10")
+    assert drive(*arguments, "--delta=1e-3", "--check_copies", f"--out_dir={out}") == 2
+    assert drive(*arguments, "--delta=1e-3", f"--out_dir={out}") == 0
+    assert [r["name"] for r in read(out, "privacy.json")["releases"]] == [
+        "mean embedding",
+        "class weights",
+    ]
+    with np.load(out / "synthetic.npz") as saved:
+        assert saved["x"].shape == (200, 5)
+        assert np.mean(saved["y"] == 1) == pytest.approx(0.2, abs=0.15)
+
+
+def test_copies_are_measured_in_a_file_that_says_not_to_release_it(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert drive(*TOY, "--nojudge", "--check_copies", "--subset=100", f"--out_dir={out}") == 0
+    found = read(out, "not_for_release.json")
+    assert found["computed_on_private_data"]
+    assert "synthetic" not in json.dumps(read(out, "metrics.json"))
+
+
+BAD = {
+    "unknown features": ("--features=nothing", "--features=nothing"),
+    "unknown network": ("--network=deep", "--network=deep"),
+    "widths": ("--ntk_width=a_b", "--ntk_width=a_b"),
+    "too many widths": ("--ntk_width=8_8", "--ntk_width=8_8"),
+    "moments": ("--moments=3", "--moments=3"),
+    "moments of entk": ("--moments=2", "--moments=2"),
+    "share": ("--weights_share=1", "--weights_share=1"),
+    "decay": ("--ema_decay=1", "--ema_decay=1"),
+    "batch": ("--batch_size=5", "--batch_size=5"),
+    "eps": ("--eps=0", "--eps=0"),
+    "number": ("--num_synthetic=0", "--num_synthetic=0"),
+    "generator": ("--generator=table", "--generator=table"),
+    "preset": ("--preset=slow", "--preset=slow"),
+    "embedding": ("--embedding=nowhere.npz", "no such file"),
+    "dataset": ("--dataset=none", "--dataset=none"),
+    "code": ("--code_dim=0", "--code_dim=0"),
+    "length": ("--length_scale=-1", "--length_scale=-1"),
+}
+
+
+@pytest.mark.parametrize("name", list(BAD))
+def test_bad_input_gets_one_line_and_writes_nothing(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments, said = BAD[name]
+    out = tmp_path / "run"
+    assert drive(*arguments.split(), f"--out_dir={out}", f"--data_dir={tmp_path}") == 2
+    error = capsys.readouterr().err.strip()
+    assert error.startswith("error: ")
+    assert len(error.splitlines()) == 1
+    assert said in error
+    assert not out.exists()
+
+
+def test_embedding_of_other_data_or_features_is_refused(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = f"--embedding={finished / 'embedding.npz'}"
+    out = f"--out_dir={tmp_path / 'run'}"
+    for arguments in (
+        ("--features=rff",),
+        ("--ntk_width=9",),
+        ("--unconditional",),
+        ("--noise_seed=1",),
+    ):
+        assert drive(stored, *arguments, out) == 2
+        assert capsys.readouterr().err.startswith("error: --")
+    np.savez(tmp_path / "other.npz", mu=np.zeros((2, 3)))
+    assert drive(f"--embedding={tmp_path / 'other.npz'}", out) == 2
+    assert "lacks" in capsys.readouterr().err
+
+
+def test_released_file_survives_a_round_trip(finished: Path) -> None:
+    found = released_file.read(finished / "embedding.npz")
+    assert found.feature_config.ntk_width == "8"
+    assert found.example_shape == [8, 8, 1]
+    assert found.certificate == read(finished, "privacy.json")
+
+
+def test_labels_follow_the_weights_exactly() -> None:
+    found = balanced_labels(np.array([0.5, 0.3, 0.2]), 11, seed=0)
+    np.testing.assert_array_equal(np.bincount(found), [6, 3, 2])
+    np.testing.assert_array_equal(found, balanced_labels(np.array([0.5, 0.3, 0.2]), 11, seed=0))
+
+
+def test_stored_examples_are_scaled_back_and_rounded() -> None:
+    rows = np.array([[0.0, 0.5, 1.0, 0.499]])
+    found = as_stored(rows, (2, 2, 1), low=0, high=16, as_bytes=True)
+    np.testing.assert_array_equal(found.ravel(), [0, 8, 16, 8])
+    assert as_stored(rows, (4,), low=-1, high=1, as_bytes=False).ravel() == pytest.approx(
+        [-1, 0, 1, -0.002]
+    )
+
+
+def test_settings_are_the_flags() -> None:
+    assert settings("--eps=inf").eps == math.inf
+    assert settings("--features=rff").features == "rff"
