@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from absl import app, flags
 
-from experiments import command_line
+from experiments import command_line, distill_flags
 
 flags.adopt_module_key_flags(command_line)
-flags.DEFINE_integer("ipc", 1, "Distilled images per class.")
+flags.adopt_module_key_flags(distill_flags)
 flags.DEFINE_string(
     "kernel",
     "fc_ntk",
@@ -39,23 +39,11 @@ flags.DEFINE_string(
 flags.DEFINE_float(
     "corrupt", 0.0, "Fraction of the distilled images' pixels that stay at their initial noise."
 )
-flags.DEFINE_integer(
-    "chunk_size", None, "Targets processed at once, which bounds the memory (default: by device)."
-)
-flags.DEFINE_float("epochs", None, "Expected passes over the data (default: by dataset).")
-flags.DEFINE_float("clip_norm", None, "Bound on one example's gradient (default: by dataset).")
-flags.DEFINE_float("ridge", None, "Ridge relative to the mean of the kernel matrix's diagonal.")
 flags.DEFINE_float("init_scale", None, "Standard deviation of the Gaussian initial images.")
 flags.DEFINE_float(
     "smoothing", None, "Width in pixels of the Gaussian that noisy gradients are smoothed with."
 )
 flags.DEFINE_float("average_decay", 0.9, "Decay of the moving average of iterates; 0 for none.")
-flags.DEFINE_string(
-    "evaluate",
-    "krr",
-    "How the result is judged, separated by commas: krr, convnet (minutes on a CPU), logistic, "
-    "mlp.",
-)
 flags.DEFINE_string("accountant", "pld", "pld (tight) or rdp (what the papers used).")
 flags.DEFINE_integer(
     "eval_every", None, "Steps between checkpoints with a test accuracy (default: a tenth)."

@@ -21,17 +21,22 @@ def num_features(feature_fn: Callable[[Array], Array], dim: int) -> int:
 
 
 def features_of(
-    feature_fn: Callable[[Array], Array], rows: np.ndarray, *, description: str
-) -> Array:
-    """Return the features (n, p) in float32 of rows (n, d) as stored, chunk by chunk.
+    feature_fn: Callable[[Array], Array],
+    rows: np.ndarray,
+    *,
+    description: str,
+    dtype: type = np.float32,
+) -> np.ndarray:
+    """Return the features (n, p) of rows (n, d) as stored, chunk by chunk.
 
     Args:
         feature_fn: features of a chunk of rows as stored, row by row.
         rows: all rows, in the type they are stored in.
         description: what the progress bar says.
+        dtype: float type that the features are kept in.
     """
     size = min(_CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR), len(rows))
-    compiled = jax.jit(lambda chunk: feature_fn(chunk).astype(jnp.float32))
+    compiled = jax.jit(lambda chunk: feature_fn(chunk).astype(dtype))
     features: np.ndarray | None = None
     with tqdm(
         total=len(rows), unit="row", desc=description, disable=not sys.stderr.isatty()
@@ -42,7 +47,9 @@ def features_of(
             padded = np.pad(chunk, ((0, missing), (0, 0)))
             part = np.asarray(compiled(jnp.asarray(padded)))[: len(chunk)]
             if features is None:
-                features = np.empty((len(rows), part.shape[1]), np.float32)
+                features = np.empty((len(rows), part.shape[1]), dtype)
             features[start : start + len(chunk)] = part
             bar.update(len(chunk))
-    return jnp.asarray(features)
+    if features is None:
+        raise ValueError("there are no rows")
+    return features

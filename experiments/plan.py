@@ -75,7 +75,8 @@ class Plan:
         """The training split as the algorithm takes it: as stored, or its features."""
         rows = _flat(self.data.x_train)
         if self.keeps_features:
-            return features_of(self.row_fn, rows, description="features of the training split")
+            description = "features of the training split"
+            return jnp.asarray(features_of(self.row_fn, rows, description=description))
         return jnp.asarray(rows)
 
     @functools.cached_property
@@ -83,7 +84,8 @@ class Plan:
         rows = _flat(self.data.x_test)
         if self.kernel.features is None:
             return self.row_fn(jnp.asarray(rows))
-        return features_of(self.row_fn, rows, description="features of the test split")
+        description = "features of the test split"
+        return jnp.asarray(features_of(self.row_fn, rows, description=description))
 
     @property
     def keeps_features(self) -> bool:

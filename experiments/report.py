@@ -116,6 +116,14 @@ DISTILLED = Contents(
 )
 
 
+TAUGHT = DISTILLED._replace(
+    files={
+        "teacher.npz": "the private teacher, which --teacher uses again",
+        **DISTILLED.files,
+    }
+)
+
+
 def _synthetic_facts(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, str]:
     accuracies = [
         f"{name} {percent(result.get('mean'))}"

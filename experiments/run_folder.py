@@ -1,6 +1,6 @@
 """The folder a run leaves behind: exclusive, atomic, resumable.
 
-    distilled.npz  distilled.png                  results of distillation
+    distilled.npz  distilled.png  teacher.npz     results of distillation
     synthetic.npz  samples.png  embedding.npz  generator/    results of generation
     report.html                                   all of it on one page
     metrics.json  privacy.json  config.json       stable keys for scripts
@@ -31,6 +31,7 @@ _OWN_FILES = (
     "synthetic.npz",
     "samples.png",
     "embedding.npz",
+    "teacher.npz",
     "not_for_release.json",
     "report.html",
     "metrics.json",

@@ -15,38 +15,26 @@ References:
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import flax.linen as nn
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from jaxdp.networks import LeNet, ResNet18
+from jaxdp.networks import LeNet, ResNet18, uniform_init
 
 _EPSILON = 1e-5
 
 
-def uniform_init(fan_in: int) -> Callable[[Key[Array, ""], tuple[int, ...], Any], Array]:
-    """Return torch's initialisation of kernels and biases: uniform on `+-1/sqrt(fan_in)`."""
-    bound = 1 / math.sqrt(fan_in)
-
-    def init(key: Key[Array, ""], shape: tuple[int, ...], dtype: Any = jnp.float32) -> Array:
-        return jax.random.uniform(key, shape, dtype, -bound, bound)
-
-    return init
-
-
 def dense(features: int, x: Array) -> Array:
     """Apply a dense layer that starts as in torch; within a module's `__call__`."""
-    init = uniform_init(x.shape[-1])
+    init = uniform_init(1 / math.sqrt(x.shape[-1]))
     return nn.Dense(features, dtype=x.dtype, kernel_init=init, bias_init=init)(x)
 
 
 def conv(features: int, size: int, x: Array) -> Array:
     """Apply a padded convolution that starts as in torch; within a module's `__call__`."""
-    init = uniform_init(size * size * x.shape[-1])
+    init = uniform_init(1 / math.sqrt(size * size * x.shape[-1]))
     return nn.Conv(
         features, (size, size), padding="SAME", dtype=x.dtype, kernel_init=init, bias_init=init
     )(x)
@@ -70,7 +58,7 @@ class SummedLogits(nn.Module):
     @nn.compact
     def __call__(self, h: Float[Array, "n w"]) -> Float[Array, " n"]:
         """Return the sum."""
-        rows = uniform_init(h.shape[-1])
+        rows = uniform_init(1 / math.sqrt(h.shape[-1]))
         root = math.sqrt(self.num_logits)
 
         def init(key: Key[Array, ""], shape: tuple[int, ...], dtype: Any = jnp.float32) -> Array:

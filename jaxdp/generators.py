@@ -27,6 +27,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxdp.networks import uniform_init
+
 _KERNEL_SIZE = 5
 # Torch's: its momentum 0.1 is the new batch's share, flax's 0.9 the old average's.
 _MOMENTUM = 0.9
@@ -112,7 +114,7 @@ class ResnetG(nn.Module):
         height, width, colours = self.shape
         pixels, features = height * width // 64, 8 * self.base
         # The fans of a transposed convolution: one kernel of h/8 x w/8 pixels per pair of channels.
-        init = _uniform(_xavier(pixels * inputs.shape[-1], pixels * features))
+        init = uniform_init(_xavier(pixels * inputs.shape[-1], pixels * features))
         x = nn.Dense(
             pixels * features, use_bias=False, kernel_init=init, dtype=inputs.dtype, name=_FIRST
         )(inputs)
@@ -273,7 +275,7 @@ class UpsampleConv(nn.Module):
     def __call__(self, x: Float[Array, "b h w ch"]) -> Float[Array, "b 2*h 2*w f"]:
         """Return the feature map, twice the size."""
         shape = (_KERNEL_SIZE, _KERNEL_SIZE, x.shape[-1], self.features)
-        start = _uniform(1 / math.sqrt(math.prod(shape[:3])))
+        start = uniform_init(1 / math.sqrt(math.prod(shape[:3])))
         kernel = self.param("kernel", start, shape)
         bias = self.param("bias", start, (self.features,))
         return upsample_conv(x, kernel.astype(x.dtype), banded=self.banded) + bias.astype(x.dtype)
@@ -299,7 +301,7 @@ def _double(x: Array) -> Array:
 
 
 def _dense(x: Array, features: int, *, name: str | None = None) -> Array:
-    start = _uniform(1 / math.sqrt(x.shape[-1]))
+    start = uniform_init(1 / math.sqrt(x.shape[-1]))
     return nn.Dense(features, dtype=x.dtype, kernel_init=start, bias_init=start, name=name)(x)
 
 
@@ -309,8 +311,8 @@ def _xavier_conv(x: Array, features: int, size: int) -> Array:
         features,
         (size, size),
         dtype=x.dtype,
-        kernel_init=_uniform(_xavier(fan_in, fan_out)),
-        bias_init=_uniform(1 / math.sqrt(fan_in)),
+        kernel_init=uniform_init(_xavier(fan_in, fan_out)),
+        bias_init=uniform_init(1 / math.sqrt(fan_in)),
     )(x)
 
 
@@ -326,15 +328,6 @@ def _batch_norm(x: Array, train: bool) -> Array:
 
 def _xavier(fan_in: int, fan_out: int) -> float:
     return math.sqrt(6 / (fan_in + fan_out))
-
-
-def _uniform(bound: float) -> nn.initializers.Initializer:
-    """Return an initialiser that is uniform on [-bound, bound)."""
-
-    def start(key: Array, shape: Any, dtype: Any = jnp.float32, *unused: Any) -> Array:
-        return jax.random.uniform(key, shape, dtype, -bound, bound)
-
-    return start
 
 
 def _check_shape(name: str, shape: tuple[int, int, int], factor: int) -> None:

@@ -2,7 +2,7 @@
 
 Images are NHWC. A module computes in the float type of its input, with parameters stored in
 float32, and a record's output never depends on the other records of a batch: all normalisation
-is within one image. This is the only file that imports flax.
+is within one image. Flax is imported here, in `entk_networks` and in `generators`, nowhere else.
 
 References:
     LeCun et al. (1998), "Gradient-based learning applied to document recognition", section II.B.
@@ -33,6 +33,15 @@ _REPLACEMENTS = (
     "conv_general_dilated",
     "conv_general_dilated_cls",
 )
+
+
+def uniform_init(bound: float) -> nn.initializers.Initializer:
+    """Return an initialiser that is uniform on [-bound, bound): torch's, at 1/sqrt(fan_in)."""
+
+    def init(key: Array, shape: Any, dtype: Any = jnp.float32, *unused: Any) -> Array:
+        return jax.random.uniform(key, shape, dtype, -bound, bound)
+
+    return init
 
 
 class LeNet(nn.Module):

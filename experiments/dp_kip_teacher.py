@@ -1,0 +1,49 @@
+"""Distil a private labelled image set from a private teacher: spend the budget once, then for free.
+
+    python -m experiments.dp_kip_teacher                                  # bundled digits
+    python -m experiments.dp_kip_teacher --dataset=cifar10 --ipc=10 --eps=10
+    python -m experiments.dp_kip_teacher --dataset=mnist --ipc=50 --teacher=runs/a/teacher.npz
+
+Only flags live here, so that --help answers at once; the run is in experiments/teach.py.
+"""
+
+from collections.abc import Sequence
+
+from absl import app, flags
+
+from experiments import command_line, distill_flags
+
+flags.adopt_module_key_flags(command_line)
+flags.adopt_module_key_flags(distill_flags)
+flags.DEFINE_string(
+    "teacher",
+    None,
+    "Released teacher.npz of an earlier run to distil from: the private data are not used again.",
+)
+flags.DEFINE_float(
+    "whiten",
+    None,
+    "Floor of the whitening of features on synthetic public images, relative to the mean "
+    "eigenvalue; 0 for no whitening (default: by dataset).",
+)
+flags.DEFINE_bool(
+    "mirror", None, "Use only features that mirror images share (default: for photographs)."
+)
+flags.DEFINE_float("label_smoothing", 0.0, "Part of a label that is spread over all classes.")
+flags.DEFINE_integer("distill_steps", None, "Steps of the distillation, which are free.")
+flags.DEFINE_float("distill_learning_rate", None, "First step size of Adam in the distillation.")
+flags.DEFINE_bool("learn_labels", False, "Also learn the labels of the distilled images.")
+flags.DEFINE_float("total_variation", 0.0, "Weight of a penalty on rough distilled images.")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the driver; bad input ends it with one line and exit code 2."""
+    del argv
+    command_line.prepare()
+    from experiments import teach, teacher_settings  # import jax: not before flags are parsed
+
+    command_line.run(teacher_settings.TeacherSettings, teach.run)
+
+
+if __name__ == "__main__":
+    app.run(main, flags_parser=command_line.parse)

@@ -1,0 +1,280 @@
+"""One run with a private teacher: train it once, distil from it for free, write the results."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from tqdm import tqdm
+
+from experiments import report, teacher_file
+from experiments.checkpoints import Checkpoints
+from experiments.errors import InputError
+from experiments.run_folder import RunFolder
+from experiments.teacher_plan import TeacherPlan, make_plan
+from experiments.teacher_settings import TeacherSettings
+from experiments.terminal import bar_style, print_guarantee
+from jaxdp import accounting, krr, preprocess
+from jaxdp.mechanism import private_key
+
+_COVERS = (
+    "teacher.npz: the weights of the private teacher, and every checkpoint of its training",
+    "distilled.npz and distilled.png, which are computed from the teacher alone",
+    "anything computed from these without the private data",
+)
+_REUSED = (
+    "a teacher that an earlier run released: this run has not used the private training data, and "
+    "costs no privacy beyond that release"
+)
+_CHECKPOINT_SECONDS = 60.0
+_SLICE_SECONDS = 1.0
+
+
+def run(settings: TeacherSettings) -> None:
+    """Run the driver from flags to files.
+
+    Raises:
+        InputError: bad input, a folder that is in use, a full disk or a diverged run.
+    """
+    plan = make_plan(settings)
+    folder = RunFolder(plan.out_dir, resume=settings.resume, overwrite=settings.overwrite)
+    if settings.resume:
+        folder.require_same_config(plan.fixed_config())
+    folder.require_space(64 * settings.ipc * plan.data.num_classes * plan.data.dim + 2**26)
+    certificate = certificate_of(plan)
+    for warning in certificate["warnings"]:
+        print(f"WARNING: {warning}", file=sys.stderr)
+    with folder:
+        folder.write_json("config.json", plan.config())
+        # The certificate counts every planned step, so it holds for whatever a killed run
+        # leaves behind.
+        folder.write_json("privacy.json", certificate)
+        _Run(plan, folder, certificate).finish()
+    _print_summary(folder, certificate)
+
+
+def certificate_of(plan: TeacherPlan) -> dict[str, Any]:
+    """Return the certificate: of the training to come, or of the teacher that is used again."""
+    if plan.reused is not None:
+        return plan.reused.certificate | {"reused": _REUSED}
+    return accounting.certify(
+        plan.mechanism,
+        delta=plan.settings.delta,
+        target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,
+        accountant="pld",
+        seeded_noise=plan.settings.noise_seed is not None,
+        covers=_COVERS,
+    ).to_json()
+
+
+class _Run:
+    """A run in progress: its metrics and its folder."""
+
+    def __init__(self, plan: TeacherPlan, folder: RunFolder, certificate: dict[str, Any]) -> None:
+        self._plan, self._folder, self._certificate = plan, folder, certificate
+        device = jax.devices()[0]
+        self._metrics: dict[str, Any] = {
+            "krr_test_accuracy": None,
+            "krr_test_accuracy_before": None,
+            "teacher_test_accuracy": None,
+            "teacher_seconds": 0.0,
+            "distill_seconds": 0.0,
+            "train_seconds": 0.0,
+            "device": f"{device.platform}: {device.device_kind}",
+            "finished": False,
+        }
+        stored = folder.read_json("metrics.json") or {}
+        self._metrics["teacher_seconds"] = stored.get("teacher_seconds", 0.0)
+
+    def finish(self) -> None:
+        """Train the teacher, distil from it and write the results."""
+        weights = jnp.asarray(self._teacher_weights())
+        self._metrics["teacher_test_accuracy"] = self._plan.test_accuracy(weights)
+        support = self._distil(weights)
+        m = self._metrics
+        m["train_seconds"] = m["teacher_seconds"] + m["distill_seconds"]
+        self._write_results(np.asarray(support.x), np.asarray(support.y))
+
+    def _teacher_weights(self) -> np.ndarray:
+        """Return the weights: of an earlier run, of this run's file, or trained now."""
+        plan, path = self._plan, self._folder.path / teacher_file.NAME
+        if plan.reused is None and path.exists():
+            return teacher_file.read(path).weights
+        weights = self._train_teacher() if plan.reused is None else plan.reused.weights
+        teacher_file.write(
+            self._folder,
+            teacher_file.TeacherFile(
+                weights, plan.map_config, list(plan.data.shape), self._certificate
+            ),
+        )
+        self._folder.write_json("metrics.json", self._metrics)
+        return weights
+
+    def _train_teacher(self) -> np.ndarray:
+        """Run DP-SGD, with checkpoints: the one place where the training split is read."""
+        plan = self._plan
+        started = time.monotonic()
+        features = jnp.asarray(
+            plan.features(plan.data.x_train, description="features, training split")
+        )
+        labels = jnp.asarray(plan.data.y_train)
+        self._metrics["teacher_seconds"] += time.monotonic() - started
+        algorithm = plan.make_teacher()
+        state = algorithm.init(features.shape[1], plan.data.num_classes)
+        # Never stored: a resumed run draws fresh noise for the steps that it repeats.
+        key = private_key(plan.settings.noise_seed)
+        checkpoints = Checkpoints(self._folder.checkpoints)
+        try:
+            restored = checkpoints.restore(state)
+            state = state if restored is None else restored
+
+            def advance(count: int) -> int:
+                nonlocal state
+                state = jax.block_until_ready(algorithm.update(state, key, features, labels, count))
+                return int(state.step)
+
+            def save(step: int) -> None:
+                checkpoints.save(step, state)
+                self._folder.write_json("metrics.json", self._metrics)
+
+            self._loop(
+                "private teacher",
+                "teacher_seconds",
+                int(state.step),
+                plan.mechanism.num_steps,
+                advance,
+                save,
+            )
+        finally:
+            checkpoints.close()
+        weights = np.asarray(state.average)
+        if not np.all(np.isfinite(weights)):
+            raise InputError(
+                f"--learning_rate={plan.hyper.learning_rate}: the teacher has diverged; lower it"
+            )
+        return weights
+
+    def _loop(
+        self,
+        name: str,
+        clock: str,
+        done: int,
+        total: int,
+        advance: Callable[[int], int],
+        save: Callable[[int], None] | None = None,
+    ) -> None:
+        """Advance in slices of about a second under a progress bar, saving now and then."""
+        length, saved_at = 1, time.monotonic()
+        first = done
+        with tqdm(total=total, initial=done, unit="step", desc=name, **bar_style()) as bar:
+            while done < total:
+                started = time.monotonic()
+                done = advance(min(length, total - done))
+                seconds = time.monotonic() - started
+                self._metrics[clock] += seconds
+                bar.update(done - bar.n)
+                if done > first + 1:  # the first slice compiles
+                    length = max(1, min(2 * length, int(length * _SLICE_SECONDS / seconds)))
+                if save and (done == total or time.monotonic() - saved_at > _CHECKPOINT_SECONDS):
+                    save(done)
+                    saved_at = time.monotonic()
+
+    def _distil(self, weights: jax.Array) -> Any:
+        """Run the distillation, which starts anew in a resumed run: it is short and free."""
+        plan = self._plan
+        algorithm = plan.make_distillation(weights)
+        state = algorithm.init(plan.initial_support())
+        self._metrics["krr_test_accuracy_before"] = self._krr_accuracy(state.support)
+
+        def advance(count: int) -> int:
+            nonlocal state
+            state = jax.block_until_ready(algorithm.update(state, count))
+            return int(state.step)
+
+        self._loop("distilling", "distill_seconds", 0, plan.hyper.distill_steps, advance)
+        self._metrics["krr_test_accuracy"] = self._krr_accuracy(state.support)
+        return state.support
+
+    def _krr_accuracy(self, support: Any) -> float:
+        try:
+            return self._plan.krr_test_accuracy(support)
+        except krr.NotPositiveDefiniteError as error:
+            raise InputError(
+                f"--distill_learning_rate={self._plan.hyper.distill_learning_rate}: distillation "
+                f"has diverged ({error}); lower it or raise --ridge"
+            ) from error
+
+    def _write_results(self, rows: np.ndarray, y_s: np.ndarray) -> None:
+        from experiments import pictures  # imports matplotlib: not before the first step
+
+        plan, folder, data = self._plan, self._folder, self._plan.data
+        labels = np.repeat(np.arange(data.num_classes), plan.settings.ipc).astype(np.int32)
+        folder.write_npz(
+            "distilled.npz",
+            x=rows.reshape(-1, *data.shape),
+            y=labels,
+            y_scores=y_s,
+            class_names=np.array(data.class_names),
+            shift=np.float32(plan.scaling["shift"]),
+            scale=np.float32(plan.scaling["scale"]),
+        )
+        stored = np.asarray(preprocess.unscale(jnp.asarray(rows), **plan.scaling))
+        title = f"{data.name}, {plan.settings.ipc} per class, epsilon {plan.eps:g}"
+        picture = pictures.image_grid_png(
+            stored.reshape(-1, *data.shape),
+            labels,
+            data.class_names,
+            low=data.scaling.low,
+            high=data.scaling.high,
+            title=f"{title}, from a private teacher",
+        )
+        folder.write_bytes("distilled.png", picture)
+        self._judge(rows, labels)
+        self._metrics["finished"] = True
+        folder.write_json("metrics.json", self._metrics)
+        page = report.render_report(
+            title=f"Private teacher: {title}",
+            config=folder.read_json("config.json") or {},
+            metrics=self._metrics,
+            privacy=folder.read_json("privacy.json") or {},
+            picture_png=picture,
+            curve_png=None,
+            contents=report.TAUGHT,
+        )
+        folder.write_bytes("report.html", page.encode())
+
+    def _judge(self, rows: np.ndarray, labels: np.ndarray) -> None:
+        """Train the classifiers that `--evaluate` names on the result."""
+        plan, data = self._plan, self._plan.data
+        if not plan.evaluators:
+            return
+        from experiments import evaluate
+
+        test = (data.x_test.astype(np.float32) - plan.scaling["shift"]) / plan.scaling["scale"]
+        self._metrics["evaluation"] = evaluate.evaluate(
+            plan.evaluators,
+            rows.reshape(-1, *data.shape),
+            labels,
+            test,
+            data.y_test,
+            num_classes=data.num_classes,
+            is_image=True,
+        )
+
+
+def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
+    metrics = folder.read_json("metrics.json") or {}
+    print(
+        f"KRR test accuracy {metrics['krr_test_accuracy']:.2%} "
+        f"(before: {metrics['krr_test_accuracy_before']:.2%}; "
+        f"the teacher's: {metrics['teacher_test_accuracy']:.2%})"
+    )
+    for name, result in metrics.get("evaluation", {}).items():
+        print(f"{name} test accuracy {result['mean']:.2%} (std {result['std']:.2%})")
+    print_guarantee(certificate)
+    if "reused" in certificate:
+        print(certificate["reused"])
+    print(f"results: {folder.path}/report.html")

@@ -1,0 +1,287 @@
+"""From flags to a checked run with a private teacher: data, public map, mechanism, distillation.
+
+Everything that can be wrong is found here, before anything is computed or written.
+"""
+
+import dataclasses
+import functools
+import importlib.metadata
+import math
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from experiments import evaluate, public_cache, teacher_file
+from experiments.data import Dataset, load_dataset, random_subset
+from experiments.errors import InputError
+from experiments.feature_rows import features_of
+from experiments.teacher_settings import (
+    MapConfig,
+    TeacherHyper,
+    TeacherSettings,
+    check,
+    hyper_for,
+    map_config_for,
+)
+from jaxdp import accounting, sampling, teacher, teacher_kip, whitening
+from jaxdp.mechanism import SubsampledGaussian
+
+FeatureFn = Callable[[Array], Array]
+# Of the synthetic public images; part of the method, not of a run.
+_PUBLIC_SEED, _NUM_PUBLIC = 20240, 10000
+_CHUNK_LIMIT = {"cpu": 512}
+_CHUNK_LIMIT_ACCELERATOR = 8192
+_PACKAGES = ("jaxdp", "jax", "jaxlib", "optax", "numpy", "dp-accounting", "autodp")
+_NOT_FIXED = ("out_dir", "data_dir", "chunk_size", "evaluate", "resume", "overwrite")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TeacherPlan:
+    """A checked run: the data, the public map, the mechanism, the distillation."""
+
+    settings: TeacherSettings
+    hyper: TeacherHyper
+    data: Dataset
+    map_config: MapConfig
+    mechanism: SubsampledGaussian
+    reused: teacher_file.TeacherFile | None
+    evaluators: tuple[str, ...]
+
+    @property
+    def out_dir(self) -> str:
+        """Where results go."""
+        s = self.settings
+        return s.out_dir or f"runs/{s.dataset}_teacher_ipc{s.ipc}_eps{self.eps:g}"
+
+    @property
+    def eps(self) -> float:
+        """The budget: by flag, or that of a teacher that is used again."""
+        if self.reused is None:
+            return self.settings.eps
+        epsilon = self.reused.certificate["epsilon"]
+        return math.inf if epsilon is None else epsilon
+
+    @property
+    def scaling(self) -> dict[str, float]:
+        """The public constants between stored values and [0, 1]."""
+        scaling = self.data.scaling
+        return {"shift": scaling.low, "scale": scaling.high - scaling.low}
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Shape (h, w, channels) of an image."""
+        height, width, channels = self.data.shape
+        return height, width, channels
+
+    @functools.cached_property
+    def feature_fn(self) -> FeatureFn:
+        """The public map of rows in [0, 1]."""
+        return public_map(self.map_config, self.image_shape)
+
+    def features(self, x: np.ndarray, *, description: str) -> np.ndarray:
+        """Return the features (n, p) of images as stored, in float16."""
+        shift, scale = self.scaling["shift"], self.scaling["scale"]
+        feature_fn = self.feature_fn  # computes its constants: not while another is compiled
+        return features_of(
+            lambda rows: feature_fn((rows - shift) / scale),
+            x.reshape(len(x), -1),
+            description=description,
+            dtype=np.float16,
+        )
+
+    @functools.cached_property
+    def test_features(self) -> Array:
+        """Features of the test split."""
+        return jnp.asarray(self.features(self.data.x_test, description="features, test split"))
+
+    def make_teacher(self) -> teacher.Teacher:
+        """Return the private training."""
+        limit = _CHUNK_LIMIT.get(jax.default_backend(), _CHUNK_LIMIT_ACCELERATOR)
+        size = sampling.chunk_size_for(self.mechanism.expected_batch_size, limit=limit)
+        config = teacher.TeacherConfig(
+            optimizer=teacher.momentum_in_phases(
+                self.mechanism.num_steps,
+                learning_rate=self.hyper.learning_rate,
+                final_learning_rate=self.hyper.final_learning_rate,
+            ),
+            label_smoothing=self.settings.label_smoothing,
+            chunk_size=self.settings.chunk_size or size,
+        )
+        return teacher.dp_teacher(self.mechanism, config)
+
+    def make_distillation(self, weights: Array) -> teacher_kip.Distillation:
+        """Return the distillation from a teacher's weights; it is not given any data."""
+        config = teacher_kip.DistillConfig(
+            num_steps=self.hyper.distill_steps,
+            ridge=self.hyper.ridge,
+            learning_rate=self.hyper.distill_learning_rate,
+            learn_labels=self.settings.learn_labels,
+            total_variation=self.settings.total_variation,
+            image_shape=self.image_shape,
+        )
+        return teacher_kip.distill(weights, self.feature_fn, config)
+
+    def initial_support(self) -> Any:
+        """Return the images before the first step: noise from the public seed."""
+        return teacher_kip.initial_images(
+            jax.random.key(self.settings.seed),
+            ipc=self.settings.ipc,
+            num_classes=self.data.num_classes,
+            image_shape=self.image_shape,
+        )
+
+    def krr_test_accuracy(self, support: Any) -> float:
+        """Return the test accuracy of kernel ridge regression on a support.
+
+        Raises:
+            krr.NotPositiveDefiniteError: the support has diverged.
+        """
+        phi = jax.jit(self.feature_fn)(support.x)
+        weights = teacher_kip.induced_weights(phi, support.y, ridge=self.hyper.ridge)
+        return self.test_accuracy(weights)
+
+    def test_accuracy(self, weights: Array) -> float:
+        """Return the test accuracy of a linear classifier on the features."""
+        scores = teacher.predict(weights, self.test_features)
+        return float(np.mean(np.argmax(np.asarray(scores), axis=1) == self.data.y_test))
+
+    def fixed_config(self) -> dict[str, Any]:
+        """Return what must be the same for a run and its resumption, as JSON."""
+        config = dataclasses.asdict(self.settings) | dataclasses.asdict(self.hyper)
+        for name in _NOT_FIXED:
+            del config[name]
+        return config | {
+            **dataclasses.asdict(self.map_config),
+            "eps": None if math.isinf(self.eps) else self.eps,
+            "steps": self.mechanism.num_steps,
+            "num_examples": len(self.data.x_train),
+            "num_classes": self.data.num_classes,
+            "example_shape": list(self.data.shape),
+        }
+
+    def config(self) -> dict[str, Any]:
+        """Return the content of config.json."""
+        versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+        return self.fixed_config() | {
+            "data_source": self.data.source,
+            "versions": versions | {"python": platform.python_version()},
+        }
+
+
+def public_map(config: MapConfig, image_shape: tuple[int, int, int]) -> FeatureFn:
+    """Return the feature map of rows in [0, 1]: no private data in it, by construction.
+
+    The whitening's second moment is that of synthetic images from a fixed seed; it is computed
+    once and kept in the user's cache folder.
+    """
+    phi = teacher_kip.scattering_map(image_shape, mirror=config.mirror)
+    if config.whiten == 0:
+        return phi
+
+    def moment() -> np.ndarray:
+        images = whitening.dead_leaves_images(
+            jax.random.key(_PUBLIC_SEED), _NUM_PUBLIC, image_shape
+        )
+        return np.asarray(whitening.second_moment(phi, images))
+
+    description = {
+        "what": "second moment of scattering features on dead leaves, version 1",
+        "seed": _PUBLIC_SEED,
+        "images": _NUM_PUBLIC,
+        "shape": list(image_shape),
+        "mirror": config.mirror,
+    }
+    matrix = whitening.whitening(
+        jnp.asarray(public_cache.cached(description, moment)), gamma=config.whiten
+    )
+    return whitening.transformed(phi, matrix)
+
+
+def make_plan(settings: TeacherSettings) -> TeacherPlan:
+    """Check flags and data, and calibrate the noise.
+
+    Raises:
+        InputError: whatever is wrong; nothing has been written yet.
+    """
+    check(settings)
+    data = load_dataset(settings.dataset, data_dir=settings.data_dir)
+    if not data.is_image:
+        raise InputError(
+            f"--dataset={settings.dataset}: a teacher works on images, and it holds rows of "
+            f"{data.dim} values; use experiments.dp_kip"
+        )
+    if settings.subset is not None:
+        data = random_subset(data, settings.subset, seed=settings.seed)
+    names = evaluate.parse_names(settings.evaluate)
+    evaluate.check_names(names, data.shape, is_image=True)
+    config, reused = map_config_for(settings), None
+    if settings.teacher is not None:
+        reused = teacher_file.read(settings.teacher)
+        config = _reused_config(settings, reused, data)
+    height, width, channels = data.shape
+    try:
+        teacher_kip.scattering_map((height, width, channels), mirror=config.mirror)
+    except ValueError as error:
+        raise InputError(f"--dataset={settings.dataset}: {error}") from error
+    hyper = hyper_for(settings, len(data.x_train))
+    return TeacherPlan(
+        settings=settings,
+        hyper=hyper,
+        data=data,
+        map_config=config,
+        mechanism=_mechanism(settings, hyper, len(data.x_train), private=reused is None),
+        reused=reused,
+        evaluators=tuple(name for name in names if name != evaluate.KRR),
+    )
+
+
+def _reused_config(
+    settings: TeacherSettings, reused: teacher_file.TeacherFile, data: Dataset
+) -> MapConfig:
+    """Return how a stored teacher's features were made, which the flags must not contradict."""
+    for field in dataclasses.fields(MapConfig):
+        given, stored = getattr(settings, field.name), getattr(reused.map_config, field.name)
+        if given is not None and given != stored:
+            raise InputError(
+                f"--{field.name}={given}: --teacher={settings.teacher} was made with {stored}; "
+                "leave the flag out"
+            )
+    for what, here, there in (
+        ("images of shape", list(data.shape), reused.example_shape),
+        ("classes:", data.num_classes, reused.weights.shape[1]),
+    ):
+        if here != there:
+            raise InputError(
+                f"--teacher={settings.teacher}: was trained on {what} {there}, and "
+                f"--dataset={settings.dataset} has {here}"
+            )
+    return reused.map_config
+
+
+def _mechanism(
+    settings: TeacherSettings, hyper: TeacherHyper, num_examples: int, *, private: bool
+) -> SubsampledGaussian:
+    """Return the mechanism with the noise that `--eps` asks for; without any where it is inf."""
+    rate = sampling.realised_rate(hyper.batch_size / num_examples)
+    steps = settings.steps or math.ceil(hyper.epochs * num_examples / hyper.batch_size)
+    mechanism = SubsampledGaussian(
+        num_examples=num_examples,
+        sampling_rate=rate,
+        num_steps=steps,
+        clip_norm=hyper.clip_norm,
+        noise_multiplier=0.0,
+    )
+    if settings.eps == math.inf or not private:
+        return mechanism
+    try:
+        return accounting.calibrate(mechanism, target_epsilon=settings.eps, delta=settings.delta)
+    except accounting.UnreachableEpsilonError as error:
+        raise InputError(
+            f"--eps={settings.eps}: not reachable in {steps} steps of sampling rate {rate:.3g} "
+            f"({error}); raise --eps or --delta, or lower --epochs"
+        ) from error
