@@ -1,0 +1,271 @@
+"""Distillation from a private teacher: support images that induce the teacher's classifier.
+
+Kernel ridge regression on a support `(x_s, y_s)` with `k(x, z) = phi(x) . phi(z)` is a linear
+classifier on `phi` with the weights
+
+    W(x_s) = Phi_s^T (K_ss + lambda I)^-1 y_s,   lambda = ridge tr(K_ss) / s,
+
+and only their direction, up to a vector common to all classes, decides what is predicted. So the
+support is moved until `W(x_s)` points where the weights `V` of a teacher point:
+
+    minimise  1 - cos(W(x_s) - mean_c W(x_s), V - mean_c V)   over x_s.
+
+Privacy in plain words: nothing here is given private data, only the teacher's weights, a public
+feature map and random images. If the weights were released under differential privacy (see
+`jaxdp.teacher`), so is everything computed from them, however many steps it takes: the support
+costs nothing on top of the teacher.
+
+References:
+    Dwork & Roth (2014), "The algorithmic foundations of differential privacy", proposition 2.1
+    (post-processing).
+    Nguyen, Chen & Lee (2021), "Dataset meta-learning from kernel ridge-regression" (KIP).
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Key
+
+from jaxdp import krr, preprocess, scatter, smoothing, whitening
+from jaxdp.kip import SupportSet
+
+_HIGHEST = jax.lax.Precision.HIGHEST
+_SMOOTH_MODULUS = 1e-6
+_WINDOW = 8  # pixels of a window of 2 x 2 patches
+
+FeatureFn = Callable[[Array], Array]
+
+
+class DistillState(NamedTuple):
+    """What distillation carries: `step` () counts finished steps, `support` is the result."""
+
+    step: Array
+    support: SupportSet
+    opt_state: Any
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistillConfig:
+    """Static configuration of distillation.
+
+    The loss is `1 - cosine + total_variation TV(x_s) + extra_weight extra_loss(x_s)`.
+
+    Attributes:
+        num_steps: of the whole run, >= 1; the learning rate falls to 0 over them, as a cosine.
+        ridge: relative ridge of the regression, > 0.
+        learning_rate: of Adam at the first step, in units of pixels, > 0.
+        cosine_weight: >= 0.
+        learn_labels: whether the support's labels are moved, too.
+        total_variation: weight of `total_variation`, >= 0; needs `image_shape`.
+        image_shape: (h, w, channels) of a support row, where total variation is asked for.
+        extra_loss: another public or released target, `(s, d) -> ()`, e.g. a distance to a
+            released mean embedding. It must not see private data.
+        extra_weight: its weight, >= 0.
+        bounds: pixels are kept between these two; None for no bounds.
+
+    Raises:
+        ValueError: a value is out of range.
+    """
+
+    num_steps: int
+    ridge: float = 1e-3
+    learning_rate: float = 0.02
+    cosine_weight: float = 1.0
+    learn_labels: bool = False
+    total_variation: float = 0.0
+    image_shape: tuple[int, int, int] | None = None
+    extra_loss: Callable[[Array], Array] | None = None
+    extra_weight: float = 1.0
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.num_steps < 1:
+            raise ValueError(f"num_steps must be >= 1, got {self.num_steps}")
+        for name in ("ridge", "learning_rate"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be > 0 and finite, got {getattr(self, name)}")
+        for name in ("cosine_weight", "total_variation", "extra_weight"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be >= 0 and finite, got {getattr(self, name)}")
+        if self.total_variation > 0 and self.image_shape is None:
+            raise ValueError("total_variation needs image_shape")
+        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
+            raise ValueError(f"bounds must be (low, high) with low < high, got {self.bounds}")
+
+
+class Distillation(NamedTuple):
+    """The pair of functions that `distill` returns."""
+
+    init: Callable[..., DistillState]
+    update: Callable[..., DistillState]
+
+
+def scattering_map(image_shape: tuple[int, int, int], *, mirror: bool) -> FeatureFn:
+    """Return the public feature map of rows that hold images in [0, 1], before whitening.
+
+    Group-normalised scattering features of two scales and eight angles, averaged over windows
+    of 2 x 2 patches: 1296 features for 28 x 28 grey images, padded to 32 x 32, and 3888 for
+    32 x 32 colour images, which are turned into opponent colours first.
+
+    Args:
+        image_shape: (h, w, channels); sides that a border of zeros makes multiples of 8.
+        mirror: whether to keep only what an image and its mirror image share, which is half of the
+            features: for photographs, not for digits.
+
+    Raises:
+        ValueError: sides that are odd.
+    """
+    height, width, channels = image_shape
+    if height % 2 or width % 2:
+        raise ValueError(f"need even sides, got {height} x {width}")
+    margins = -height % _WINDOW // 2, -width % _WINDOW // 2
+    size = (height + 2 * margins[0], width + 2 * margins[1], channels)
+    phi = scatter.scatter_features(size, max_scale=2, num_angles=8, normalisation="group")
+    if channels == 3:
+        phi = whitening.with_opponent_colours(phi)
+    phi = whitening.padded(phi, image_shape, margins=margins)
+    phi = whitening.pooled(phi, (size[0] // 4, size[1] // 4))
+    if mirror:
+        paths = whitening.mirror_paths(2, 8, channels)
+        phi = whitening.symmetrised(phi, (size[0] // _WINDOW, size[1] // _WINDOW), paths)
+    return phi
+
+
+def initial_images(
+    key: Key[Array, ""],
+    *,
+    ipc: int,
+    num_classes: int,
+    image_shape: tuple[int, int, int],
+    mean: float = 0.5,
+    scale: float = 0.25,
+    smooth: float = 0.0,
+) -> SupportSet:
+    """Return `ipc` images of noise per class, in [0, 1], with centred one-hot labels.
+
+    `clip(mean + scale N(0, 1), 0, 1)`; rows are ordered by class and independent of any data.
+
+    Args:
+        key: public.
+        ipc: images per class, >= 1.
+        num_classes: >= 2.
+        image_shape: (h, w, channels); `d = h w channels`.
+        mean: grey level of the start; near 0 for a dark one.
+        scale: standard deviation before clipping.
+        smooth: width in pixels of a Gaussian filter over the noise, whose standard deviation
+            stays what it was; 0 for white noise.
+
+    Raises:
+        ValueError: fewer than one row per class or two classes, or a negative width.
+    """
+    if ipc < 1 or num_classes < 2:
+        raise ValueError(f"need ipc >= 1 and num_classes >= 2, got {ipc} and {num_classes}")
+    if not smooth >= 0:
+        raise ValueError(f"smooth must be >= 0 pixels, got {smooth}")
+    height, width, channels = image_shape
+    labels = jnp.repeat(jnp.arange(num_classes), ipc)
+    noise = jax.random.normal(key, (ipc * num_classes, height * width * channels), jnp.float32)
+    if smooth > 0:
+        noise = smoothing.smooth_rows(noise, shape=image_shape, width=smooth)
+        noise = noise / jnp.std(noise)
+    x = jnp.clip(mean + scale * noise, 0.0, 1.0)
+    return SupportSet(x, preprocess.centred_one_hot(labels, num_classes))
+
+
+def induced_weights(
+    phi_s: Float[Array, "s p"], y_s: Float[Array, "s c"], *, ridge: float
+) -> Float[Array, "p c"]:
+    """Return the weights `Phi_s^T (K_ss + lambda I)^-1 y_s` of KRR on features of a support.
+
+    Raises:
+        krr.NotPositiveDefiniteError: as `krr.fit`.
+    """
+    k_ss = jnp.matmul(phi_s, phi_s.T, precision=_HIGHEST)
+    return jnp.matmul(phi_s.T, krr.fit(k_ss, y_s, ridge=ridge), precision=_HIGHEST)
+
+
+def cosine(a: Float[Array, "p c"], b: Float[Array, "p c"]) -> Float[Array, ""]:
+    """Return the cosine of two classifiers' weights, the mean over classes removed from both."""
+    a, b = (w - jnp.mean(w, axis=1, keepdims=True) for w in (a, b))
+    return jnp.sum(a * b) / (jnp.linalg.norm(a) * jnp.linalg.norm(b))
+
+
+def total_variation(
+    x: Float[Array, "s d"], *, image_shape: tuple[int, int, int]
+) -> Float[Array, ""]:
+    """Return the mean over pixels of the modulus of the image gradient, by forward differences.
+
+    References:
+        Rudin, Osher & Fatemi (1992), "Nonlinear total variation based noise removal algorithms".
+    """
+    images = x.reshape(-1, *image_shape)
+    down = jnp.diff(images, axis=1, append=images[:, -1:])
+    right = jnp.diff(images, axis=2, append=images[:, :, -1:])
+    return jnp.mean(jnp.sqrt(down**2 + right**2 + _SMOOTH_MODULUS))
+
+
+def loss(
+    support: SupportSet,
+    teacher_weights: Float[Array, "p c"],
+    feature_fn: FeatureFn,
+    config: DistillConfig,
+) -> Float[Array, ""]:
+    """Return what distillation minimises; see `DistillConfig`."""
+    total = jnp.zeros((), support.x.dtype)
+    if config.cosine_weight > 0:
+        induced = induced_weights(feature_fn(support.x), support.y, ridge=config.ridge)
+        total += config.cosine_weight * (1 - cosine(induced, teacher_weights))
+    if config.image_shape is not None and config.total_variation > 0:
+        total += config.total_variation * total_variation(support.x, image_shape=config.image_shape)
+    if config.extra_loss is not None:
+        total += config.extra_weight * config.extra_loss(support.x)
+    return total
+
+
+def distill(
+    teacher_weights: Float[Array, "p c"], feature_fn: FeatureFn, config: DistillConfig
+) -> Distillation:
+    """Return `(init, update)` that move a support towards a teacher's weights.
+
+    `init(support) -> DistillState`.
+    `update(state, num_steps) -> DistillState` runs `num_steps` steps, fewer where
+    `config.num_steps` comes first, in one compiled loop; `num_steps` may differ from call to
+    call without another compilation, and a run may be cut into calls anywhere.
+
+    Args:
+        teacher_weights: V, released under differential privacy or public.
+        feature_fn: public map of rows (s, d) to features (s, p), differentiable.
+        config: static configuration.
+
+    Guarantee:
+        Post-processing: the result is a function of the teacher's weights, of `feature_fn`, of
+        `config` and of the support that `init` is given, and no argument takes private data.
+    """
+    optimizer = optax.adam(optax.cosine_decay_schedule(config.learning_rate, config.num_steps))
+
+    def init(support: SupportSet) -> DistillState:
+        return DistillState(jnp.zeros((), jnp.int32), support, optimizer.init(support))
+
+    def step(state: DistillState) -> DistillState:
+        grads = jax.grad(loss)(state.support, teacher_weights, feature_fn, config)
+        updates, opt_state = optimizer.update(grads, state.opt_state, state.support)
+        x, y = optax.apply_updates(state.support, updates)
+        if config.bounds is not None:
+            x = jnp.clip(x, *config.bounds)
+        return DistillState(
+            state.step + 1, SupportSet(x, y if config.learn_labels else state.support.y), opt_state
+        )
+
+    @jax.jit
+    def run(state: DistillState, num_steps: Array) -> DistillState:
+        stop = jnp.minimum(state.step + num_steps, config.num_steps)
+        return jax.lax.while_loop(lambda state: state.step < stop, step, state)
+
+    def update(state: DistillState, num_steps: int) -> DistillState:
+        return run(state, jnp.asarray(num_steps, jnp.int32))
+
+    return Distillation(init, update)

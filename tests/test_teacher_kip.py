@@ -1,0 +1,286 @@
+"""Distillation from a teacher: the loss against its definition, progress, options, resumption."""
+
+from __future__ import annotations
+
+import inspect
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxdp import kernels, kip, teacher_kip, whitening
+
+SHAPE = (4, 5, 1)
+D, P, C, IPC = 20, 15, 3, 2
+RIDGE = 1e-3
+
+
+@pytest.fixture(scope="module")
+def projection() -> jax.Array:
+    return jax.random.normal(jax.random.key(0), (D, P)) / np.sqrt(D)
+
+
+@pytest.fixture(scope="module")
+def feature_fn(projection: jax.Array) -> teacher_kip.FeatureFn:
+    return lambda rows: jnp.tanh(rows @ projection)
+
+
+@pytest.fixture(scope="module")
+def teacher_weights() -> jax.Array:
+    return jax.random.normal(jax.random.key(1), (P, C)) + jnp.arange(P)[:, None]
+
+
+@pytest.fixture
+def support() -> teacher_kip.SupportSet:
+    return teacher_kip.initial_images(jax.random.key(2), ipc=IPC, num_classes=C, image_shape=SHAPE)
+
+
+def config(**changes: object) -> teacher_kip.DistillConfig:
+    return teacher_kip.DistillConfig(**({"num_steps": 100, "ridge": RIDGE} | changes))
+
+
+def test_induced_weights_are_those_of_krr(
+    support: teacher_kip.SupportSet, feature_fn: teacher_kip.FeatureFn
+) -> None:
+    x_t = jax.random.uniform(jax.random.key(3), (7, D))
+    weights = teacher_kip.induced_weights(feature_fn(support.x), support.y, ridge=RIDGE)
+    scores = kip.predict(kernels.from_features(feature_fn), support, x_t, ridge=RIDGE)
+    np.testing.assert_allclose(feature_fn(x_t) @ weights, scores, rtol=1e-3, atol=1e-4)
+
+
+def test_induced_weights_are_the_formula_in_float64() -> None:
+    rng = np.random.default_rng(0)
+    phi, y = rng.normal(size=(6, P)), rng.normal(size=(6, C))
+    gram = phi @ phi.T
+    regularised = gram + RIDGE * np.trace(gram) / 6 * np.eye(6)
+    expected = phi.T @ np.linalg.solve(regularised, y)
+    ours = teacher_kip.induced_weights(
+        jnp.asarray(phi, jnp.float32), jnp.asarray(y, jnp.float32), ridge=RIDGE
+    )
+    np.testing.assert_allclose(ours, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_cosine_ignores_scale_and_what_classes_share(teacher_weights: jax.Array) -> None:
+    moved = 3 * teacher_weights + jnp.arange(P)[:, None]
+    assert abs(float(teacher_kip.cosine(moved, teacher_weights)) - 1) < 1e-5
+    assert abs(float(teacher_kip.cosine(-moved, teacher_weights)) + 1) < 1e-5
+    centred = np.asarray(teacher_weights) - np.asarray(teacher_weights).mean(1, keepdims=True)
+    other = np.random.default_rng(0).normal(size=(P, C))
+    other_centred = other - other.mean(1, keepdims=True)
+    expected = np.sum(centred * other_centred) / np.linalg.norm(centred)
+    expected /= np.linalg.norm(other_centred)
+    ours = teacher_kip.cosine(jnp.asarray(other, jnp.float32), teacher_weights)
+    np.testing.assert_allclose(ours, expected, rtol=1e-4)
+
+
+def test_total_variation_is_the_naive_sum() -> None:
+    images = np.random.default_rng(0).random((3, 4, 5, 2)).astype(np.float32)
+    total = 0.0
+    for n, i, j, k in np.ndindex(*images.shape):
+        down = images[n, min(i + 1, 3), j, k] - images[n, i, j, k]
+        right = images[n, i, min(j + 1, 4), k] - images[n, i, j, k]
+        total += np.sqrt(down**2 + right**2 + 1e-6)
+    ours = teacher_kip.total_variation(jnp.asarray(images.reshape(3, -1)), image_shape=(4, 5, 2))
+    np.testing.assert_allclose(ours, total / images.size, rtol=1e-5)
+    flat = jnp.full((2, D), 0.3)
+    grads = jax.grad(lambda x: teacher_kip.total_variation(x, image_shape=SHAPE))(flat)
+    np.testing.assert_array_equal(grads, 0)
+
+
+def test_the_loss_is_the_weighted_sum_of_its_terms(
+    support: teacher_kip.SupportSet,
+    feature_fn: teacher_kip.FeatureFn,
+    teacher_weights: jax.Array,
+) -> None:
+    def of(**changes: object) -> float:
+        return float(teacher_kip.loss(support, teacher_weights, feature_fn, config(**changes)))
+
+    weights = teacher_kip.induced_weights(feature_fn(support.x), support.y, ridge=RIDGE)
+    cosine = 1 - float(teacher_kip.cosine(weights, teacher_weights))
+    variation = float(teacher_kip.total_variation(support.x, image_shape=SHAPE))
+    extra = float(jnp.sum(support.x**2))
+    assert of() == pytest.approx(cosine, rel=1e-5)
+    together = of(
+        cosine_weight=0.3,
+        total_variation=2.0,
+        image_shape=SHAPE,
+        extra_loss=lambda x: jnp.sum(x**2),
+        extra_weight=5.0,
+    )
+    assert together == pytest.approx(0.3 * cosine + 2 * variation + 5 * extra, rel=1e-5)
+
+
+def test_distillation_reaches_the_teacher(
+    support: teacher_kip.SupportSet,
+    feature_fn: teacher_kip.FeatureFn,
+    teacher_weights: jax.Array,
+) -> None:
+    fit = teacher_kip.distill(teacher_weights, feature_fn, config(num_steps=600))
+    state = fit.update(fit.init(support), 600)
+    weights = teacher_kip.induced_weights(feature_fn(state.support.x), state.support.y, ridge=RIDGE)
+    assert float(teacher_kip.cosine(weights, teacher_weights)) > 0.99
+    chex.assert_type([state.support.x, state.support.y], jnp.float32)
+    np.testing.assert_array_equal(state.support.y, support.y)
+    x_t = jax.random.uniform(jax.random.key(4), (300, D))
+    scores = kip.predict(kernels.from_features(feature_fn), state.support, x_t, ridge=RIDGE)
+    agreement = jnp.argmax(scores, axis=1) == jnp.argmax(feature_fn(x_t) @ teacher_weights, axis=1)
+    assert float(jnp.mean(agreement)) > 0.9
+
+
+def test_learned_labels_move_and_help(
+    support: teacher_kip.SupportSet,
+    feature_fn: teacher_kip.FeatureFn,
+    teacher_weights: jax.Array,
+) -> None:
+    def reached(learn_labels: bool) -> tuple[float, teacher_kip.SupportSet]:
+        settings = config(num_steps=20, learn_labels=learn_labels)
+        fit = teacher_kip.distill(teacher_weights, feature_fn, settings)
+        after = fit.update(fit.init(support), 20).support
+        return float(teacher_kip.loss(after, teacher_weights, feature_fn, settings)), after
+
+    fixed, _ = reached(False)
+    learned, after = reached(True)
+    assert learned < fixed
+    assert np.all(np.asarray(after.y != support.y))
+
+
+def test_bounds_hold(
+    support: teacher_kip.SupportSet,
+    feature_fn: teacher_kip.FeatureFn,
+    teacher_weights: jax.Array,
+) -> None:
+    for bounds, inside in (((0.0, 1.0), True), (None, False)):
+        settings = config(learning_rate=0.3, bounds=bounds)
+        fit = teacher_kip.distill(teacher_weights, feature_fn, settings)
+        x = fit.update(fit.init(support), 20).support.x
+        assert bool(jnp.all((x >= 0) & (x <= 1))) == inside
+
+
+def test_a_run_cut_anywhere_equals_the_whole_run_and_stops_at_the_end(
+    support: teacher_kip.SupportSet,
+    feature_fn: teacher_kip.FeatureFn,
+    teacher_weights: jax.Array,
+) -> None:
+    fit = teacher_kip.distill(teacher_weights, feature_fn, config(num_steps=9))
+    whole = fit.update(fit.init(support), 100)
+    assert int(whole.step) == 9
+    cut = fit.init(support)
+    for steps in (1, 3, 0, 5):
+        cut = fit.update(cut, steps)
+    chex.assert_trees_all_equal(whole, cut)
+
+
+def test_compiled_once_per_run(
+    support: teacher_kip.SupportSet,
+    feature_fn: teacher_kip.FeatureFn,
+    teacher_weights: jax.Array,
+) -> None:
+    traces = []
+
+    def counted(rows: jax.Array) -> jax.Array:
+        traces.append(rows.shape)
+        return feature_fn(rows)
+
+    fit = teacher_kip.distill(teacher_weights, counted, config())
+    state = fit.update(fit.init(support), 1)
+    compiled = len(traces)
+    for steps in (2, 5, 1):
+        state = fit.update(state, steps)
+    assert compiled > 0
+    assert len(traces) == compiled
+
+
+def test_guarantee_no_argument_takes_private_data() -> None:
+    """The support, the released weights, a public map and settings are all there is."""
+    assert list(inspect.signature(teacher_kip.distill).parameters) == [
+        "teacher_weights",
+        "feature_fn",
+        "config",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shape", "mirror", "num_features"),
+    [((28, 28, 1), False, 1296), ((32, 32, 3), True, 1944), ((8, 12, 1), True, 81)],
+)
+def test_scattering_maps_have_few_features(
+    shape: tuple[int, int, int], mirror: bool, num_features: int
+) -> None:
+    feature_fn = teacher_kip.scattering_map(shape, mirror=mirror)
+    rows = jax.ShapeDtypeStruct((5, int(np.prod(shape))), jnp.float32)
+    assert jax.eval_shape(feature_fn, rows).shape == (5, num_features)
+
+
+def test_mirror_images_have_nearly_the_same_features() -> None:
+    shape = (16, 16, 1)
+    x = whitening.noise_images(jax.random.key(0), 4, shape)
+    mirrored = x.reshape(-1, *shape)[:, :, ::-1].reshape(x.shape)
+
+    def distance(mirror: bool) -> float:
+        feature_fn = jax.jit(teacher_kip.scattering_map(shape, mirror=mirror))
+        first, second = feature_fn(x), feature_fn(mirrored)
+        return float(jnp.linalg.norm(first - second) / jnp.linalg.norm(first))
+
+    assert distance(True) < 0.6 * distance(False)
+
+
+def test_scattering_maps_need_even_sides() -> None:
+    with pytest.raises(ValueError, match="even sides"):
+        teacher_kip.scattering_map((27, 28, 1), mirror=False)
+
+
+@pytest.mark.parametrize(("mean", "smooth"), [(0.5, 0.0), (0.5, 1.5), (0.1, 2.0)])
+def test_initial_images_are_noise_in_the_unit_range(mean: float, smooth: float) -> None:
+    support = teacher_kip.initial_images(
+        jax.random.key(0),
+        ipc=3,
+        num_classes=10,
+        image_shape=(16, 16, 3),
+        mean=mean,
+        scale=0.05,
+        smooth=smooth,
+    )
+    assert support.x.shape == (30, 768)
+    assert float(support.x.min()) >= 0
+    assert float(support.x.max()) <= 1
+    assert abs(float(jnp.mean(support.x)) - mean) < 0.01
+    assert abs(float(jnp.std(support.x)) / 0.05 - 1) < 0.05
+    images = np.asarray(support.x).reshape(-1, 16, 16, 3)
+    neighbours = np.corrcoef(images[:, 1:].ravel(), images[:, :-1].ravel())[0, 1]
+    assert (neighbours > 0.5) == (smooth > 0)
+    np.testing.assert_array_equal(jnp.argmax(support.y, axis=1), np.repeat(np.arange(10), 3))
+    np.testing.assert_allclose(jnp.sum(support.y, axis=1), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"ipc": 0}, "ipc >= 1"),
+        ({"num_classes": 1}, "num_classes >= 2"),
+        ({"smooth": -1.0}, "smooth"),
+    ],
+)
+def test_impossible_starts_are_refused(changes: dict, match: str) -> None:
+    values = {"ipc": 1, "num_classes": 2, "image_shape": SHAPE} | changes
+    with pytest.raises(ValueError, match=match):
+        teacher_kip.initial_images(jax.random.key(0), **values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"num_steps": 0}, "num_steps"),
+        ({"ridge": 0.0}, "ridge"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+        ({"cosine_weight": -1.0}, "cosine_weight"),
+        ({"total_variation": float("nan")}, "total_variation"),
+        ({"total_variation": 0.1}, "image_shape"),
+        ({"extra_weight": float("inf")}, "extra_weight"),
+        ({"bounds": (1.0, 0.0)}, "bounds"),
+    ],
+)
+def test_impossible_configurations_are_refused(changes: dict, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        config(**changes)
