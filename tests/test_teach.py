@@ -1,0 +1,275 @@
+"""The driver with a private teacher at toy size: files, errors, resumption, reuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from absl.testing import flagsaver
+from PIL import Image
+
+from experiments import command_line, public_cache, teach, teacher_file, teacher_plan
+from experiments import dp_kip_teacher as driver
+from experiments.teacher_settings import MapConfig, TeacherSettings
+
+ROOT = Path(__file__).parents[1]
+TOY = ("--steps=4", "--batch_size=200", "--distill_steps=3")
+FILES = {
+    "teacher.npz",
+    "distilled.npz",
+    "distilled.png",
+    "report.html",
+    "metrics.json",
+    "privacy.json",
+    "config.json",
+    "checkpoints",
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_public_images(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A small public set, kept in a cache folder of this run of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(teacher_plan, "_NUM_PUBLIC", 200)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def drive(*arguments: str) -> int:
+    """Run the driver in this process; return its exit code."""
+    with flagsaver.flagsaver():
+        try:
+            driver.main(command_line.parse(["dp_kip_teacher", *arguments]))
+        except SystemExit as stop:
+            return int(stop.code or 0)
+    return 0
+
+
+def plan_of(*arguments: str) -> teacher_plan.TeacherPlan:
+    with flagsaver.flagsaver():
+        command_line.parse(["dp_kip_teacher", *arguments])
+        return teacher_plan.make_plan(command_line.settings_of(TeacherSettings))
+
+
+def read(folder: Path, name: str) -> dict:
+    return json.loads((folder / name).read_text())
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished private run on digits; tests that change it take a copy."""
+    out = tmp_path_factory.mktemp("teach") / "run"
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}") == 0
+    return out
+
+
+def test_leaves_exactly_the_documented_files(finished: Path) -> None:
+    assert {path.name for path in finished.iterdir()} == FILES
+
+
+def test_distilled_set_is_balanced_and_says_its_scaling(finished: Path) -> None:
+    with np.load(finished / "distilled.npz", allow_pickle=False) as saved:
+        assert saved["x"].shape == (10, 8, 8, 1)
+        np.testing.assert_array_equal(saved["y"], np.arange(10))
+        assert saved["y_scores"].shape == (10, 10)
+        assert (float(saved["shift"]), float(saved["scale"])) == (0.0, 16.0)
+
+
+def test_metrics_and_certificate(finished: Path) -> None:
+    metrics, certificate = read(finished, "metrics.json"), read(finished, "privacy.json")
+    assert metrics["finished"]
+    assert metrics["krr_test_accuracy"] > metrics["krr_test_accuracy_before"]
+    assert 0 < metrics["teacher_test_accuracy"] <= 1
+    assert certificate["epsilon"] <= 5
+    assert certificate["num_steps"] == 4
+    assert certificate["releasable"]
+    assert any("teacher.npz" in line for line in certificate["covers"])
+
+
+def test_picture_and_report_open(finished: Path) -> None:
+    with Image.open(finished / "distilled.png") as picture:
+        assert picture.width > 100
+    text = (finished / "report.html").read_text()
+    assert "Private teacher: digits" in text
+    assert "teacher.npz" in text
+
+
+def test_guarantee_a_teacher_that_is_reused_costs_nothing_and_no_data(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*_: Any) -> None:
+        raise AssertionError("the private data were used")
+
+    monkeypatch.setattr(teach._Run, "_train_teacher", forbidden)
+    out, stored = tmp_path / "again", finished / "teacher.npz"
+    code = drive(f"--teacher={stored}", "--ipc=2", "--distill_steps=2", f"--out_dir={out}")
+    assert code == 0
+    certificate = read(out, "privacy.json")
+    assert "no privacy beyond that release" in certificate["reused"]
+    original = read(finished, "privacy.json")
+    assert {key: certificate[key] for key in original} == original
+    with np.load(out / "distilled.npz") as saved:
+        assert len(saved["x"]) == 20
+
+
+def test_guarantee_distillation_depends_on_the_data_through_the_teacher_alone(
+    finished: Path, tmp_path: Path
+) -> None:
+    """Other private data, the same teacher file: the same images, to the last bit."""
+    stored = f"--teacher={finished / 'teacher.npz'}"
+    results = []
+    for number, subset in enumerate(("--subset=300", "--subset=400")):
+        out = tmp_path / str(number)
+        assert drive(stored, subset, "--distill_steps=2", f"--out_dir={out}") == 0
+        with np.load(out / "distilled.npz") as saved:
+            results.append(saved["x"])
+    np.testing.assert_array_equal(*results)
+
+
+def test_finished_teacher_is_not_trained_again_on_resumption(
+    finished: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    (out / "distilled.npz").unlink()
+    before = (out / "teacher.npz").read_bytes()
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}") == 2  # in use
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}", "--resume") == 0
+    assert (out / "teacher.npz").read_bytes() == before
+    with np.load(out / "distilled.npz") as a, np.load(finished / "distilled.npz") as b:
+        np.testing.assert_array_equal(a["x"], b["x"])
+    assert drive(*TOY, "--eps=6", f"--out_dir={out}", "--resume") == 2
+
+
+@pytest.mark.slow
+def test_killed_run_resumes(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    arguments = ["--steps=20000", "--batch_size=200", "--distill_steps=3", "--eps=5"]
+    arguments += ["--whiten=0", f"--out_dir={out}"]
+    command = [sys.executable, "-m", "experiments.dp_kip_teacher", *arguments]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        limit = time.monotonic() + 240
+        while not (out / "checkpoints").exists() and time.monotonic() < limit:
+            time.sleep(0.05)
+        time.sleep(1)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert not (out / "distilled.npz").exists()
+    assert drive(*arguments, "--resume") == 0
+    assert read(out, "metrics.json")["finished"]
+    assert read(out, "privacy.json")["num_steps"] == 20000
+
+
+def test_runs_differ_in_noise_and_seeded_ones_are_not_releasable(tmp_path: Path) -> None:
+    weights = []
+    for number in range(2):
+        out = tmp_path / str(number)
+        assert drive(*TOY, "--eps=5", "--whiten=0", f"--out_dir={out}") == 0
+        weights.append(teacher_file.read(out / "teacher.npz").weights)
+    assert np.abs(weights[0] - weights[1]).max() > 1e-6
+    plan = plan_of(*TOY, "--eps=5", "--noise_seed=3")
+    assert not teach.certificate_of(plan)["releasable"]
+    plain = plan_of(*TOY, "--eps=inf")
+    assert not teach.certificate_of(plain)["releasable"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--mirror", "--learn_labels", "--evaluate=krr,logistic"), ("--total_variation=0.1",)],
+)
+def test_options_run(options: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert drive(*TOY, "--subset=300", *options, f"--out_dir={out}") == 0
+    metrics = read(out, "metrics.json")
+    assert metrics["finished"]
+    assert ("evaluation" in metrics) == ("--learn_labels" in options)
+
+
+BAD = {
+    "ipc": ("--ipc=0", "--ipc=0"),
+    "eps": ("--eps=-1", "--eps=-1"),
+    "whiten": ("--whiten=-1", "--whiten=-1"),
+    "batch": ("--batch_size=100000", "--batch_size=100000"),
+    "both lengths": ("--steps=3 --epochs=2", "--steps=3"),
+    "smoothing": ("--label_smoothing=1", "--label_smoothing=1"),
+    "teacher": ("--teacher=nowhere.npz", "no such file"),
+    "dataset": ("--dataset=none", "--dataset=none"),
+    "evaluate": ("--evaluate=magic", "--evaluate=magic"),
+    "rate": ("--distill_learning_rate=0", "--distill_learning_rate=0"),
+}
+
+
+@pytest.mark.parametrize("name", list(BAD))
+def test_bad_input_gets_one_line_and_writes_nothing(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments, said = BAD[name]
+    out = tmp_path / "run"
+    assert drive(*arguments.split(), f"--out_dir={out}", f"--data_dir={tmp_path}") == 2
+    error = capsys.readouterr().err.strip()
+    assert error.startswith("error: ")
+    assert len(error.splitlines()) == 1
+    assert said in error
+    assert not out.exists()
+
+
+def test_tables_odd_images_and_other_teachers_are_refused(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    y = np.arange(20) % 2
+    for name, shape in (("table", (20, 5)), ("odd", (20, 7, 7))):
+        x = np.zeros(shape, np.float32)
+        np.savez(tmp_path / f"{name}.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+        out = f"--out_dir={tmp_path / 'run'}"
+        assert drive(f"--dataset={name}", f"--data_dir={tmp_path}", out) == 2
+        assert f"--dataset={name}" in capsys.readouterr().err
+    stored = f"--teacher={finished / 'teacher.npz'}"
+    assert drive(stored, "--whiten=0.7", out) == 2
+    assert "was made with" in capsys.readouterr().err
+    np.savez(tmp_path / "not.npz", weights=np.zeros((3, 2)))
+    assert drive(f"--teacher={tmp_path / 'not.npz'}", out) == 2
+    assert "lacks meta" in capsys.readouterr().err
+
+
+def test_public_constants_are_computed_once_and_survive_a_broken_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    calls = []
+
+    def compute() -> np.ndarray:
+        calls.append(1)
+        return np.arange(3.0)
+
+    for _ in range(2):
+        np.testing.assert_array_equal(public_cache.cached({"a": 1}, compute), np.arange(3.0))
+    assert len(calls) == 1
+    public_cache.cached({"a": 2}, compute)
+    assert len(calls) == 2
+    for path in public_cache.folder().iterdir():
+        path.write_bytes(b"broken")
+    np.testing.assert_array_equal(public_cache.cached({"a": 1}, compute), np.arange(3.0))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a" / "file"))
+    (tmp_path / "a").write_text("in the way")
+    np.testing.assert_array_equal(public_cache.cached({"a": 1}, compute), np.arange(3.0))
+
+
+def test_guarantee_the_public_map_is_the_same_in_every_run() -> None:
+    rows = jax.random.uniform(jax.random.key(0), (3, 64))
+    config = MapConfig(whiten=0.2)
+    found = [np.asarray(teacher_plan.public_map(config, (8, 8, 1))(rows)) for _ in range(2)]
+    np.testing.assert_array_equal(*found)
