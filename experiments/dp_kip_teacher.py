@@ -20,6 +20,18 @@ flags.DEFINE_string(
     None,
     "Released teacher.npz of an earlier run to distil from: the private data are not used again.",
 )
+flags.DEFINE_string(
+    "match",
+    "teacher",
+    "What the images are moved towards: teacher, or both, the teacher and private class means of "
+    "scattering features, for images that train networks, too.",
+)
+flags.DEFINE_float(
+    "embedding_share", 0.5, "With --match=both: part of the budget that the class means get."
+)
+flags.DEFINE_float(
+    "cosine_weight", None, "Weight of the teacher's cosine in the distillation (by --match)."
+)
 flags.DEFINE_float(
     "whiten",
     None,

@@ -21,7 +21,8 @@ from jaxdp import accounting, krr, preprocess
 from jaxdp.mechanism import private_key
 
 _COVERS = (
-    "teacher.npz: the weights of the private teacher, and every checkpoint of its training",
+    "teacher.npz: the weights of the private teacher, with every checkpoint of its training, and "
+    "the noisy class means where there are any",
     "distilled.npz and distilled.png, which are computed from the teacher alone",
     "anything computed from these without the private data",
 )
@@ -67,6 +68,7 @@ def certificate_of(plan: TeacherPlan) -> dict[str, Any]:
         accountant="pld",
         seeded_noise=plan.settings.noise_seed is not None,
         covers=_COVERS,
+        also=() if plan.means_multiplier is None else (plan.means_multiplier,),
     ).to_json()
 
 
@@ -91,29 +93,35 @@ class _Run:
 
     def finish(self) -> None:
         """Train the teacher, distil from it and write the results."""
-        weights = jnp.asarray(self._teacher_weights())
+        released = self._release()
+        weights = jnp.asarray(released.weights)
         self._metrics["teacher_test_accuracy"] = self._plan.test_accuracy(weights)
-        support = self._distil(weights)
+        support = self._distil(weights, released.means)
         m = self._metrics
         m["train_seconds"] = m["teacher_seconds"] + m["distill_seconds"]
         self._write_results(np.asarray(support.x), np.asarray(support.y))
 
-    def _teacher_weights(self) -> np.ndarray:
-        """Return the weights: of an earlier run, of this run's file, or trained now."""
+    def _release(self) -> teacher_file.TeacherFile:
+        """Return what was released: by an earlier run, by this run before it was killed, or now."""
         plan, path = self._plan, self._folder.path / teacher_file.NAME
-        if plan.reused is None and path.exists():
-            return teacher_file.read(path).weights
-        weights = self._train_teacher() if plan.reused is None else plan.reused.weights
-        teacher_file.write(
-            self._folder,
-            teacher_file.TeacherFile(
-                weights, plan.map_config, list(plan.data.shape), self._certificate
-            ),
-        )
+        released = plan.reused
+        if released is None and path.exists():
+            return teacher_file.read(path)
+        if released is None:
+            # Never stored: a resumed run draws fresh noise for the steps that it repeats.
+            teacher_key, means_key = jax.random.split(private_key(plan.settings.noise_seed))
+            weights = self._train_teacher(teacher_key)
+            # Last, and written at once: a run that is killed has not released them.
+            means = None if plan.means_multiplier is None else plan.release_means(means_key)
+            shape = list(plan.data.shape)
+            released = teacher_file.TeacherFile(
+                weights, means, plan.map_config, shape, self._certificate
+            )
+        teacher_file.write(self._folder, released)
         self._folder.write_json("metrics.json", self._metrics)
-        return weights
+        return released
 
-    def _train_teacher(self) -> np.ndarray:
+    def _train_teacher(self, key: jax.Array) -> np.ndarray:
         """Run DP-SGD, with checkpoints: the one place where the training split is read."""
         plan = self._plan
         started = time.monotonic()
@@ -124,8 +132,6 @@ class _Run:
         self._metrics["teacher_seconds"] += time.monotonic() - started
         algorithm = plan.make_teacher()
         state = algorithm.init(features.shape[1], plan.data.num_classes)
-        # Never stored: a resumed run draws fresh noise for the steps that it repeats.
-        key = private_key(plan.settings.noise_seed)
         checkpoints = Checkpoints(self._folder.checkpoints)
         try:
             restored = checkpoints.restore(state)
@@ -182,10 +188,10 @@ class _Run:
                     save(done)
                     saved_at = time.monotonic()
 
-    def _distil(self, weights: jax.Array) -> Any:
+    def _distil(self, weights: jax.Array, means: np.ndarray | None) -> Any:
         """Run the distillation, which starts anew in a resumed run: it is short and free."""
         plan = self._plan
-        algorithm = plan.make_distillation(weights)
+        algorithm = plan.make_distillation(weights, means)
         state = algorithm.init(plan.initial_support())
         self._metrics["krr_test_accuracy_before"] = self._krr_accuracy(state.support)
 

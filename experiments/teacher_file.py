@@ -16,9 +16,13 @@ _KEYS = ("weights", "meta")
 
 
 class TeacherFile(NamedTuple):
-    """A teacher that was released before; distilling from it costs no further privacy."""
+    """A teacher that was released before; distilling from it costs no further privacy.
+
+    `means` (c, p) are the noisy class means of scattering features, where they were released too.
+    """
 
     weights: np.ndarray
+    means: np.ndarray | None
     map_config: MapConfig
     example_shape: list[int]
     certificate: dict[str, Any]
@@ -32,7 +36,8 @@ def write(folder: RunFolder, teacher: TeacherFile) -> None:
         "certificate": teacher.certificate,
     }
     text = json.dumps(meta, allow_nan=False)
-    folder.write_npz(NAME, weights=teacher.weights, meta=np.array(text))
+    means = {} if teacher.means is None else {"means": teacher.means}
+    folder.write_npz(NAME, weights=teacher.weights, meta=np.array(text), **means)
 
 
 def read(path: str | Path) -> TeacherFile:
@@ -47,10 +52,12 @@ def read(path: str | Path) -> TeacherFile:
             if missing:
                 raise ValueError(f"it lacks {', '.join(missing)}")
             weights, meta = stored["weights"], json.loads(str(stored["meta"]))
+            means = stored["means"] if "means" in stored.files else None
         if weights.ndim != 2 or not np.all(np.isfinite(weights)):
             raise ValueError(f"its weights have shape {weights.shape}, or are not finite")
         return TeacherFile(
             weights,
+            means,
             MapConfig(**meta["map_config"]),
             meta["example_shape"],
             meta["certificate"],

@@ -28,7 +28,17 @@ from experiments.teacher_settings import (
     hyper_for,
     map_config_for,
 )
-from jaxdp import accounting, sampling, teacher, teacher_kip, whitening
+from jaxdp import (
+    accounting,
+    dp_ntk,
+    embedding,
+    sampling,
+    scatter,
+    teacher,
+    teacher_kip,
+    whitening,
+)
+from jaxdp.embedding import FeatureMap
 from jaxdp.mechanism import SubsampledGaussian
 
 FeatureFn = Callable[[Array], Array]
@@ -36,6 +46,9 @@ FeatureFn = Callable[[Array], Array]
 _PUBLIC_SEED, _NUM_PUBLIC = 20240, 10000
 _CHUNK_LIMIT = {"cpu": 512}
 _CHUNK_LIMIT_ACCELERATOR = 8192
+_MEANS_CHUNK = 500
+# Images that have to look like something start as dark blurs, not as white noise.
+_DARK_START = {"mean": 0.1, "scale": 0.15, "smooth": 2.0}
 _PACKAGES = ("jaxdp", "jax", "jaxlib", "optax", "numpy", "dp-accounting", "autodp")
 _NOT_FIXED = ("out_dir", "data_dir", "chunk_size", "evaluate", "resume", "overwrite")
 
@@ -49,6 +62,7 @@ class TeacherPlan:
     data: Dataset
     map_config: MapConfig
     mechanism: SubsampledGaussian
+    means_multiplier: float | None
     reused: teacher_file.TeacherFile | None
     evaluators: tuple[str, ...]
 
@@ -114,12 +128,55 @@ class TeacherPlan:
         )
         return teacher.dp_teacher(self.mechanism, config)
 
-    def make_distillation(self, weights: Array) -> teacher_kip.Distillation:
-        """Return the distillation from a teacher's weights; it is not given any data."""
+    @functools.cached_property
+    def mean_features(self) -> FeatureMap:
+        """The public map whose class means are matched: unit-norm scattering features."""
+        phi = scatter.scatter_features(self.image_shape, normalisation="group")
+        return embedding.unit_features(phi, self.data.dim)
+
+    def release_means(self, key: Array) -> np.ndarray:
+        """Return noisy class means of private features, all classes taken as equally large.
+
+        Adding or removing an example moves the exact sums by at most 1, and n is a public constant.
+        """
+        if self.means_multiplier is None:
+            raise ValueError("no class means are released in this run")
+        x, y, classes = self.data.x_train, self.data.y_train, self.data.num_classes
+        shift, scale = self.scaling["shift"], self.scaling["scale"]
+        features = self.mean_features
+
+        def weighted_sum(rows: Array, weights: Array) -> Array:
+            return features.weighted_sum((rows - shift) / scale, weights)
+
+        chunks = embedding.arrange_by_class(
+            x.reshape(len(x), -1), y, num_classes=classes, chunk_size=min(len(x), _MEANS_CHUNK)
+        )
+        sums = dp_ntk.release_sums(
+            key,
+            features._replace(weighted_sum=weighted_sum),
+            chunks,
+            num_classes=classes,
+            stddev=self.means_multiplier,
+        )
+        return np.asarray(sums) * (classes / len(x))
+
+    def make_distillation(
+        self, weights: Array, means: np.ndarray | None
+    ) -> teacher_kip.Distillation:
+        """Return the distillation from what was released; it is not given any data."""
+        extra = None
+        if self.settings.match == "both":
+            extra = functools.partial(
+                teacher_kip.embedding_distance,
+                means=jnp.asarray(means),
+                features=self.mean_features,
+            )
         config = teacher_kip.DistillConfig(
             num_steps=self.hyper.distill_steps,
             ridge=self.hyper.ridge,
             learning_rate=self.hyper.distill_learning_rate,
+            cosine_weight=self.hyper.cosine_weight,
+            extra_loss=extra,
             learn_labels=self.settings.learn_labels,
             total_variation=self.settings.total_variation,
             image_shape=self.image_shape,
@@ -134,6 +191,7 @@ class TeacherPlan:
             ipc=self.settings.ipc,
             num_classes=self.data.num_classes,
             image_shape=self.image_shape,
+            **(_DARK_START if self.settings.match == "both" else {}),
         )
 
     def krr_test_accuracy(self, support: Any) -> float:
@@ -224,18 +282,28 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
     if settings.teacher is not None:
         reused = teacher_file.read(settings.teacher)
         config = _reused_config(settings, reused, data)
+        if settings.match == "both" and reused.means is None:
+            raise InputError(
+                f"--match=both: --teacher={settings.teacher} was released without class means; "
+                "train one with --match=both"
+            )
     height, width, channels = data.shape
     try:
         teacher_kip.scattering_map((height, width, channels), mirror=config.mirror)
     except ValueError as error:
         raise InputError(f"--dataset={settings.dataset}: {error}") from error
     hyper = hyper_for(settings, len(data.x_train))
+    private = reused is None and settings.eps < math.inf
+    multiplier = None
+    if settings.match == "both" and reused is None:
+        multiplier = _means_multiplier(settings) if private else 0.0
     return TeacherPlan(
         settings=settings,
         hyper=hyper,
         data=data,
         map_config=config,
-        mechanism=_mechanism(settings, hyper, len(data.x_train), private=reused is None),
+        mechanism=_mechanism(settings, hyper, len(data.x_train), private, multiplier),
+        means_multiplier=multiplier,
         reused=reused,
         evaluators=tuple(name for name in names if name != evaluate.KRR),
     )
@@ -264,10 +332,22 @@ def _reused_config(
     return reused.map_config
 
 
+def _means_multiplier(settings: TeacherSettings) -> float:
+    """Return the noise of the class means: that of a release alone over sqrt(its share)."""
+    alone = accounting.analytic_gaussian_stddev(
+        epsilon=settings.eps, delta=settings.delta, sensitivity=1.0
+    )
+    return alone / math.sqrt(settings.embedding_share)
+
+
 def _mechanism(
-    settings: TeacherSettings, hyper: TeacherHyper, num_examples: int, *, private: bool
+    settings: TeacherSettings,
+    hyper: TeacherHyper,
+    num_examples: int,
+    private: bool,
+    means_multiplier: float | None,
 ) -> SubsampledGaussian:
-    """Return the mechanism with the noise that `--eps` asks for; without any where it is inf."""
+    """Return the teacher's mechanism with the noise that `--eps` asks for, means included."""
     rate = sampling.realised_rate(hyper.batch_size / num_examples)
     steps = settings.steps or math.ceil(hyper.epochs * num_examples / hyper.batch_size)
     mechanism = SubsampledGaussian(
@@ -277,10 +357,13 @@ def _mechanism(
         clip_norm=hyper.clip_norm,
         noise_multiplier=0.0,
     )
-    if settings.eps == math.inf or not private:
+    if not private:
         return mechanism
+    also = () if means_multiplier is None else (means_multiplier,)
     try:
-        return accounting.calibrate(mechanism, target_epsilon=settings.eps, delta=settings.delta)
+        return accounting.calibrate(
+            mechanism, target_epsilon=settings.eps, delta=settings.delta, also=also
+        )
     except accounting.UnreachableEpsilonError as error:
         raise InputError(
             f"--eps={settings.eps}: not reachable in {steps} steps of sampling rate {rate:.3g} "

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from experiments.errors import InputError
-from experiments.settings import check_common, check_positive
+from experiments.settings import check_common, check_known, check_positive
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -20,6 +20,8 @@ class TeacherSettings:
     eps: float
     delta: float
     teacher: str | None
+    match: str
+    embedding_share: float
     whiten: float | None
     mirror: bool | None
     epochs: float | None
@@ -31,6 +33,7 @@ class TeacherSettings:
     ridge: float | None
     distill_steps: int | None
     distill_learning_rate: float | None
+    cosine_weight: float | None
     learn_labels: bool
     total_variation: float
     chunk_size: int | None
@@ -56,6 +59,7 @@ class TeacherHyper:
     ridge: float = 1e-3
     distill_steps: int = 500
     distill_learning_rate: float = 0.03
+    cosine_weight: float = 1.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -93,6 +97,11 @@ _CLEAR = {
 }
 
 
+MATCHES = ("teacher", "both")
+# Beside a distance of class means, whose weight is 1.
+_COSINE_BESIDE_MEANS = 0.06
+
+
 def check(settings: TeacherSettings) -> None:
     """Raise an `InputError` for the first flag whose value makes no sense on its own."""
     check_common(settings)
@@ -101,7 +110,12 @@ def check(settings: TeacherSettings) -> None:
     for name in ("epochs", "clip_norm", "ridge", "distill_steps", "distill_learning_rate"):
         check_positive(settings, name)
     check_positive(settings, "chunk_size")
-    for name in ("whiten", "total_variation"):
+    check_known("match", settings.match, MATCHES)
+    if not 0 < settings.embedding_share < 1:
+        raise InputError(
+            f"--embedding_share={settings.embedding_share}: must be a part of the budget in (0, 1)"
+        )
+    for name in ("whiten", "total_variation", "cosine_weight"):
         value = getattr(settings, name)
         if value is not None and not 0 <= value < math.inf:
             raise InputError(f"--{name}={value}: must be 0 or above")
@@ -124,11 +138,15 @@ def hyper_for(settings: TeacherSettings, num_examples: int) -> TeacherHyper:
     table = _CLEAR if settings.eps >= _LARGE_EPSILON else _NOISY
     defaults = table.get(settings.dataset, _GENERAL)
     steps, rate = _distillation(settings.ipc)
+    weight = 1.0
+    if settings.match == "both":
+        steps, rate, weight = 2 * steps, rate / 2, _COSINE_BESIDE_MEANS
     defaults = dataclasses.replace(
         defaults,
         batch_size=min(defaults.batch_size, num_examples),
         distill_steps=steps,
         distill_learning_rate=rate,
+        cosine_weight=weight,
     )
     if settings.batch_size is not None and settings.batch_size > num_examples:
         raise InputError(

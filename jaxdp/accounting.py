@@ -15,7 +15,7 @@ import dataclasses
 import importlib.metadata
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dp_accounting
@@ -34,8 +34,13 @@ class UnreachableEpsilonError(ValueError):
     """No noise multiplier in the supported range gives the requested epsilon."""
 
 
-def event(mechanism: SubsampledGaussian) -> dp_accounting.DpEvent:
-    """Return the accounted event of all of a mechanism's releases.
+def event(mechanism: SubsampledGaussian, also: Sequence[float] = ()) -> dp_accounting.DpEvent:
+    """Return the accounted event of all of a mechanism's releases, and of others beside them.
+
+    Args:
+        mechanism: the run.
+        also: noise multipliers of further Gaussian releases of the same data, once each, over
+            the sensitivity to adding or removing one example.
 
     Guarantee:
         The event has exactly the mechanism's rate, noise multiplier and number of steps; the
@@ -43,18 +48,21 @@ def event(mechanism: SubsampledGaussian) -> dp_accounting.DpEvent:
     """
     step = dp_accounting.GaussianDpEvent(mechanism.noise_multiplier)
     sampled = dp_accounting.PoissonSampledDpEvent(mechanism.sampling_rate, step)
-    return dp_accounting.SelfComposedDpEvent(sampled, mechanism.num_steps)
+    steps = dp_accounting.SelfComposedDpEvent(sampled, mechanism.num_steps)
+    if not also:
+        return steps
+    return dp_accounting.ComposedDpEvent([steps, *map(dp_accounting.GaussianDpEvent, also)])
 
 
-def _epsilon_pld(mechanism: SubsampledGaussian, delta: float) -> float:
+def _epsilon_pld(mechanism: SubsampledGaussian, delta: float, also: Sequence[float]) -> float:
     accountant = pld.PLDAccountant(
         dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
         value_discretization_interval=_PLD_INTERVAL,
     )
-    return float(accountant.compose(event(mechanism)).get_epsilon(delta))
+    return float(accountant.compose(event(mechanism, also)).get_epsilon(delta))
 
 
-def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float) -> float:
+def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: Sequence[float]) -> float:
     """RDP curve of autodp; its own search over the order stops in local minima, so a grid here."""
     from autodp import mechanism_zoo  # imports scipy.optimize, not needed by most callers
 
@@ -71,12 +79,15 @@ def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float) -> float:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # overflow to inf at large orders is a valid bound
         values = np.array([float(curve(order)) for order in _RDP_ORDERS])
+    # A Gaussian release has the curve order / (2 sigma^2); curves of a composition add up.
+    values = values + np.array(_RDP_ORDERS) * sum(0.5 / sigma**2 for sigma in also)
     finite = np.isfinite(values)
     orders = np.array(_RDP_ORDERS)[finite]
     return float(rdp.compute_epsilon(orders, values[finite], delta)[0])
 
 
-_ACCOUNTANTS: dict[str, tuple[str, Callable[[SubsampledGaussian, float], float]]] = {
+_Epsilon = Callable[[SubsampledGaussian, float, Sequence[float]], float]
+_ACCOUNTANTS: dict[str, tuple[str, _Epsilon]] = {
     "pld": ("dp-accounting", _epsilon_pld),
     "rdp": ("autodp", _epsilon_rdp),
 }
@@ -90,13 +101,20 @@ def describe(accountant: str) -> str:
     return f"{accountant.upper()} ({package} {importlib.metadata.version(package)})"
 
 
-def epsilon(mechanism: SubsampledGaussian, *, delta: float, accountant: str = "pld") -> float:
+def epsilon(
+    mechanism: SubsampledGaussian,
+    *,
+    delta: float,
+    accountant: str = "pld",
+    also: Sequence[float] = (),
+) -> float:
     """Return the epsilon of a mechanism at `delta` under add/remove of one example.
 
     Args:
         mechanism: the run; without noise the answer is infinity.
         delta: in (0, 1).
         accountant: `"pld"` or `"rdp"`.
+        also: as for `event`.
 
     Raises:
         ValueError: `delta` or `accountant` is not one of these.
@@ -108,9 +126,9 @@ def epsilon(mechanism: SubsampledGaussian, *, delta: float, accountant: str = "p
         raise ValueError(f"delta must be in (0, 1), got {delta}")
     if accountant not in _ACCOUNTANTS:
         raise ValueError(f"accountant must be one of {ACCOUNTANTS}, got {accountant!r}")
-    if not mechanism.is_private:
+    if not mechanism.is_private or 0 in also:
         return math.inf
-    return _ACCOUNTANTS[accountant][1](mechanism, delta)
+    return _ACCOUNTANTS[accountant][1](mechanism, delta, also)
 
 
 def calibrate(
@@ -120,6 +138,7 @@ def calibrate(
     delta: float,
     accountant: str = "pld",
     tolerance: float = 2e-4,
+    also: Sequence[float] = (),
 ) -> SubsampledGaussian:
     """Return the mechanism with the least noise that meets `target_epsilon` at `delta`.
 
@@ -129,20 +148,22 @@ def calibrate(
         delta: in (0, 1).
         accountant: `"pld"` or `"rdp"`.
         tolerance: relative, of the noise multiplier.
+        also: as for `event`; what they spend is not the mechanism's to spend.
 
     Raises:
         ValueError: an argument is out of range.
         UnreachableEpsilonError: no noise multiplier between 0.05 and 100000 reaches it.
 
     Guarantee:
-        `epsilon(result, delta=delta, accountant=accountant) <= target_epsilon`.
+        `epsilon(result, delta=delta, accountant=accountant, also=also) <= target_epsilon`.
     """
     if not 0 < target_epsilon < math.inf:
         raise ValueError(f"target_epsilon must be > 0 and finite, got {target_epsilon}")
 
     def reaches(sigma: float) -> bool:
         candidate = dataclasses.replace(mechanism, noise_multiplier=sigma)
-        return epsilon(candidate, delta=delta, accountant=accountant) <= target_epsilon
+        spent = epsilon(candidate, delta=delta, accountant=accountant, also=also)
+        return spent <= target_epsilon
 
     low, high = _bracket(reaches)
     while high > low * (1 + tolerance):
@@ -227,7 +248,8 @@ def gaussian_epsilon(noise_multiplier: float, *, delta: float) -> float:
 class Certificate:
     """What a run guarantees, what that covers, and what it does not; `privacy.json`.
 
-    `epsilon` and `epsilon_second_opinion` are None where there is no guarantee.
+    `epsilon` and `epsilon_second_opinion` are None where there is no guarantee. `also_released` are
+    the noise multipliers of releases that are accounted together with the mechanism.
     """
 
     mechanism: str
@@ -252,6 +274,7 @@ class Certificate:
     releasable: bool
     not_releasable_reason: str | None
     warnings: tuple[str, ...]
+    also_released: tuple[float, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON types."""
@@ -283,6 +306,7 @@ def certify(
     accountant: str,
     seeded_noise: bool,
     covers: tuple[str, ...],
+    also: Sequence[float] = (),
 ) -> Certificate:
     """Return the certificate of a run that has released all steps of `mechanism`.
 
@@ -293,19 +317,29 @@ def certify(
         accountant: the accountant that calibrated the run; the other one gives the second opinion.
         seeded_noise: whether noise came from a number somebody knows.
         covers: what is released under the guarantee.
+        also: as for `event`.
 
     Guarantee:
         `epsilon` is recomputed from the mechanism, not copied from the request; a run without
         noise or with seeded noise is never marked releasable.
     """
     other = "rdp" if accountant == "pld" else "pld"
-    private = mechanism.is_private
+    private = mechanism.is_private and 0 not in also
     reason = why_not_releasable(private=private, seeded_noise=seeded_noise)
+    name = "Poisson-subsampled Gaussian, composed over steps"
+    if also:
+        name += f", and {len(also)} Gaussian release(s) of the whole data"
+
+    def spent(judge: str) -> float | None:
+        if not private:
+            return None
+        return epsilon(mechanism, delta=delta, accountant=judge, also=also)
+
     return Certificate(
-        mechanism="Poisson-subsampled Gaussian, composed over steps" if private else "none",
+        mechanism=name if private else "none",
         relation="add or remove one training example",
         unit="one training example",
-        epsilon=epsilon(mechanism, delta=delta, accountant=accountant) if private else None,
+        epsilon=spent(accountant),
         delta=delta,
         target_epsilon=target_epsilon,
         sampling_rate=mechanism.sampling_rate,
@@ -315,9 +349,7 @@ def certify(
         clip_norm=mechanism.clip_norm if private else None,
         noise_multiplier=mechanism.noise_multiplier,
         accountant=describe(accountant),
-        epsilon_second_opinion=(
-            epsilon(mechanism, delta=delta, accountant=other) if private else None
-        ),
+        epsilon_second_opinion=spent(other),
         second_opinion_accountant=describe(other),
         randomness=randomness(seeded_noise),
         covers=covers if private else (),
@@ -326,6 +358,7 @@ def certify(
         releasable=reason is None,
         not_releasable_reason=reason,
         warnings=delta_warnings(delta, mechanism.num_examples) if private else (),
+        also_released=tuple(also),
     )
 
 

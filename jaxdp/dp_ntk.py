@@ -95,11 +95,12 @@ def release_embedding(
     for name, bound in bounds.items():
         if named[name].sensitivity < bound * (1 - 1e-12):
             raise ValueError(f"{name}: sensitivity is {bound}, not {named[name].sensitivity}")
-    sums = jax.jit(lambda parts: embedding.class_sums(features, parts, num_classes=num_classes))(
-        chunks
-    )
     embedding_key, weights_key = jax.random.split(key)
-    mu = _noisy(embedding_key, sums / num_examples, named[EMBEDDING].stddev)
+    stddev = named[EMBEDDING].stddev * num_examples
+    mu = (
+        release_sums(embedding_key, features, chunks, num_classes=num_classes, stddev=stddev)
+        / num_examples
+    )
     uniform = jnp.full(num_classes, 1 / num_classes)
     if WEIGHTS not in named:
         return Released(mu, uniform)
@@ -107,6 +108,32 @@ def release_embedding(
     weights = _noisy(weights_key, counts / num_examples, named[WEIGHTS].stddev)
     weights = jnp.maximum(weights, _LEAST_WEIGHT)
     return Released(mu, weights / jnp.sum(weights))
+
+
+def release_sums(
+    key: Key[Array, ""],
+    features: FeatureMap,
+    chunks: ClassChunks,
+    *,
+    num_classes: int,
+    stddev: float,
+) -> Float[Array, "c p"]:
+    """Return the noisy sums of every class's features.
+
+    Args:
+        key: of the noise, fresh and secret.
+        features: `phi`, chosen without the data.
+        chunks: the private data.
+        num_classes: c.
+        stddev: of the noise on every entry.
+
+    Guarantee:
+        One Gaussian release: adding or removing one example moves the exact sums by at most 1 in
+        Euclidean norm, replacing one by at most the features' diameter, and independent
+        noise, drawn in float64, is added to every entry. Nothing else of the data is returned.
+    """
+    sums = jax.jit(lambda parts: embedding.class_sums(features, parts, num_classes=num_classes))
+    return _noisy(key, sums(chunks), stddev)
 
 
 def _noisy(key: Key[Array, ""], exact: Array, stddev: float) -> Array:

@@ -30,7 +30,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Key
 
-from jaxdp import krr, preprocess, scatter, smoothing, whitening
+from jaxdp import embedding, krr, preprocess, scatter, smoothing, whitening
+from jaxdp.embedding import FeatureMap
 from jaxdp.kip import SupportSet
 
 _HIGHEST = jax.lax.Precision.HIGHEST
@@ -206,6 +207,22 @@ def total_variation(
     down = jnp.diff(images, axis=1, append=images[:, -1:])
     right = jnp.diff(images, axis=2, append=images[:, :, -1:])
     return jnp.mean(jnp.sqrt(down**2 + right**2 + _SMOOTH_MODULUS))
+
+
+def embedding_distance(
+    x: Float[Array, "s d"], means: Float[Array, "c p"], *, features: FeatureMap
+) -> Float[Array, ""]:
+    """Return the mean over classes of `|mean_j phi(x_kj) - m_k|^2`, for rows ordered by class.
+
+    A second target for images that should look like their classes, not only predict them: made
+    for `DistillConfig.extra_loss`, with released class means of unit-norm features.
+
+    References:
+        Zhao & Bilen (2023), "Dataset condensation with distribution matching", equation 5.
+    """
+    blocks = x.reshape(means.shape[0], -1, x.shape[1])
+    nu = embedding.block_means(features, blocks, jnp.ones(means.shape[0], x.dtype))
+    return embedding.squared_distance(nu, means) / means.shape[0]
 
 
 def loss(

@@ -380,3 +380,41 @@ def test_delta_of_one_over_n_or_more_is_warned_about() -> None:
         assert f"delta = {delta:g}" in warning
         assert f"1/n = {1 / n:g}" in warning
     assert certificate(delta=1e-4).warnings == accounting.delta_warnings(1e-4, 60000) != ()
+
+
+@pytest.mark.parametrize("accountant", ["pld", "rdp"])
+def test_guarantee_releases_beside_a_run_are_accounted_with_it(accountant: str) -> None:
+    """Against the exact formula where every part is a plain Gaussian release."""
+    mechanism = run(2.0, n=100, batch=100, epochs=1)
+    also = (3.0, 4.0)
+    joint = 1 / math.sqrt(1 / 2.0**2 + 1 / 3.0**2 + 1 / 4.0**2)
+    exact = accounting.gaussian_epsilon(joint, delta=DELTA)
+    found = epsilon(mechanism, delta=DELTA, accountant=accountant, also=also)
+    assert exact * (1 - 1e-6) <= found <= exact * 1.15
+    assert found > epsilon(mechanism, delta=DELTA, accountant=accountant)
+
+
+def test_guarantee_calibration_leaves_room_for_other_releases() -> None:
+    alone = calibrate(run(0.0), target_epsilon=1.0, delta=DELTA)
+    beside = calibrate(run(0.0), target_epsilon=1.0, delta=DELTA, also=(5.0,))
+    assert beside.noise_multiplier > alone.noise_multiplier * 1.05
+    assert epsilon(beside, delta=DELTA, also=(5.0,)) <= 1.0
+    assert epsilon(alone, delta=DELTA, also=(5.0,)) > 1.0
+
+
+def test_certificate_counts_other_releases_and_knows_one_without_noise() -> None:
+    arguments: dict[str, Any] = {
+        "delta": DELTA,
+        "target_epsilon": 1.0,
+        "accountant": "pld",
+        "seeded_noise": False,
+        "covers": ("all",),
+    }
+    beside = calibrate(run(0.0), target_epsilon=1.0, delta=DELTA, also=(5.0,))
+    found = certify(beside, **arguments, also=(5.0,)).to_json()
+    assert found["epsilon"] == epsilon(beside, delta=DELTA, also=(5.0,))
+    assert found["also_released"] == [5.0]
+    assert "1 Gaussian release" in found["mechanism"]
+    bare = certify(beside, **arguments, also=(0.0,))
+    assert not bare.releasable
+    assert bare.epsilon is None

@@ -155,6 +155,21 @@ def test_guarantee_a_release_with_too_small_a_sensitivity_is_refused() -> None:
             )
 
 
+def test_guarantee_adding_or_removing_an_example_moves_the_sums_by_at_most_one() -> None:
+    x, y = data()
+    features = odd_features()
+
+    def sums(x: np.ndarray, y: np.ndarray, stddev: float = 0.0) -> np.ndarray:
+        found = dp_ntk.release_sums(
+            jax.random.key(0), features, chunked(x, y), num_classes=CLASSES, stddev=stddev
+        )
+        return np.asarray(found)
+
+    moved = np.linalg.norm(sums(x, y) - sums(x[1:], y[1:]))
+    assert 1 - 1e-4 < moved <= 1
+    assert np.std(sums(x, y, 10.0) - sums(x, y)) == pytest.approx(10, rel=0.5)
+
+
 def test_released_weights_are_positive_and_sum_to_one() -> None:
     x, y = data()
     found = release(x, np.zeros_like(y), epsilon=0.1, weights=True)

@@ -199,7 +199,38 @@ def test_options_run(options: tuple[str, ...], tmp_path: Path) -> None:
     assert ("evaluation" in metrics) == ("--learn_labels" in options)
 
 
+def test_matching_both_is_one_budget_and_can_be_reused(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    options = ("--match=both", "--ipc=2", "--eps=5")
+    assert drive(*TOY, *options, f"--out_dir={out}") == 0
+    certificate = read(out, "privacy.json")
+    assert certificate["epsilon"] <= 5
+    assert len(certificate["also_released"]) == 1
+    stored = teacher_file.read(out / "teacher.npz")
+    assert stored.means is not None
+    assert stored.means.shape[0] == 10
+    again = tmp_path / "again"
+    arguments = (f"--teacher={out / 'teacher.npz'}", "--distill_steps=2", f"--out_dir={again}")
+    assert drive(*arguments, "--match=both") == 0
+    with np.load(again / "teacher.npz") as a, np.load(out / "teacher.npz") as b:
+        np.testing.assert_array_equal(a["means"], b["means"])
+
+
+def test_guarantee_class_means_have_the_noise_they_claim() -> None:
+    """Their sums have sensitivity 1, so the noise's standard deviation is the multiplier."""
+    plan = plan_of(*TOY, "--match=both", "--eps=1")
+    exact = plan_of(*TOY, "--match=both", "--eps=inf")
+    key = jax.random.key(0)
+    scale = len(plan.data.x_train) / 10
+    noise = (plan.release_means(key) - exact.release_means(key)) * scale
+    assert plan.means_multiplier is not None
+    assert np.std(noise) == pytest.approx(plan.means_multiplier, rel=0.1)
+    assert not teach.certificate_of(exact)["releasable"]
+
+
 BAD = {
+    "match": ("--match=none", "--match=none"),
+    "share": ("--embedding_share=1", "--embedding_share=1"),
     "ipc": ("--ipc=0", "--ipc=0"),
     "eps": ("--eps=-1", "--eps=-1"),
     "whiten": ("--whiten=-1", "--whiten=-1"),
@@ -240,6 +271,8 @@ def test_tables_odd_images_and_other_teachers_are_refused(
     stored = f"--teacher={finished / 'teacher.npz'}"
     assert drive(stored, "--whiten=0.7", out) == 2
     assert "was made with" in capsys.readouterr().err
+    assert drive(stored, "--match=both", out) == 2
+    assert "without class means" in capsys.readouterr().err
     np.savez(tmp_path / "not.npz", weights=np.zeros((3, 2)))
     assert drive(f"--teacher={tmp_path / 'not.npz'}", out) == 2
     assert "lacks meta" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import kernels, kip, teacher_kip, whitening
+from jaxdp import embedding, kernels, kip, teacher_kip, whitening
 
 SHAPE = (4, 5, 1)
 D, P, C, IPC = 20, 15, 3, 2
@@ -48,6 +48,20 @@ def test_induced_weights_are_those_of_krr(
     weights = teacher_kip.induced_weights(feature_fn(support.x), support.y, ridge=RIDGE)
     scores = kip.predict(kernels.from_features(feature_fn), support, x_t, ridge=RIDGE)
     np.testing.assert_allclose(feature_fn(x_t) @ weights, scores, rtol=1e-3, atol=1e-4)
+
+
+def test_embedding_distance_is_that_of_class_means(projection: jax.Array) -> None:
+    def feature_fn(rows: jax.Array) -> jax.Array:
+        return jnp.tanh(rows @ projection)
+
+    x = jax.random.uniform(jax.random.key(3), (C * IPC, D))
+    means = jax.random.normal(jax.random.key(4), (C, P))
+    phi = np.asarray(feature_fn(x))
+    phi = phi / np.linalg.norm(phi, axis=1, keepdims=True)
+    expected = np.mean(np.sum((phi.reshape(C, IPC, P).mean(1) - means) ** 2, axis=1))
+    features = embedding.unit_features(feature_fn, D)
+    found = teacher_kip.embedding_distance(x, means, features=features)
+    assert float(found) == pytest.approx(float(expected), rel=1e-4)
 
 
 def test_induced_weights_are_the_formula_in_float64() -> None:
