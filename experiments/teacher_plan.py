@@ -8,7 +8,6 @@ import functools
 import importlib.metadata
 import math
 import platform
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,10 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from experiments import evaluate, public_cache, teacher_file
+from experiments import evaluate, teacher_file
 from experiments.data import Dataset, load_dataset, random_subset
 from experiments.errors import InputError
 from experiments.feature_rows import features_of
+from experiments.public_map import FeatureFn, public_map
 from experiments.teacher_settings import (
     MapConfig,
     TeacherHyper,
@@ -36,14 +36,10 @@ from jaxdp import (
     scatter,
     teacher,
     teacher_kip,
-    whitening,
 )
 from jaxdp.embedding import FeatureMap
 from jaxdp.mechanism import SubsampledGaussian
 
-FeatureFn = Callable[[Array], Array]
-# Of the synthetic public images; part of the method, not of a run.
-_PUBLIC_SEED, _NUM_PUBLIC = 20240, 10000
 _CHUNK_LIMIT = {"cpu": 512}
 _CHUNK_LIMIT_ACCELERATOR = 8192
 _MEANS_CHUNK = 500
@@ -230,35 +226,6 @@ class TeacherPlan:
             "data_source": self.data.source,
             "versions": versions | {"python": platform.python_version()},
         }
-
-
-def public_map(config: MapConfig, image_shape: tuple[int, int, int]) -> FeatureFn:
-    """Return the feature map of rows in [0, 1]: no private data in it, by construction.
-
-    The whitening's second moment is that of synthetic images from a fixed seed; it is computed
-    once and kept in the user's cache folder.
-    """
-    phi = teacher_kip.scattering_map(image_shape, mirror=config.mirror)
-    if config.whiten == 0:
-        return phi
-
-    def moment() -> np.ndarray:
-        images = whitening.dead_leaves_images(
-            jax.random.key(_PUBLIC_SEED), _NUM_PUBLIC, image_shape
-        )
-        return np.asarray(whitening.second_moment(phi, images))
-
-    description = {
-        "what": "second moment of scattering features on dead leaves, version 1",
-        "seed": _PUBLIC_SEED,
-        "images": _NUM_PUBLIC,
-        "shape": list(image_shape),
-        "mirror": config.mirror,
-    }
-    matrix = whitening.whitening(
-        jnp.asarray(public_cache.cached(description, moment)), gamma=config.whiten
-    )
-    return whitening.transformed(phi, matrix)
 
 
 def make_plan(settings: TeacherSettings) -> TeacherPlan:

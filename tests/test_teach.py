@@ -18,7 +18,7 @@ import pytest
 from absl.testing import flagsaver
 from PIL import Image
 
-from experiments import command_line, public_cache, teach, teacher_file, teacher_plan
+from experiments import command_line, public_cache, public_map, teach, teacher_file, teacher_plan
 from experiments import dp_kip_teacher as driver
 from experiments.teacher_settings import MapConfig, TeacherSettings
 
@@ -40,7 +40,7 @@ FILES = {
 def _few_public_images(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A small public set, kept in a cache folder of this run of the tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(teacher_plan, "_NUM_PUBLIC", 200)
+        patch.setattr(public_map, "_NUM_IMAGES", 200)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
@@ -304,5 +304,5 @@ def test_public_constants_are_computed_once_and_survive_a_broken_file(
 def test_guarantee_the_public_map_is_the_same_in_every_run() -> None:
     rows = jax.random.uniform(jax.random.key(0), (3, 64))
     config = MapConfig(whiten=0.2)
-    found = [np.asarray(teacher_plan.public_map(config, (8, 8, 1))(rows)) for _ in range(2)]
+    found = [np.asarray(public_map.public_map(config, (8, 8, 1))(rows)) for _ in range(2)]
     np.testing.assert_array_equal(*found)
