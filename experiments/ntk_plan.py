@@ -78,7 +78,7 @@ class NtkPlan:
         """The budget: by flag, or that of an embedding that is used again."""
         if self.reused is None:
             return self.settings.eps
-        epsilon = self.reused.certificate["epsilon"]
+        epsilon = self.reused.certificate["target_epsilon"]
         return math.inf if epsilon is None else epsilon
 
     def unit_rows(self, x: np.ndarray) -> np.ndarray:

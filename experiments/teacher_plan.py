@@ -73,7 +73,7 @@ class TeacherPlan:
         """The budget: by flag, or that of a teacher that is used again."""
         if self.reused is None:
             return self.settings.eps
-        epsilon = self.reused.certificate["epsilon"]
+        epsilon = self.reused.certificate["target_epsilon"]
         return math.inf if epsilon is None else epsilon
 
     @property
