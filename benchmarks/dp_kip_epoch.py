@@ -32,8 +32,7 @@ from _harness import (
     timed,
 )
 
-from experiments import dp_kip as driver
-from experiments import plan, settings
+from experiments import command_line, dp_kip, plan, settings
 from jaxdp.mechanism import private_key
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -93,9 +92,8 @@ def driver_plan(case: Case, folder: str) -> plan.Plan:
         "batch_size": case.batch_size,
         "epochs": _EPOCHS,
     }
-    driver.FLAGS(["dp_kip", *(f"--{name}={value}" for name, value in flags.items())])
-    names = [field.name for field in dataclasses.fields(settings.Settings)]
-    return plan.make_plan(settings.Settings(**{name: driver.FLAGS[name].value for name in names}))
+    command_line.parse([dp_kip.__name__, *(f"--{name}={value}" for name, value in flags.items())])
+    return plan.make_plan(command_line.settings_of(settings.Settings))
 
 
 def run(case: Case, folder: str) -> tuple[Measurement, int, int]:

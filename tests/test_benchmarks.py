@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,15 @@ def harness(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def toy_run(script: str, out: Path) -> tuple[list[dict[str, Any]], str]:
     """Return the JSON lines of a script's toy run and its table."""
     command = [sys.executable, BENCHMARKS / script, "--quick", f"--out={out}"]
-    done = subprocess.run(command, cwd=BENCHMARKS.parent, capture_output=True, text=True)
+    # Toy sizes are all compilation, and no clock value is judged: let it be quick.
+    flags = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    done = subprocess.run(
+        command,
+        cwd=BENCHMARKS.parent,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"XLA_FLAGS": flags},
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
