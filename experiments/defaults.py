@@ -35,7 +35,7 @@ _SCATTER_STROKES = Hyperparameters(clip_norm=0.4, ridge=1e-4, smoothing=0.0)
 _SCATTER = {
     "digits": dataclasses.replace(_SCATTER_STROKES, epochs=60, batch_size=500),
     "mnist": _SCATTER_STROKES,
-    "fashion_mnist": dataclasses.replace(_SCATTER_STROKES, clip_norm=0.2),
+    "fashion_mnist": dataclasses.replace(_SCATTER_GENERAL, clip_norm=3e-3),
 }
 _TABLES = {"fc_ntk": _FULLY_CONNECTED, "fc_nngp": _FULLY_CONNECTED, "scatter": _SCATTER}
 # Features of networks have about unit norm.
