@@ -26,6 +26,8 @@ from jaxdp.entk import dense_factors, entk_norms
 
 # Rounding of float32 norms and sums stays below this part of them.
 _MARGIN = 1e-5
+# Classes that are embedded one after the other in the program; more of them in a loop.
+_UNROLLED = 16
 
 WeightedSum = Callable[[Float[Array, "n d"], Float[Array, " n"]], Float[Array, " p"]]
 
@@ -291,6 +293,9 @@ def block_means(
         rows, weight = block
         return features.weighted_sum(rows, weight * each)
 
+    if x.shape[0] <= _UNROLLED:
+        # Half as fast again as a loop on a CPU, where XLA's loops hinder its matrix products.
+        return jnp.stack([of_class(block) for block in zip(x, class_weights, strict=True)])
     return jax.lax.map(of_class, (x, class_weights))
 
 
