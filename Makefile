@@ -5,8 +5,8 @@ VENV_NT := .venv-nt
 BIN := $(VENV)/bin
 BIN_NT := $(VENV_NT)/bin
 PIP := -m pip --disable-pip-version-check
-# Most of the suite is compilation, one thread each.
-PYTEST_ARGS ?= -n 2
+# Most of the suite is compilation, one thread each; tests of a file share what they have compiled.
+PYTEST_ARGS ?= -n 2 --dist=loadfile
 
 .PHONY: demo test lint typecheck pytest test-nt install clean
 

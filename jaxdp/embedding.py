@@ -26,7 +26,7 @@ from jaxdp.entk import dense_factors, entk_norms
 
 # Rounding of float32 norms and sums stays below this part of them.
 _MARGIN = 1e-5
-# Classes that are embedded one after the other in the program; more of them in a loop.
+# Most classes that are written out one after the other.
 _UNROLLED = 16
 
 WeightedSum = Callable[[Float[Array, "n d"], Float[Array, " n"]], Float[Array, " p"]]
@@ -41,11 +41,15 @@ class FeatureMap(NamedTuple):
             finite, or whose features are not, contributes exactly zero.
         diameter: bound on `|phi(x) - phi(z)|`, at least sqrt(2): 2 where features may be
             opposite, sqrt(2) where their inner products are never negative.
+        inline: whether classes are embedded one after the other in a program rather than in a loop:
+            worth its compilation where the sums are a few large matrix products, which XLA's
+            loops hinder on CPUs.
     """
 
     dim: int
     weighted_sum: WeightedSum
     diameter: float = 2.0
+    inline: bool = False
 
 
 def _unit_weights(weights: Array, norms: Array) -> Array:
@@ -161,7 +165,7 @@ def entk_map(apply_fn: Callable[[Any, Array], Array], params: Any) -> FeatureMap
                 leaves = _two_pass_sum(apply_fn, wide, x, weights)
         return jnp.concatenate([leaf.reshape(-1) for leaf in leaves])
 
-    return FeatureMap(size, weighted_sum)
+    return FeatureMap(size, weighted_sum, inline=True)
 
 
 def _dense_sum(apply_fn: Any, params: Any, x: Array, weights: Array) -> list[Array] | None:
@@ -293,8 +297,7 @@ def block_means(
         rows, weight = block
         return features.weighted_sum(rows, weight * each)
 
-    if x.shape[0] <= _UNROLLED:
-        # Half as fast again as a loop on a CPU, where XLA's loops hinder its matrix products.
+    if features.inline and x.shape[0] <= _UNROLLED:
         return jnp.stack([of_class(block) for block in zip(x, class_weights, strict=True)])
     return jax.lax.map(of_class, (x, class_weights))
 

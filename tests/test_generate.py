@@ -114,7 +114,13 @@ def test_guarantee_the_exact_embedding_is_nowhere_on_disk(finished: Path) -> Non
     assert found == {"synthetic.npz", "embedding.npz"}
 
 
-def test_embedding_is_reused_at_no_cost_and_says_so(finished: Path, tmp_path: Path) -> None:
+def test_guarantee_embedding_is_reused_at_no_cost_and_without_the_training_split(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(self: Any) -> None:
+        raise AssertionError("the private data were embedded")
+
+    monkeypatch.setattr("experiments.ntk_plan.NtkPlan.release", forbidden)
     out, stored = tmp_path / "again", finished / "embedding.npz"
     assert drive(*TOY[1:], f"--embedding={stored}", f"--out_dir={out}", "--nojudge") == 0
     certificate = read(out, "privacy.json")
@@ -123,17 +129,6 @@ def test_embedding_is_reused_at_no_cost_and_says_so(finished: Path, tmp_path: Pa
     assert {k: certificate[k] for k in original} == original
     with np.load(stored) as a, np.load(out / "embedding.npz") as b:
         np.testing.assert_array_equal(a["mu"], b["mu"])
-
-
-def test_guarantee_reuse_does_not_look_at_the_training_split(
-    finished: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def forbidden(self: Any) -> None:
-        raise AssertionError("the private data were embedded")
-
-    monkeypatch.setattr("experiments.ntk_plan.NtkPlan.release", forbidden)
-    arguments = (f"--embedding={finished / 'embedding.npz'}", f"--out_dir={tmp_path / 'a'}")
-    assert drive(*TOY[1:], *arguments, "--nojudge") == 0
 
 
 def test_resumed_run_uses_the_embedding_that_was_released(finished: Path, tmp_path: Path) -> None:
@@ -204,10 +199,9 @@ def test_sample_draws_more_from_a_finished_run(finished: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("features", "options"),
     [
-        ("rff", ("--moments=2",)),
+        ("rff", ("--moments=2", "--check_copies")),
         ("hermite", ()),
         ("scatter", ("--unconditional",)),
-        ("entk", ("--network=fc_2l", "--ntk_width=8_4", "--weights_share=0.1")),
         ("entk", ("--network=cnn2d", "--ntk_width=2", "--schedule=published")),
     ],
 )
@@ -220,8 +214,9 @@ def test_every_kind_of_features_runs(
     with np.load(out / "synthetic.npz") as saved:
         assert len(saved["x"]) == 50
         assert len(saved["class_names"]) == (1 if "--unconditional" in options else 10)
-    if "--weights_share=0.1" in options:
-        assert len(read(out, "privacy.json")["releases"]) == 2
+    if "--check_copies" in options:
+        assert read(out, "not_for_release.json")["computed_on_private_data"]
+        assert "held_out" not in json.dumps(read(out, "metrics.json"))
 
 
 def test_tables_run_with_noisy_class_weights(tmp_path: Path) -> None:
@@ -230,7 +225,8 @@ def test_tables_run_with_noisy_class_weights(tmp_path: Path) -> None:
     x = rng.normal(size=(300, 5)).astype(np.float32) + y[:, None]
     np.savez(tmp_path / "table.npz", x_train=x, y_train=y, x_test=x[:50], y_test=y[:50])
     out = tmp_path / "run"
-    arguments = ("--dataset=table", f"--data_dir={tmp_path}", *TOY, "--eps=10")
+    network = ("--network=fc_2l", "--ntk_width=8_4", *TOY[1:])
+    arguments = ("--dataset=table", f"--data_dir={tmp_path}", *network, "--eps=10")
     assert drive(*arguments, "--delta=1e-3", "--check_copies", f"--out_dir={out}") == 2
     assert drive(*arguments, "--delta=1e-3", f"--out_dir={out}") == 0
     assert [r["name"] for r in read(out, "privacy.json")["releases"]] == [
@@ -240,14 +236,6 @@ def test_tables_run_with_noisy_class_weights(tmp_path: Path) -> None:
     with np.load(out / "synthetic.npz") as saved:
         assert saved["x"].shape == (200, 5)
         assert np.mean(saved["y"] == 1) == pytest.approx(0.2, abs=0.15)
-
-
-def test_copies_are_measured_in_a_file_that_says_not_to_release_it(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    assert drive(*TOY, "--nojudge", "--check_copies", "--subset=100", f"--out_dir={out}") == 0
-    found = read(out, "not_for_release.json")
-    assert found["computed_on_private_data"]
-    assert "synthetic" not in json.dumps(read(out, "metrics.json"))
 
 
 BAD = {
