@@ -58,7 +58,12 @@ class Measurement:
 
 
 def isolated(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a module-level function in a fresh process and return its result."""
+    """Call a module-level function in a fresh process and return its result.
+
+    Toy runs, whose memory nobody reads, stay in this one: starting jax is most of their time.
+    """
+    if "--quick" in sys.argv:
+        return function(*args, **kwargs)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
         return pool.submit(function, *args, **kwargs).result()

@@ -85,3 +85,8 @@ def test_temporary_arrays_decide_what_fits(harness: ModuleType) -> None:
     for n, fits in ((10, True), (10**7, False)):
         compiled = function.lower(jax.ShapeDtypeStruct((n, 2), jnp.float32)).compile()
         assert harness.fits_in_memory(compiled) is fits
+
+
+@pytest.mark.slow
+def test_measurements_have_a_process_of_their_own(harness: ModuleType) -> None:
+    assert harness.isolated(os.getpid) != os.getpid()
