@@ -133,7 +133,10 @@ class TeacherPlan:
     def release_means(self, key: Array) -> np.ndarray:
         """Return noisy class means of private features, all classes taken as equally large.
 
-        Adding or removing an example moves the exact sums by at most 1, and n is a public constant.
+        Guarantee:
+            One Gaussian release with noise multiplier `means_multiplier`: adding or removing an
+            example moves the exact sums by at most 1 in norm, and they are divided by n over the
+            number of classes, a public constant.
         """
         if self.means_multiplier is None:
             raise ValueError("no class means are released in this run")
