@@ -71,7 +71,7 @@ class NtkPlan:
     def out_dir(self) -> str:
         """Where results go."""
         s = self.settings
-        return s.out_dir or f"runs/{s.dataset}_{self.feature_config.features}_eps{s.eps:g}"
+        return s.out_dir or f"runs/{s.dataset}_{self.feature_config.features}_eps{self.eps:g}"
 
     @property
     def eps(self) -> float:
