@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 
+import jax
 import jaxtyping
 import pytest
 
@@ -32,3 +33,17 @@ def float64() -> Iterator[None]:
     """Run a test in jax's 64-bit mode."""
     with precision.float64():
         yield
+
+
+@pytest.fixture(scope="module")
+def quick_compilation() -> Iterator[None]:
+    """Compile without most optimisations, also in the programs that the tests start.
+
+    For modules that test what a driver does rather than the digits it computes: at toy size
+    compilation is nearly all of their time.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+        jax.config.update("jax_disable_most_optimizations", True)
+        yield
+        jax.config.update("jax_disable_most_optimizations", False)

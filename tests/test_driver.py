@@ -27,6 +27,8 @@ from experiments.kernel_registry import KERNELS
 from experiments.run_folder import RunFolder
 from jaxdp import dp_kip
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 ROOT = Path(__file__).parents[1]
 TOY = ("--ipc=1", "--steps=6", "--eval_every=2", "--batch_size=50")
 FILES = {

@@ -23,6 +23,8 @@ from experiments.evaluate import (
 )
 from jaxdp.networks import ConvNet
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 # Shared by the tests, as compiling it takes longer than using it.
 SMALL = ConvNetRecipe(width=4, epochs=20, batch_size=8)
 SHAPE = (8, 8, 1)

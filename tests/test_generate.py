@@ -24,6 +24,8 @@ from experiments import sample as sampling_driver
 from experiments.drawing import as_stored, balanced_labels
 from experiments.ntk_plan import make_plan
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 ROOT = Path(__file__).parents[1]
 TOY = ("--ntk_width=8", "--steps=4", "--batch_size=40", "--num_synthetic=200")
 FILES = {
@@ -149,7 +151,7 @@ def test_resumed_run_uses_the_embedding_that_was_released(finished: Path, tmp_pa
 @pytest.mark.slow
 def test_killed_run_resumes_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    arguments = ["--ntk_width=8", "--steps=4000", "--batch_size=40", "--nojudge", "--eps=5"]
+    arguments = ["--ntk_width=8", "--steps=300", "--batch_size=40", "--nojudge", "--eps=5"]
     command = [sys.executable, "-m", "experiments.dp_ntk", *arguments, f"--out_dir={out}"]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

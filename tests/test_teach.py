@@ -22,6 +22,8 @@ from experiments import command_line, public_cache, public_map, teach, teacher_f
 from experiments import dp_kip_teacher as driver
 from experiments.teacher_settings import MapConfig, TeacherSettings
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 ROOT = Path(__file__).parents[1]
 TOY = ("--steps=4", "--batch_size=200", "--distill_steps=3")
 FILES = {
@@ -145,7 +147,7 @@ def test_finished_teacher_is_not_trained_again_on_resumption(
 @pytest.mark.slow
 def test_killed_run_resumes(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    arguments = ["--steps=20000", "--batch_size=200", "--distill_steps=3", "--eps=5"]
+    arguments = ["--steps=4000", "--batch_size=200", "--distill_steps=3", "--eps=5"]
     arguments += ["--whiten=0", f"--out_dir={out}"]
     command = [sys.executable, "-m", "experiments.dp_kip_teacher", *arguments]
     process = subprocess.Popen(
@@ -155,14 +157,14 @@ def test_killed_run_resumes(tmp_path: Path) -> None:
         limit = time.monotonic() + 240
         while not (out / "checkpoints").exists() and time.monotonic() < limit:
             time.sleep(0.05)
-        time.sleep(1)
+        time.sleep(0.2)
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     assert not (out / "distilled.npz").exists()
     assert drive(*arguments, "--resume") == 0
     assert read(out, "metrics.json")["finished"]
-    assert read(out, "privacy.json")["num_steps"] == 20000
+    assert read(out, "privacy.json")["num_steps"] == 4000
 
 
 def test_runs_differ_in_noise_and_seeded_ones_are_not_releasable(
