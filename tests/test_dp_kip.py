@@ -1,6 +1,7 @@
 """DP-KIP: one step against its definition, the guarantee, randomness, resumption, compilation."""
 
 import dataclasses
+import functools
 import math
 
 import chex
@@ -55,18 +56,22 @@ def oracle_sum(
     clip_norm: float,
 ) -> np.ndarray:
     """Sum of clipped gradients by autodiff, in float64."""
-    with precision.float64():
-        y = preprocess.centred_one_hot(labels, C).astype(jnp.float64)
-        wide = dp_kip.SupportSet(support.x.astype(jnp.float64), support.y.astype(jnp.float64))
-        return np.asarray(
-            clipping.sum_clipped_grads(
-                lambda x_s, t: dp_kip.loss(kernel, dp_kip.SupportSet(x_s, wide.y), *t, ridge=RIDGE),
-                wide.x,
-                (x.astype(jnp.float64), y),
-                jnp.ones(len(x), bool),
-                clip_norm=clip_norm,
-            )
+
+    @jax.jit  # its many small operations would be compiled one by one
+    def clipped_sum(x_s: jax.Array, targets: tuple) -> jax.Array:
+        return clipping.sum_clipped_grads(
+            lambda x_s, t: dp_kip.loss(kernel, dp_kip.SupportSet(x_s, y_s), *t, ridge=RIDGE),
+            x_s,
+            targets,
+            jnp.ones(len(x), bool),
+            clip_norm=clip_norm,
         )
+
+    with precision.float64():
+        y_s = jnp.asarray(support.y, jnp.float64)
+        y = preprocess.centred_one_hot(labels, C).astype(jnp.float64)
+        wide = jnp.asarray(support.x, jnp.float64)
+        return np.asarray(clipped_sum(wide, (jnp.asarray(x, jnp.float64), y)))
 
 
 def drawn(key: jax.Array, step: int, rate: float) -> np.ndarray:
@@ -345,9 +350,8 @@ def test_only_free_columns_are_distilled_and_clipped(
             return dp_kip.loss(kernel, whole, *target, ridge=RIDGE)
 
         targets = data[0].astype(jnp.float64), y
-        expected = clipping.sum_clipped_grads(
-            loss, x[:, free], targets, jnp.ones(N, bool), clip_norm=clip_norm
-        ) / (clip_norm * N)
+        whole = functools.partial(clipping.sum_clipped_grads, loss, clip_norm=clip_norm)
+        expected = jax.jit(whole)(x[:, free], targets, jnp.ones(N, bool)) / (clip_norm * N)
     for ours in (released(kernel), released(general)):
         np.testing.assert_allclose(ours[:, free], expected, rtol=1e-3, atol=1e-5)
 

@@ -1,6 +1,9 @@
 """Kernels of features in DP-KIP: clipping in pixels and in feature space against autodiff."""
 
+import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -73,6 +76,12 @@ def target_rows(x: jax.Array, labels: jax.Array) -> tuple[jax.Array, jax.Array]:
     return x.astype(jnp.float64), preprocess.centred_one_hot(labels, C).astype(jnp.float64)
 
 
+def clipped_sum(loss: Callable[..., Any], at: jax.Array, targets: tuple, clip: float) -> jax.Array:
+    """Return the oracle's sum; its many small operations are compiled as one."""
+    whole = functools.partial(clipping.sum_clipped_grads, loss, clip_norm=clip)
+    return jax.jit(whole)(at, targets, jnp.ones(N, bool))
+
+
 def pixel_oracle(
     support: dp_kip.SupportSet,
     data: tuple,
@@ -88,9 +97,7 @@ def pixel_oracle(
             whole = dp_kip.SupportSet(x.at[:, columns].set(part), y)
             return dp_kip.loss(KERNEL, whole, *target, ridge=RIDGE)
 
-        total = clipping.sum_clipped_grads(
-            loss, x[:, columns], target_rows(*data), jnp.ones(N, bool), clip_norm=clip_norm
-        )
+        total = clipped_sum(loss, x[:, columns], target_rows(*data), clip_norm)
         return np.asarray(jnp.zeros_like(x).at[:, columns].set(total))
 
 
@@ -104,11 +111,7 @@ def feature_oracle(support: dp_kip.SupportSet, data: tuple, clip_norm: float) ->
             alpha = krr.fit(phi @ phi.T, y, ridge=RIDGE)
             return jnp.mean((features(row[None])[0] @ phi.T @ alpha - label) ** 2) / 2
 
-        return np.asarray(
-            clipping.sum_clipped_grads(
-                loss, phi, target_rows(*data), jnp.ones(N, bool), clip_norm=clip_norm
-            )
-        )
+        return np.asarray(clipped_sum(loss, phi, target_rows(*data), clip_norm))
 
 
 def to_pixels(support: dp_kip.SupportSet, cotangent: np.ndarray) -> np.ndarray:
