@@ -16,7 +16,7 @@ from experiments.plan import Plan, make_plan
 from experiments.run_folder import RunFolder
 from experiments.settings import Settings
 from experiments.terminal import bar_style, print_guarantee
-from jaxdp import accounting, dp_kip, krr, preprocess
+from jaxdp import certificates, dp_kip, krr, preprocess
 from jaxdp.mechanism import private_key
 
 _COVERS = (
@@ -59,7 +59,7 @@ def run(settings: Settings) -> None:
 
 
 def _certificate(plan: Plan) -> dict[str, Any]:
-    certificate = accounting.certify(
+    certificate = certificates.certify(
         plan.mechanism,
         delta=plan.settings.delta,
         target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,

@@ -17,7 +17,7 @@ from experiments.run_folder import RunFolder
 from experiments.teacher_plan import TeacherPlan, make_plan
 from experiments.teacher_settings import TeacherSettings
 from experiments.terminal import bar_style, print_guarantee
-from jaxdp import accounting, krr, preprocess
+from jaxdp import certificates, krr, preprocess
 from jaxdp.mechanism import private_key
 
 _COVERS = (
@@ -61,7 +61,7 @@ def certificate_of(plan: TeacherPlan) -> dict[str, Any]:
     """Return the certificate: of the training to come, or of the teacher that is used again."""
     if plan.reused is not None:
         return plan.reused.certificate | {"reused": _REUSED}
-    return accounting.certify(
+    return certificates.certify(
         plan.mechanism,
         delta=plan.settings.delta,
         target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,

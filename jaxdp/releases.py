@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxdp import accounting
+from jaxdp import accounting, certificates
 from jaxdp.mechanism import SubsampledGaussian
 
 _RELATION = "replace one training example; their number n is public"
@@ -131,7 +131,7 @@ def certify(
     """
     multiplier = joint_noise_multiplier(releases)
     private = multiplier > 0
-    reason = accounting.why_not_releasable(private=private, seeded_noise=seeded_noise)
+    reason = certificates.why_not_releasable(private=private, seeded_noise=seeded_noise)
     return {
         "mechanism": f"Gaussian, {len(releases)} release(s)" if private else "none",
         "relation": _RELATION,
@@ -145,15 +145,15 @@ def certify(
         "accountant": "exact formula of the Gaussian mechanism (Balle & Wang 2018)",
         "epsilon_second_opinion": _second_opinion(multiplier, delta) if private else None,
         "second_opinion_accountant": accounting.describe("pld"),
-        "randomness": accounting.randomness(seeded_noise),
+        "randomness": certificates.randomness(seeded_noise),
         "covers": list(covers) if private else [],
         "does_not_cover": (
-            list(accounting.NOT_COVERED) if private else ["everything: there is no guarantee"]
+            list(certificates.NOT_COVERED) if private else ["everything: there is no guarantee"]
         ),
         "public": list(_PUBLIC),
         "releasable": reason is None,
         "not_releasable_reason": reason,
-        "warnings": list(accounting.delta_warnings(delta, num_examples)) if private else [],
+        "warnings": list(certificates.delta_warnings(delta, num_examples)) if private else [],
     }
 
 
