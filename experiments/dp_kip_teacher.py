@@ -23,8 +23,8 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "match",
     "teacher",
-    "What the images are moved towards: teacher, or both, the teacher and private class means of "
-    "scattering features, for images that train networks, too.",
+    "What the images are moved towards: teacher; embedding, private class means of scattering "
+    "features, for images that train networks; or both.",
 )
 flags.DEFINE_float(
     "embedding_share", 0.5, "With --match=both: part of the budget that the class means get."

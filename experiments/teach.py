@@ -23,7 +23,7 @@ from jaxdp.mechanism import private_key
 _COVERS = (
     "teacher.npz: the weights of the private teacher, with every checkpoint of its training, and "
     "the noisy class means where there are any",
-    "distilled.npz and distilled.png, which are computed from the teacher alone",
+    "distilled.npz and distilled.png, which are computed from these alone",
     "anything computed from these without the private data",
 )
 _REUSED = (
@@ -68,7 +68,7 @@ def certificate_of(plan: TeacherPlan) -> dict[str, Any]:
         accountant="pld",
         seeded_noise=plan.settings.noise_seed is not None,
         covers=_COVERS,
-        also=() if plan.means_multiplier is None else (plan.means_multiplier,),
+        also=plan.also_released,
     ).to_json()
 
 
@@ -94,8 +94,10 @@ class _Run:
     def finish(self) -> None:
         """Train the teacher, distil from it and write the results."""
         released = self._release()
-        weights = jnp.asarray(released.weights)
-        self._metrics["teacher_test_accuracy"] = self._plan.test_accuracy(weights)
+        weights = None
+        if self._plan.uses_teacher:
+            weights = jnp.asarray(released.weights)
+            self._metrics["teacher_test_accuracy"] = self._plan.test_accuracy(weights)
         support = self._distil(weights, released.means)
         m = self._metrics
         m["train_seconds"] = m["teacher_seconds"] + m["distill_seconds"]
@@ -110,7 +112,7 @@ class _Run:
         if released is None:
             # Never stored: a resumed run draws fresh noise for the steps that it repeats.
             teacher_key, means_key = jax.random.split(private_key(plan.settings.noise_seed))
-            weights = self._train_teacher(teacher_key)
+            weights = self._train_teacher(teacher_key) if plan.uses_teacher else None
             # Last, and written at once: a run that is killed has not released them.
             means = None if plan.means_multiplier is None else plan.release_means(means_key)
             shape = list(plan.data.shape)
@@ -122,7 +124,7 @@ class _Run:
         return released
 
     def _train_teacher(self, key: jax.Array) -> np.ndarray:
-        """Run DP-SGD, with checkpoints: the one place where the training split is read."""
+        """Run DP-SGD on features of the training split, with checkpoints."""
         plan = self._plan
         started = time.monotonic()
         features = jnp.asarray(
@@ -188,7 +190,7 @@ class _Run:
                     save(done)
                     saved_at = time.monotonic()
 
-    def _distil(self, weights: jax.Array, means: np.ndarray | None) -> Any:
+    def _distil(self, weights: jax.Array | None, means: np.ndarray | None) -> Any:
         """Run the distillation, which starts anew in a resumed run: it is short and free."""
         plan = self._plan
         algorithm = plan.make_distillation(weights, means)
@@ -273,10 +275,11 @@ class _Run:
 
 def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
     metrics = folder.read_json("metrics.json") or {}
+    teacher = metrics["teacher_test_accuracy"]
     print(
         f"KRR test accuracy {metrics['krr_test_accuracy']:.2%} "
-        f"(before: {metrics['krr_test_accuracy_before']:.2%}; "
-        f"the teacher's: {metrics['teacher_test_accuracy']:.2%})"
+        f"(before: {metrics['krr_test_accuracy_before']:.2%}"
+        f"{'' if teacher is None else f'; the teacher: {teacher:.2%}'})"
     )
     for name, result in metrics.get("evaluation", {}).items():
         print(f"{name} test accuracy {result['mean']:.2%} (std {result['std']:.2%})")

@@ -12,20 +12,28 @@ from experiments.run_folder import RunFolder
 from experiments.teacher_settings import MapConfig
 
 NAME = "teacher.npz"
-_KEYS = ("weights", "meta")
 
 
 class TeacherFile(NamedTuple):
-    """A teacher that was released before; distilling from it costs no further privacy.
+    """What was released before, a teacher or class means; distilling from it costs nothing more.
 
-    `means` (c, p) are the noisy class means of scattering features, where they were released too.
+    `weights` (p, c) are the teacher's and `means` (c, p) the noisy class means of scattering
+    features; at least one of them is there.
     """
 
-    weights: np.ndarray
+    weights: np.ndarray | None
     means: np.ndarray | None
     map_config: MapConfig
     example_shape: list[int]
     certificate: dict[str, Any]
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes c."""
+        if self.weights is not None:
+            return self.weights.shape[1]
+        assert self.means is not None
+        return len(self.means)
 
 
 def write(folder: RunFolder, teacher: TeacherFile) -> None:
@@ -36,8 +44,9 @@ def write(folder: RunFolder, teacher: TeacherFile) -> None:
         "certificate": teacher.certificate,
     }
     text = json.dumps(meta, allow_nan=False)
-    means = {} if teacher.means is None else {"means": teacher.means}
-    folder.write_npz(NAME, weights=teacher.weights, meta=np.array(text), **means)
+    arrays = {"weights": teacher.weights, "means": teacher.means}
+    released = {name: array for name, array in arrays.items() if array is not None}
+    folder.write_npz(NAME, meta=np.array(text), **released)
 
 
 def read(path: str | Path) -> TeacherFile:
@@ -48,13 +57,16 @@ def read(path: str | Path) -> TeacherFile:
     """
     try:
         with np.load(Path(path).expanduser(), allow_pickle=False) as stored:
-            missing = [key for key in _KEYS if key not in stored.files]
-            if missing:
-                raise ValueError(f"it lacks {', '.join(missing)}")
-            weights, meta = stored["weights"], json.loads(str(stored["meta"]))
-            means = stored["means"] if "means" in stored.files else None
-        if weights.ndim != 2 or not np.all(np.isfinite(weights)):
-            raise ValueError(f"its weights have shape {weights.shape}, or are not finite")
+            weights, means = (
+                stored[name] if name in stored.files else None for name in ("weights", "means")
+            )
+            meta = json.loads(str(stored["meta"]))
+        released = [array for array in (weights, means) if array is not None]
+        if not released:
+            raise ValueError("it has neither weights nor means")
+        for array in released:
+            if array.ndim != 2 or not np.all(np.isfinite(array)):
+                raise ValueError(f"an array has shape {array.shape}, or is not finite")
         return TeacherFile(
             weights,
             means,

@@ -20,6 +20,7 @@ from experiments.data import Dataset, load_dataset, random_subset
 from experiments.errors import InputError
 from experiments.feature_rows import features_of
 from experiments.public_map import FeatureFn, public_map
+from experiments.teacher_mechanisms import mechanisms_for
 from experiments.teacher_settings import (
     MapConfig,
     TeacherHyper,
@@ -29,8 +30,7 @@ from experiments.teacher_settings import (
     map_config_for,
 )
 from jaxdp import (
-    accounting,
-    dp_ntk,
+    class_means,
     embedding,
     sampling,
     scatter,
@@ -46,6 +46,16 @@ _MEANS_CHUNK = 500
 # Images that have to look like something start as dark blurs, not as white noise.
 _DARK_START = {"mean": 0.1, "scale": 0.15, "smooth": 2.0}
 _PACKAGES = ("jaxdp", "jax", "jaxlib", "optax", "numpy", "dp-accounting", "autodp")
+# Flags of a training that a run without one does not list.
+_TRAINING = (
+    "epochs",
+    "steps",
+    "batch_size",
+    "learning_rate",
+    "final_learning_rate",
+    "clip_norm",
+    "label_smoothing",
+)
 _NOT_FIXED = ("out_dir", "data_dir", "chunk_size", "evaluate", "resume", "overwrite")
 
 
@@ -75,6 +85,23 @@ class TeacherPlan:
             return self.settings.eps
         epsilon = self.reused.certificate["target_epsilon"]
         return math.inf if epsilon is None else epsilon
+
+    @property
+    def uses_teacher(self) -> bool:
+        """Whether images are moved towards a teacher's weights."""
+        return self.settings.match != "embedding"
+
+    @property
+    def uses_means(self) -> bool:
+        """Whether images are moved towards class means."""
+        return self.settings.match != "teacher"
+
+    @property
+    def also_released(self) -> tuple[float, ...]:
+        """Noise multipliers of what is released beside what `mechanism` stands for."""
+        if self.means_multiplier is None or not self.uses_teacher:
+            return ()
+        return (self.means_multiplier,)
 
     @property
     def scaling(self) -> dict[str, float]:
@@ -131,16 +158,10 @@ class TeacherPlan:
         return embedding.unit_features(phi, self.data.dim)
 
     def release_means(self, key: Array) -> np.ndarray:
-        """Return noisy class means of private features, all classes taken as equally large.
-
-        Guarantee:
-            One Gaussian release with noise multiplier `means_multiplier`: adding or removing an
-            example moves the exact sums by at most 1 in norm, and they are divided by n over the
-            number of classes, a public constant.
-        """
+        """Return noisy class means of private features, as `class_means.release_class_means`."""
         if self.means_multiplier is None:
             raise ValueError("no class means are released in this run")
-        x, y, classes = self.data.x_train, self.data.y_train, self.data.num_classes
+        x, classes = self.data.x_train, self.data.num_classes
         shift, scale = self.scaling["shift"], self.scaling["scale"]
         features = self.mean_features
 
@@ -148,23 +169,27 @@ class TeacherPlan:
             return features.weighted_sum((rows - shift) / scale, weights)
 
         chunks = embedding.arrange_by_class(
-            x.reshape(len(x), -1), y, num_classes=classes, chunk_size=min(len(x), _MEANS_CHUNK)
+            x.reshape(len(x), -1),
+            self.data.y_train,
+            num_classes=classes,
+            chunk_size=min(len(x), _MEANS_CHUNK),
         )
-        sums = dp_ntk.release_sums(
+        means = class_means.release_class_means(
             key,
             features._replace(weighted_sum=weighted_sum),
             chunks,
             num_classes=classes,
-            stddev=self.means_multiplier,
+            num_examples=len(x),
+            noise_multiplier=self.means_multiplier,
         )
-        return np.asarray(sums) * (classes / len(x))
+        return np.asarray(means)
 
     def make_distillation(
-        self, weights: Array, means: np.ndarray | None
+        self, weights: Array | None, means: np.ndarray | None
     ) -> teacher_kip.Distillation:
         """Return the distillation from what was released; it is not given any data."""
         extra = None
-        if self.settings.match == "both":
+        if self.uses_means:
             extra = functools.partial(
                 teacher_kip.embedding_distance,
                 means=jnp.asarray(means),
@@ -190,7 +215,7 @@ class TeacherPlan:
             ipc=self.settings.ipc,
             num_classes=self.data.num_classes,
             image_shape=self.image_shape,
-            **(_DARK_START if self.settings.match == "both" else {}),
+            **(_DARK_START if self.uses_means else {}),
         )
 
     def krr_test_accuracy(self, support: Any) -> float:
@@ -211,12 +236,13 @@ class TeacherPlan:
     def fixed_config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
         config = dataclasses.asdict(self.settings) | dataclasses.asdict(self.hyper)
-        for name in _NOT_FIXED:
+        trains = self.uses_teacher and self.reused is None
+        for name in _NOT_FIXED if trains else _NOT_FIXED + _TRAINING:
             del config[name]
         return config | {
             **dataclasses.asdict(self.map_config),
             "eps": None if math.isinf(self.eps) else self.eps,
-            "steps": self.mechanism.num_steps,
+            **({"steps": self.mechanism.num_steps} if trains else {}),
             "num_examples": len(self.data.x_train),
             "num_classes": self.data.num_classes,
             "example_shape": list(self.data.shape),
@@ -252,27 +278,19 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
     if settings.teacher is not None:
         reused = teacher_file.read(settings.teacher)
         config = _reused_config(settings, reused, data)
-        if settings.match == "both" and reused.means is None:
-            raise InputError(
-                f"--match=both: --teacher={settings.teacher} was released without class means; "
-                "train one with --match=both"
-            )
     height, width, channels = data.shape
     try:
         teacher_kip.scattering_map((height, width, channels), mirror=config.mirror)
     except ValueError as error:
         raise InputError(f"--dataset={settings.dataset}: {error}") from error
     hyper = hyper_for(settings, len(data.x_train))
-    private = reused is None and settings.eps < math.inf
-    multiplier = None
-    if settings.match == "both" and reused is None:
-        multiplier = _means_multiplier(settings) if private else 0.0
+    mechanism, multiplier = mechanisms_for(settings, hyper, len(data.x_train), reused=bool(reused))
     return TeacherPlan(
         settings=settings,
         hyper=hyper,
         data=data,
         map_config=config,
-        mechanism=_mechanism(settings, hyper, len(data.x_train), private, multiplier),
+        mechanism=mechanism,
         means_multiplier=multiplier,
         reused=reused,
         evaluators=tuple(name for name in names if name != evaluate.KRR),
@@ -292,50 +310,20 @@ def _reused_config(
             )
     for what, here, there in (
         ("images of shape", list(data.shape), reused.example_shape),
-        ("classes:", data.num_classes, reused.weights.shape[1]),
+        ("classes:", data.num_classes, reused.num_classes),
     ):
         if here != there:
             raise InputError(
                 f"--teacher={settings.teacher}: was trained on {what} {there}, and "
                 f"--dataset={settings.dataset} has {here}"
             )
+    for what, matches, stored in (
+        ("a teacher", ("teacher", "both"), reused.weights),
+        ("class means", ("embedding", "both"), reused.means),
+    ):
+        if settings.match in matches and stored is None:
+            raise InputError(
+                f"--match={settings.match}: --teacher={settings.teacher} was released without "
+                f"{what}; make one with --match={settings.match}"
+            )
     return reused.map_config
-
-
-def _means_multiplier(settings: TeacherSettings) -> float:
-    """Return the noise of the class means: that of a release alone over sqrt(its share)."""
-    alone = accounting.analytic_gaussian_stddev(
-        epsilon=settings.eps, delta=settings.delta, sensitivity=1.0
-    )
-    return alone / math.sqrt(settings.embedding_share)
-
-
-def _mechanism(
-    settings: TeacherSettings,
-    hyper: TeacherHyper,
-    num_examples: int,
-    private: bool,
-    means_multiplier: float | None,
-) -> SubsampledGaussian:
-    """Return the teacher's mechanism with the noise that `--eps` asks for, means included."""
-    rate = sampling.realised_rate(hyper.batch_size / num_examples)
-    steps = settings.steps or math.ceil(hyper.epochs * num_examples / hyper.batch_size)
-    mechanism = SubsampledGaussian(
-        num_examples=num_examples,
-        sampling_rate=rate,
-        num_steps=steps,
-        clip_norm=hyper.clip_norm,
-        noise_multiplier=0.0,
-    )
-    if not private:
-        return mechanism
-    also = () if means_multiplier is None else (means_multiplier,)
-    try:
-        return accounting.calibrate(
-            mechanism, target_epsilon=settings.eps, delta=settings.delta, also=also
-        )
-    except accounting.UnreachableEpsilonError as error:
-        raise InputError(
-            f"--eps={settings.eps}: not reachable in {steps} steps of sampling rate {rate:.3g} "
-            f"({error}); raise --eps or --delta, or lower --epochs"
-        ) from error

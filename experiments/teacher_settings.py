@@ -97,7 +97,7 @@ _CLEAR = {
 }
 
 
-MATCHES = ("teacher", "both")
+MATCHES = ("teacher", "embedding", "both")
 # Beside a distance of class means, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
 
@@ -111,6 +111,13 @@ def check(settings: TeacherSettings) -> None:
         check_positive(settings, name)
     check_positive(settings, "chunk_size")
     check_known("match", settings.match, MATCHES)
+    if settings.match == "embedding":
+        for name in ("cosine_weight", "learn_labels"):
+            if getattr(settings, name):
+                raise InputError(
+                    f"--{name}={getattr(settings, name)}: needs a teacher, which "
+                    "--match=embedding does without"
+                )
     if not 0 < settings.embedding_share < 1:
         raise InputError(
             f"--embedding_share={settings.embedding_share}: must be a part of the budget in (0, 1)"
@@ -139,8 +146,9 @@ def hyper_for(settings: TeacherSettings, num_examples: int) -> TeacherHyper:
     defaults = table.get(settings.dataset, _GENERAL)
     steps, rate = _distillation(settings.ipc)
     weight = 1.0
-    if settings.match == "both":
-        steps, rate, weight = 2 * steps, rate / 2, _COSINE_BESIDE_MEANS
+    if settings.match != "teacher":
+        steps, rate = 2 * steps, rate / 2
+        weight = _COSINE_BESIDE_MEANS if settings.match == "both" else 0.0
     defaults = dataclasses.replace(
         defaults,
         batch_size=min(defaults.batch_size, num_examples),

@@ -94,6 +94,8 @@ def certify(
     private = mechanism.is_private and 0 not in also
     reason = why_not_releasable(private=private, seeded_noise=seeded_noise)
     name = "Poisson-subsampled Gaussian, composed over steps"
+    if mechanism.sampling_rate == 1 and mechanism.num_steps == 1:
+        name = "Gaussian, one release of the whole data"
     if also:
         name += f", and {len(also)} Gaussian release(s) of the whole data"
 

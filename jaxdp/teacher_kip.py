@@ -227,13 +227,13 @@ def embedding_distance(
 
 def loss(
     support: SupportSet,
-    teacher_weights: Float[Array, "p c"],
+    teacher_weights: Float[Array, "p c"] | None,
     feature_fn: FeatureFn,
     config: DistillConfig,
 ) -> Float[Array, ""]:
     """Return what distillation minimises; see `DistillConfig`."""
     total = jnp.zeros((), support.x.dtype)
-    if config.cosine_weight > 0:
+    if teacher_weights is not None and config.cosine_weight > 0:
         induced = induced_weights(feature_fn(support.x), support.y, ridge=config.ridge)
         total += config.cosine_weight * (1 - cosine(induced, teacher_weights))
     if config.image_shape is not None and config.total_variation > 0:
@@ -244,7 +244,7 @@ def loss(
 
 
 def distill(
-    teacher_weights: Float[Array, "p c"], feature_fn: FeatureFn, config: DistillConfig
+    teacher_weights: Float[Array, "p c"] | None, feature_fn: FeatureFn, config: DistillConfig
 ) -> Distillation:
     """Return `(init, update)` that move a support towards a teacher's weights.
 
@@ -254,14 +254,20 @@ def distill(
     call without another compilation, and a run may be cut into calls anywhere.
 
     Args:
-        teacher_weights: V, released under differential privacy or public.
+        teacher_weights: V, released under differential privacy or public; None where
+            `config.cosine_weight` is 0.
         feature_fn: public map of rows (s, d) to features (s, p), differentiable.
         config: static configuration.
+
+    Raises:
+        ValueError: no weights, and a cosine with them is asked for.
 
     Guarantee:
         Post-processing: the result is a function of the teacher's weights, of `feature_fn`, of
         `config` and of the support that `init` is given, and no argument takes private data.
     """
+    if teacher_weights is None and config.cosine_weight > 0:
+        raise ValueError(f"cosine_weight={config.cosine_weight} needs the weights of a teacher")
     optimizer = optax.adam(optax.cosine_decay_schedule(config.learning_rate, config.num_steps))
 
     def init(support: SupportSet) -> DistillState:

@@ -206,21 +206,41 @@ def test_matching_both_is_one_budget_and_can_be_reused(tmp_path: Path) -> None:
         np.testing.assert_array_equal(a["means"], b["means"])
 
 
-def test_guarantee_class_means_have_the_noise_they_claim() -> None:
-    """Their sums have sensitivity 1, so the noise's standard deviation is the multiplier."""
-    plan = plan_of(*TOY, "--match=both", "--eps=1")
-    exact = plan_of(*TOY, "--match=both", "--eps=inf")
-    key = jax.random.key(0)
-    scale = len(plan.data.x_train) / 10
-    noise = (plan.release_means(key) - exact.release_means(key)) * scale
-    assert plan.means_multiplier is not None
-    assert np.std(noise) == pytest.approx(plan.means_multiplier, rel=0.1)
-    assert not teach.certificate_of(exact)["releasable"]
+def test_embedding_alone_is_one_release_and_needs_no_teacher(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    options = ("--match=embedding", "--subset=300", "--distill_steps=2", "--whiten=0")
+    assert drive(*options, "--eps=5", f"--out_dir={out}") == 0
+    certificate = read(out, "privacy.json")
+    assert certificate["mechanism"] == "Gaussian, one release of the whole data"
+    assert 4.9 < certificate["epsilon"] <= 5
+    assert (certificate["num_steps"], certificate["sampling_rate"]) == (1, 1.0)
+    assert certificate["also_released"] == []
+    assert read(out, "metrics.json")["teacher_test_accuracy"] is None
+    assert "clip_norm" not in read(out, "config.json")
+    stored = teacher_file.read(out / "teacher.npz")
+    assert stored.weights is None
+    assert stored.num_classes == 10
+    again = (f"--teacher={out / 'teacher.npz'}", *options, f"--out_dir={tmp_path / 'again'}")
+    assert drive(*again) == 0
+    capsys.readouterr()
+    assert drive(*again[:1], "--subset=300", f"--out_dir={tmp_path / 'third'}") == 2
+    assert "was released without a teacher" in capsys.readouterr().err
+
+
+def test_runs_without_noise_are_not_releasable() -> None:
+    for match in ("both", "embedding"):
+        plan = plan_of(*TOY, f"--match={match}", "--eps=inf")
+        assert plan.means_multiplier == 0
+        assert not teach.certificate_of(plan)["releasable"]
 
 
 BAD = {
     "match": ("--match=none", "--match=none"),
     "share": ("--embedding_share=1", "--embedding_share=1"),
+    "weight": ("--match=embedding --cosine_weight=1", "--cosine_weight=1"),
+    "labels": ("--match=embedding --learn_labels", "--learn_labels"),
     "ipc": ("--ipc=0", "--ipc=0"),
     "eps": ("--eps=-1", "--eps=-1"),
     "whiten": ("--whiten=-1", "--whiten=-1"),
@@ -265,7 +285,7 @@ def test_tables_odd_images_and_other_teachers_are_refused(
     assert "without class means" in capsys.readouterr().err
     np.savez(tmp_path / "not.npz", weights=np.zeros((3, 2)))
     assert drive(f"--teacher={tmp_path / 'not.npz'}", out) == 2
-    assert "lacks meta" in capsys.readouterr().err
+    assert "meta is not a file" in capsys.readouterr().err
 
 
 def test_public_constants_are_computed_once_and_survive_a_broken_file(

@@ -298,3 +298,17 @@ def test_impossible_starts_are_refused(changes: dict, match: str) -> None:
 def test_impossible_configurations_are_refused(changes: dict, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         config(**changes)
+
+
+def test_without_a_teacher_only_the_other_target_counts(
+    support: teacher_kip.SupportSet, feature_fn: teacher_kip.FeatureFn
+) -> None:
+    def brightness(x: jax.Array) -> jax.Array:
+        return jnp.mean((x - 0.9) ** 2)
+
+    alone = config(num_steps=200, cosine_weight=0.0, extra_loss=brightness)
+    algorithm = teacher_kip.distill(None, feature_fn, alone)
+    after = algorithm.update(algorithm.init(support), 200)
+    np.testing.assert_allclose(after.support.x, 0.9, atol=0.05)
+    with pytest.raises(ValueError, match="needs the weights of a teacher"):
+        teacher_kip.distill(None, feature_fn, config(extra_loss=brightness))
