@@ -9,14 +9,13 @@ import json
 import sys
 import tempfile
 import types
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments import npz_files
 from experiments.errors import InputError
 
 TFDS_NAMES = ("mnist", "fashion_mnist", "svhn_cropped", "cifar10", "cifar100")
@@ -58,18 +57,12 @@ def read_digits() -> RawData:
 
 def read_npz(name: str, path: Path) -> RawData:
     """Read x_train, y_train, x_test, y_test and perhaps class_names from an npz file."""
-    unreadable = (OSError, ValueError, EOFError, KeyError, NotImplementedError)
     try:
-        with path.open("rb") as file:  # numpy.load leaks the file it opens if it cannot read it
-            stored = np.load(file, allow_pickle=False)
-            if not isinstance(stored, np.lib.npyio.NpzFile):
-                raise ValueError("it holds a single array")
-            keys = [key for key in (*_NPZ_KEYS, "class_names") if key in stored.files]
-            arrays = {key: np.asarray(stored[key]) for key in keys}
-    except (*unreadable, zipfile.BadZipFile, zlib.error) as error:
+        arrays = npz_files.load(path, (*_NPZ_KEYS, "class_names"))
+    except npz_files.UnreadableError as error:
         raise dataset_error(
             name,
-            f"cannot read {path} ({_brief(error)}): write it again with numpy.savez and "
+            f"cannot read {path} ({error}): write it again with numpy.savez and "
             "plain arrays (no object arrays)",
         ) from error
     missing = [key for key in _NPZ_KEYS if key not in arrays]

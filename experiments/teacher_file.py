@@ -1,13 +1,12 @@
 """The released teacher as a file: its weights, its features, its certificate."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.errors import InputError
+from experiments import released_npz
 from experiments.run_folder import RunFolder
 from experiments.teacher_settings import MapConfig
 
@@ -38,15 +37,14 @@ class TeacherFile(NamedTuple):
 
 def write(folder: RunFolder, teacher: TeacherFile) -> None:
     """Write a released teacher with everything that is needed to use it."""
+    arrays = {"weights": teacher.weights, "means": teacher.means}
     meta = {
         "map_config": dataclasses.asdict(teacher.map_config),
         "example_shape": teacher.example_shape,
         "certificate": teacher.certificate,
     }
-    text = json.dumps(meta, allow_nan=False)
-    arrays = {"weights": teacher.weights, "means": teacher.means}
-    released = {name: array for name, array in arrays.items() if array is not None}
-    folder.write_npz(NAME, meta=np.array(text), **released)
+    there = {name: array for name, array in arrays.items() if array is not None}
+    released_npz.write(folder, NAME, there, meta)
 
 
 def read(path: str | Path) -> TeacherFile:
@@ -55,28 +53,19 @@ def read(path: str | Path) -> TeacherFile:
     Raises:
         InputError: there is none, or it is not one.
     """
-    try:
-        with np.load(Path(path).expanduser(), allow_pickle=False) as stored:
-            weights, means = (
-                stored[name] if name in stored.files else None for name in ("weights", "means")
-            )
-            meta = json.loads(str(stored["meta"]))
-        released = [array for array in (weights, means) if array is not None]
-        if not released:
-            raise ValueError("it has neither weights nor means")
-        for array in released:
-            if array.ndim != 2 or not np.all(np.isfinite(array)):
-                raise ValueError(f"an array has shape {array.shape}, or is not finite")
-        return TeacherFile(
-            weights,
-            means,
-            MapConfig(**meta["map_config"]),
-            meta["example_shape"],
-            meta["certificate"],
-        )
-    except FileNotFoundError as error:
-        raise InputError(f"--teacher={path}: there is no such file") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"--teacher={path}: is not a teacher that a run has released ({error})"
-        ) from error
+    return released_npz.read(path, _build, flag="teacher", what="a teacher that a run has released")
+
+
+def _build(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TeacherFile:
+    if not arrays:
+        raise ValueError("it has neither weights nor means")
+    for name, array in arrays.items():
+        if array.ndim != 2:
+            raise ValueError(f"{name} has shape {array.shape}")
+    return TeacherFile(
+        arrays.get("weights"),
+        arrays.get("means"),
+        MapConfig(**meta["map_config"]),
+        meta["example_shape"],
+        meta["certificate"],
+    )

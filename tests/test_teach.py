@@ -285,7 +285,7 @@ def test_tables_odd_images_and_other_teachers_are_refused(
     assert "without class means" in capsys.readouterr().err
     np.savez(tmp_path / "not.npz", weights=np.zeros((3, 2)))
     assert drive(f"--teacher={tmp_path / 'not.npz'}", out) == 2
-    assert "meta is not a file" in capsys.readouterr().err
+    assert "lacks meta" in capsys.readouterr().err
 
 
 def test_public_constants_are_computed_once_and_survive_a_broken_file(

@@ -1,0 +1,57 @@
+"""What a run has released, as an npz file of arrays with a JSON description beside them."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from experiments import npz_files
+from experiments.errors import InputError
+from experiments.run_folder import RunFolder
+
+Released = TypeVar("Released")
+_META = "meta"
+
+
+def write(
+    folder: RunFolder, name: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
+) -> None:
+    """Write arrays with everything that is needed to use them."""
+    folder.write_npz(name, **arrays, meta=np.array(json.dumps(meta, allow_nan=False)))
+
+
+def read(
+    path: str | Path,
+    build: Callable[[dict[str, np.ndarray], dict[str, Any]], Released],
+    *,
+    flag: str,
+    what: str,
+) -> Released:
+    """Return what `build` makes of a file's arrays and description.
+
+    Args:
+        path: of the file.
+        build: raises KeyError, TypeError or ValueError for what it cannot use.
+        flag: that names the file.
+        what: it should be, in words.
+
+    Raises:
+        InputError: there is no such file, or it is not what it should be.
+    """
+    try:
+        arrays = npz_files.load(Path(path).expanduser())
+        if _META not in arrays:
+            raise ValueError(f"it lacks {_META}")
+        meta = json.loads(str(arrays.pop(_META)))
+        for name, array in arrays.items():
+            if not np.all(np.isfinite(array)):
+                raise ValueError(f"{name} is not finite")
+        return build(arrays, meta)
+    except FileNotFoundError as error:
+        raise InputError(f"--{flag}={path}: there is no such file") from error
+    except KeyError as error:
+        raise InputError(f"--{flag}={path}: is not {what} (it lacks {error.args[0]})") from error
+    except (ValueError, TypeError) as error:
+        raise InputError(f"--{flag}={path}: is not {what} ({error})") from error
