@@ -38,9 +38,9 @@ def test_nan_is_refused_on_both_sides(tmp_path: Path) -> None:
     np.savez(tmp_path / "nan.npz", weights=np.array([np.nan]), meta=np.array("{}"))
     with pytest.raises(InputError, match=r"--teacher=.*weights is not finite"):
         read(tmp_path / "nan.npz")
-    with RunFolder(str(tmp_path / "run"), resume=False, overwrite=False) as folder:
-        with pytest.raises(ValueError, match="not JSON compliant"):
-            released_npz.write(folder, "x.npz", {}, {"eps": float("nan")})
+    folder = RunFolder(str(tmp_path / "run"), resume=False, overwrite=False)
+    with folder, pytest.raises(ValueError, match="not JSON compliant"):
+        released_npz.write(folder, "x.npz", {}, {"eps": float("nan")})
 
 
 def bad_file(kind: str, good: Path) -> Path:
