@@ -5,7 +5,7 @@ kernel ridge regression loss with respect to the support images, adds Gaussian n
 divides by a public constant and hands the result to an optimiser. Everything after the noise,
 the support set included, is post-processing.
 
-What a privacy auditor reads is `_noisy_gradient`.
+What a privacy auditor reads is `jaxdp.dp_sgd` and the sums at the end of this file.
 
 References:
     Nguyen, Chen & Lee (2021), "Dataset meta-learning from kernel ridge-regression" (KIP).
@@ -21,12 +21,21 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key, Num
+from jaxtyping import Array, Bool
 
-from jaxdp import clipping, feature_grads, kernels, kip_grads, precision, preprocess, sampling
+from jaxdp import (
+    clipping,
+    dp_sgd,
+    feature_grads,
+    kernels,
+    kip_grads,
+    precision,
+    preprocess,
+    sampling,
+)
 from jaxdp.kernels import DotProduct, Kernel
 from jaxdp.kip import SupportSet, initial_support, loss, predict, total_loss
-from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise
+from jaxdp.mechanism import SubsampledGaussian
 
 __all__ = [
     "CLIP_SPACES",
@@ -133,15 +142,11 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
         )
 
     def step(state: KIPState, key: Array, x_t: Array, labels: Array) -> KIPState:
-        grad = _noisy_gradient(
-            jax.random.fold_in(key, state.step),
-            kernel,
-            mechanism,
-            config,
-            state.support,
-            x_t,
-            labels,
+        clipped_sum, to_pixels = _sum_and_pullback(kernel, mechanism, config, state.support)
+        noisy_mean = dp_sgd.noisy_mean(
+            key, mechanism, lambda sample: clipped_sum(_Targets(x_t, labels, sample, config))
         )
+        grad = to_pixels(noisy_mean).astype(state.support.x.dtype)
         updates, opt_state = config.optimizer.update(grad, state.opt_state, state.support.x)
         x = optax.apply_updates(state.support.x, updates)
         if config.free is not None:  # an optimiser may spread updates over columns
@@ -154,112 +159,122 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
             average = jnp.where(config.free, average, x)
         return KIPState(state.step + 1, SupportSet(x, state.support.y), average, opt_state)
 
-    @jax.jit
-    def run(
-        state: KIPState,
-        key: Key[Array, ""],
-        x_t: Num[Array, "n k"],
-        labels: Int[Array, " n"],
-        num_steps: Int[Array, ""],
-    ) -> KIPState:
-        stop = jnp.minimum(state.step + num_steps, mechanism.num_steps)
-        return jax.lax.while_loop(
-            lambda state: state.step < stop, lambda state: step(state, key, x_t, labels), state
-        )
+    run = dp_sgd.accounted_steps(mechanism, step)
 
-    def update(
-        state: KIPState,
-        key: Key[Array, ""],
-        x_t: Num[Array, "n k"],
-        labels: Int[Array, " n"],
-        num_steps: int,
-    ) -> KIPState:
-        if x_t.shape[0] != mechanism.num_examples:
-            raise ValueError(
-                f"the mechanism is for {mechanism.num_examples} examples, got {x_t.shape[0]}"
-            )
+    def update(*arguments: Any) -> KIPState:
         with precision.float64():
-            return run(state, key, x_t, labels, jnp.asarray(num_steps, jnp.int32))
+            return run(*arguments)
 
     return KIP(init, update)
 
 
-def _noisy_gradient(
-    key: Key[Array, ""],
-    kernel: Kernel,
-    mechanism: SubsampledGaussian,
-    config: KIPConfig,
-    support: SupportSet,
-    x_t: Num[Array, "n k"],
-    labels: Int[Array, " n"],
-) -> Float[Array, "s d"]:
-    """Clip, mask, sum, add noise, then divide by a public constant; nothing in between.
+class _Targets(NamedTuple):
+    """The private data, and which of them a step has drawn."""
 
-    The sum may be in feature space; the way from there to pixels is post-processing.
-    """
-    sample_key, noise_key = jax.random.split(key)
-    sample = sampling.poisson_sample(
-        sample_key,
-        num_examples=mechanism.num_examples,
-        sampling_rate=mechanism.sampling_rate,
-    )
-    clipped_sum, to_pixels = _clipped_sum(kernel, mechanism, config, support, x_t, labels, sample)
-    noisy_sum = add_gaussian_noise(noise_key, clipped_sum, stddev=mechanism.stddev)
-    # In units of the clip norm, so that neither the learning rate nor Adam's epsilon depends
-    # on it.
-    unit = mechanism.clip_norm if mechanism.clip_norm < float("inf") else 1.0
-    return to_pixels(noisy_sum / (mechanism.expected_batch_size * unit)).astype(support.x.dtype)
+    x_t: Array
+    labels: Array
+    sample: sampling.PoissonSample
+    config: KIPConfig
+
+    def sum_over(
+        self, chunk_fn: Callable[[Array, Array, Array], Any], zero: Any, *, num_classes: int
+    ) -> Any:
+        """Sum `chunk_fn(rows, label rows, mask)` over the sample."""
+
+        def chunk(indices: Array, mask: Array) -> Any:
+            y_t = preprocess.centred_one_hot(self.labels[indices], num_classes)
+            return chunk_fn(self.config.target_fn(self.x_t[indices]), y_t, mask)
+
+        size = self.config.chunk_size
+        return sampling.sum_over_chunks(chunk, self.sample, chunk_size=size, zero=zero)
 
 
-def _clipped_sum(
-    kernel: Kernel,
-    mechanism: SubsampledGaussian,
-    config: KIPConfig,
-    support: SupportSet,
-    x_t: Num[Array, "n k"],
-    labels: Int[Array, " n"],
-    sample: sampling.PoissonSample,
-) -> tuple[Array, Callable[[Array], Array]]:
-    """Sum the clipped gradients of the sampled targets, in the form the kernel allows.
+_Sum = Callable[[_Targets], Array]
+_Pullback = Callable[[Array], Array]
+
+
+def _sum_and_pullback(
+    kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig, support: SupportSet
+) -> tuple[_Sum, _Pullback]:
+    """Return the sum of clipped gradients in the form the kernel allows.
 
     Returns:
         The sum, whose sensitivity is the clip norm, and the linear map, independent of the
         targets, that takes it to the support's pixels.
     """
-    num_classes = support.y.shape[1]
-
-    def chunk(indices: Array) -> tuple[Array, Array]:
-        return config.target_fn(x_t[indices]), preprocess.centred_one_hot(
-            labels[indices], num_classes
-        )
-
-    def sum_over(chunk_fn: Callable[[Array, Array], Any], zero: Any) -> Any:
-        return sampling.sum_over_chunks(chunk_fn, sample, chunk_size=config.chunk_size, zero=zero)
-
-    def dot_product_sum(
-        dot_product: DotProduct, x_s: Array, free: Array | None, **norms: Any
-    ) -> Array:
-        terms = kip_grads.support_terms(
-            dot_product,
-            x_s,
-            support.y,
-            config.ridge,
-            num_targets=mechanism.expected_batch_size,
-            free=free,
-        )
-        moments = sum_over(
-            lambda indices, mask: kip_grads.clipped_moments(
-                dot_product, terms, *chunk(indices), mask, mechanism.clip_norm, **norms
-            ),
-            kip_grads.zero_moments(terms),
-        )
-        return kip_grads.assemble(terms, moments)
-
     if kernel.dot_product is not None:
-        return dot_product_sum(kernel.dot_product, support.x, config.free), lambda grad: grad
-
+        sum_fn = functools.partial(
+            _dot_product_sum, kernel.dot_product, mechanism, config, support, free=config.free
+        )
+        return sum_fn, lambda grad: grad
     if kernel.features is not None:
-        return _feature_sum(kernel.features, config, support.x, dot_product_sum)
+        return _feature_sum(kernel.features, mechanism, config, support)
+    sum_fn = functools.partial(_general_sum, kernel, mechanism, config, support)
+    return sum_fn, lambda grad: grad
+
+
+def _dot_product_sum(
+    dot_product: DotProduct,
+    mechanism: SubsampledGaussian,
+    config: KIPConfig,
+    support: SupportSet,
+    targets: _Targets,
+    *,
+    free: Array | None = None,
+    norms_fn: Callable[..., Array] | None = None,
+) -> Array:
+    """Sum exactly clipped gradients without forming any one of them."""
+    terms = kip_grads.support_terms(
+        dot_product,
+        support.x,
+        support.y,
+        config.ridge,
+        num_targets=mechanism.expected_batch_size,
+        free=free,
+    )
+
+    def moments(rows: Array, y_t: Array, mask: Array) -> kip_grads.Moments:
+        return kip_grads.clipped_moments(
+            dot_product, terms, rows, y_t, mask, mechanism.clip_norm, norms_fn=norms_fn
+        )
+
+    zero = kip_grads.zero_moments(terms)
+    total = targets.sum_over(moments, zero, num_classes=support.y.shape[1])
+    return kip_grads.assemble(terms, total)
+
+
+def _feature_sum(
+    feature_fn: Callable[[Array], Array],
+    mechanism: SubsampledGaussian,
+    config: KIPConfig,
+    support: SupportSet,
+) -> tuple[_Sum, _Pullback]:
+    """Return the sum of a kernel of features, in either space."""
+    in_features = config.clip_space == "features"
+    x_s = support.x if in_features else support.x.astype(jnp.float64)
+    phi, pullback = jax.vjp(feature_fn, x_s)
+    sum_fn = functools.partial(
+        _dot_product_sum, kernels.LINEAR, mechanism, config, SupportSet(phi, support.y)
+    )
+
+    def to_pixels(grad: Array) -> Array:
+        pixels = pullback(grad.astype(phi.dtype))[0]
+        return pixels if config.free is None else jnp.where(config.free, pixels, 0.0)
+
+    if in_features:
+        return sum_fn, to_pixels
+    norms_fn = functools.partial(feature_grads.pixel_norms, feature_fn, x_s, free=config.free)
+    return lambda targets: to_pixels(sum_fn(targets, norms_fn=norms_fn)), lambda grad: grad
+
+
+def _general_sum(
+    kernel: Kernel,
+    mechanism: SubsampledGaussian,
+    config: KIPConfig,
+    support: SupportSet,
+    targets: _Targets,
+) -> Array:
+    """Sum gradients that are formed one by one, for any kernel."""
 
     def at(x: Array) -> SupportSet:
         fixed = jax.lax.stop_gradient(x)
@@ -268,42 +283,14 @@ def _clipped_sum(
     def target_loss(x: Array, target: tuple[Array, Array]) -> Array:
         return loss(kernel, at(x), *target, ridge=config.ridge)
 
-    def chunk_sum(indices: Array, mask: Array) -> Array:
-        targets = chunk(indices)
+    def chunk_sum(rows: Array, y_t: Array, mask: Array) -> Array:
         if mechanism.clip_norm == float("inf"):  # one gradient instead of one per target
             return jax.grad(
-                lambda x: total_loss(kernel, at(x), *targets, mask, ridge=config.ridge)
+                lambda x: total_loss(kernel, at(x), rows, y_t, mask, ridge=config.ridge)
             )(support.x)
         return clipping.sum_clipped_grads(
-            target_loss, support.x, targets, mask, clip_norm=mechanism.clip_norm
+            target_loss, support.x, (rows, y_t), mask, clip_norm=mechanism.clip_norm
         )
 
-    total = sum_over(chunk_sum, jnp.zeros_like(support.x))
-    return total, lambda grad: grad
-
-
-def _feature_sum(
-    feature_fn: Callable[[Array], Array],
-    config: KIPConfig,
-    x_s: Float[Array, "s d"],
-    dot_product_sum: Callable[..., Array],
-) -> tuple[Array, Callable[[Array], Array]]:
-    """Sum the clipped gradients of a kernel of features, in either space."""
-
-    def free_only(grad: Array) -> Array:
-        return grad if config.free is None else jnp.where(config.free, grad, 0.0)
-
-    if config.clip_space == "features":
-        phi, pullback = jax.vjp(feature_fn, x_s)
-        total = dot_product_sum(kernels.LINEAR, phi, None)
-        return total, lambda grad: free_only(pullback(grad.astype(phi.dtype))[0])
-
-    wide = x_s.astype(jnp.float64)
-    phi, pullback = jax.vjp(feature_fn, wide)
-    total = dot_product_sum(
-        kernels.LINEAR,
-        phi,
-        None,
-        norms_fn=functools.partial(feature_grads.pixel_norms, feature_fn, wide, free=config.free),
-    )
-    return free_only(pullback(total)[0]), lambda grad: grad
+    zero = jnp.zeros_like(support.x)
+    return targets.sum_over(chunk_sum, zero, num_classes=support.y.shape[1])

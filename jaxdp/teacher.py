@@ -9,7 +9,7 @@ A step draws a Poisson sample, sums the clipped gradients, adds Gaussian noise t
 by a public constant and hands the result to an optimiser. The released weights, and everything
 computed from them, are post-processing.
 
-What a privacy auditor reads is `_noisy_gradient`.
+What a privacy auditor reads is `jaxdp.dp_sgd` and `sum_clipped_grads`.
 
 References:
     Abadi et al. (2016), "Deep learning with differential privacy", algorithm 1.
@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int
 
-from jaxdp import sampling
-from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise
+from jaxdp import dp_sgd, sampling
+from jaxdp.mechanism import SubsampledGaussian
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 _LEAST_NORMAL = 2.0**-126
@@ -140,8 +140,10 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
         )
 
     def step(state: TeacherState, key: Array, features: Array, labels: Array) -> TeacherState:
-        step_key = jax.random.fold_in(key, state.step)
-        grad = _noisy_gradient(step_key, mechanism, config, state.weights, features, labels)
+        def clipped_sum(sample: sampling.PoissonSample) -> Array:
+            return _sampled_sum(mechanism, config, state.weights, features, labels, sample)
+
+        grad = dp_sgd.noisy_mean(key, mechanism, clipped_sum)
         updates, opt_state = config.optimizer.update(grad, state.opt_state, state.weights)
         weights = optax.apply_updates(state.weights, updates)
         # The last iterate until averaging starts, then the running mean.
@@ -149,53 +151,19 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
         average = state.average + (weights - state.average) / count
         return TeacherState(state.step + 1, weights, average, opt_state)
 
-    @jax.jit
-    def run(
-        state: TeacherState,
-        key: Key[Array, ""],
-        features: Float[Array, "n p"],
-        labels: Int[Array, " n"],
-        num_steps: Int[Array, ""],
-    ) -> TeacherState:
-        stop = jnp.minimum(state.step + num_steps, mechanism.num_steps)
-        return jax.lax.while_loop(
-            lambda state: state.step < stop,
-            lambda state: step(state, key, features, labels),
-            state,
-        )
-
-    def update(
-        state: TeacherState,
-        key: Key[Array, ""],
-        features: Float[Array, "n p"],
-        labels: Int[Array, " n"],
-        num_steps: int,
-    ) -> TeacherState:
-        if features.shape[0] != mechanism.num_examples:
-            raise ValueError(
-                f"the mechanism is for {mechanism.num_examples} examples, got {features.shape[0]}"
-            )
-        return run(state, key, features, labels, jnp.asarray(num_steps, jnp.int32))
-
-    return Teacher(init, update)
+    return Teacher(init, dp_sgd.accounted_steps(mechanism, step))
 
 
-def _noisy_gradient(
-    key: Key[Array, ""],
+def _sampled_sum(
     mechanism: SubsampledGaussian,
     config: TeacherConfig,
     weights: Float[Array, "p c"],
     features: Float[Array, "n p"],
     labels: Int[Array, " n"],
+    sample: sampling.PoissonSample,
 ) -> Float[Array, "p c"]:
-    """Clip, mask, sum, add noise, then divide by a public constant; nothing in between."""
-    sample_key, noise_key = jax.random.split(key)
-    sample = sampling.poisson_sample(
-        sample_key,
-        num_examples=mechanism.num_examples,
-        sampling_rate=mechanism.sampling_rate,
-    )
-    clipped_sum = sampling.sum_over_chunks(
+    """Sum the clipped gradients of a sample, a chunk at a time."""
+    return sampling.sum_over_chunks(
         lambda indices, mask: sum_clipped_grads(
             weights,
             features[indices],
@@ -208,10 +176,6 @@ def _noisy_gradient(
         chunk_size=config.chunk_size,
         zero=jnp.zeros_like(weights),
     )
-    noisy_sum = add_gaussian_noise(noise_key, clipped_sum, stddev=mechanism.stddev)
-    # In units of the clip norm, so that the learning rate does not depend on it.
-    unit = mechanism.clip_norm if mechanism.clip_norm < float("inf") else 1.0
-    return noisy_sum / (mechanism.expected_batch_size * unit)
 
 
 def sum_clipped_grads(

@@ -1,0 +1,118 @@
+"""The core of DP-SGD runs: what a step releases, how many steps there are, with which keys."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxdp import dp_sgd, sampling
+from jaxdp.mechanism import SubsampledGaussian
+
+N, STEPS = 200, 6
+X = jnp.arange(N, dtype=jnp.float32)[:, None]
+LABELS = jnp.zeros(N, jnp.int32)
+
+
+class State(NamedTuple):
+    step: jax.Array
+    keys: jax.Array
+
+
+def mechanism(**changes: float) -> SubsampledGaussian:
+    values = {
+        "num_examples": N,
+        "sampling_rate": 0.25,
+        "num_steps": STEPS,
+        "clip_norm": 0.1,
+        "noise_multiplier": 0.0,
+    }
+    return SubsampledGaussian(**{**values, **changes})
+
+
+def record(state: State, key: jax.Array, x: jax.Array, labels: jax.Array) -> State:
+    """A step that only notes its key."""
+    return State(state.step + 1, state.keys.at[state.step].set(jax.random.key_data(key)))
+
+
+START = State(jnp.zeros((), jnp.int32), jnp.zeros((STEPS + 2, 2), jnp.uint32))
+
+
+def test_guarantee_no_more_steps_than_accounted_and_every_key_once() -> None:
+    update = dp_sgd.accounted_steps(mechanism(), record)
+    whole = update(START, jax.random.key(0), X, LABELS, 1000)
+    assert int(whole.step) == STEPS
+    keys = np.asarray(whole.keys)
+    assert np.all(keys[STEPS:] == 0)
+    assert len(np.unique(keys[:STEPS], axis=0)) == STEPS
+    again = update(whole, jax.random.key(0), X, LABELS, 1000)
+    chex.assert_trees_all_equal(again, whole)
+
+
+@chex.assert_max_traces(n=1)
+def traced_once(state: State, key: jax.Array, x: jax.Array, labels: jax.Array) -> State:
+    return record(state, key, x, labels)
+
+
+def test_a_run_may_be_cut_anywhere_and_is_compiled_once() -> None:
+    update = dp_sgd.accounted_steps(mechanism(), traced_once)
+    state = START
+    for count in (1, 3, 2):
+        state = update(state, jax.random.key(0), X, LABELS, count)
+    expected = dp_sgd.accounted_steps(mechanism(), record)(START, jax.random.key(0), X, LABELS, 6)
+    chex.assert_trees_all_equal(state, expected)
+
+
+def test_needs_the_accounted_number_of_examples() -> None:
+    update = dp_sgd.accounted_steps(mechanism(), record)
+    with pytest.raises(ValueError, match="the mechanism is for 200 examples, got 199"):
+        update(START, jax.random.key(0), X[:-1], LABELS[:-1], 1)
+
+
+def drawn_sum(sample: sampling.PoissonSample) -> jax.Array:
+    return sampling.sum_over_chunks(
+        lambda indices, mask: jnp.sum(jnp.where(mask[:, None], X[indices], 0.0), axis=0),
+        sample,
+        chunk_size=16,
+        zero=jnp.zeros(1),
+    )
+
+
+def test_without_noise_it_is_the_sum_of_a_sample_over_public_constants() -> None:
+    m, key = mechanism(), jax.random.key(3)
+    sample_key, _ = jax.random.split(key)
+    sample = sampling.poisson_sample(sample_key, num_examples=N, sampling_rate=m.sampling_rate)
+    expected = np.sum(np.asarray(X)[np.asarray(sample.indices)[: int(sample.size)]])
+    found = float(dp_sgd.noisy_mean(key, m, drawn_sum)[0])
+    assert found == pytest.approx(expected / (0.25 * N * 0.1), rel=1e-5)
+    plain = mechanism(clip_norm=float("inf"))
+    assert float(dp_sgd.noisy_mean(key, plain, drawn_sum)[0]) == pytest.approx(
+        expected / (0.25 * N), rel=1e-5
+    )
+
+
+def test_guarantee_noise_on_the_sum_is_the_multiplier_times_the_clip_norm() -> None:
+    m = mechanism(noise_multiplier=2.0)
+    noise = dp_sgd.noisy_mean(jax.random.key(0), m, lambda _: jnp.zeros(40_000))
+    on_the_sum = np.asarray(noise) * m.expected_batch_size * m.clip_norm
+    assert np.std(on_the_sum) == pytest.approx(2.0 * 0.1, rel=0.02)
+    assert abs(np.mean(on_the_sum)) < 0.01
+
+
+def test_guarantee_the_sample_and_the_noise_are_independent() -> None:
+    """A sum that tells the sample's size does not tell the noise."""
+    m = mechanism(noise_multiplier=1.0)
+
+    @jax.jit
+    def both(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        size = dp_sgd.noisy_mean(
+            key, mechanism(), lambda sample: sample.size.astype(jnp.float32)[None]
+        )
+        return size[0], dp_sgd.noisy_mean(key, m, lambda _: jnp.zeros(1))[0]
+
+    sizes, noise = jax.vmap(both)(jax.random.split(jax.random.key(1), 4000))
+    assert abs(np.corrcoef(sizes, noise)[0, 1]) < 0.06
