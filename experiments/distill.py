@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from experiments import report
+from experiments import report, run_start
 from experiments.checkpoints import Checkpoints
 from experiments.errors import InputError
 from experiments.plan import Plan, make_plan
@@ -35,21 +35,12 @@ def run(settings: Settings) -> None:
         InputError: bad input, a folder that is in use, a full disk or a diverged run.
     """
     plan = make_plan(settings)
-    folder = RunFolder(plan.out_dir, resume=settings.resume, overwrite=settings.overwrite)
-    if settings.resume:
-        folder.require_same_config(plan.fixed_config())
     state = plan.initial_state()
-    folder.require_space(4 * sum(leaf.nbytes for leaf in jax.tree.leaves(state)) + 2**24)
+    num_bytes = 4 * sum(leaf.nbytes for leaf in jax.tree.leaves(state)) + 2**24
     certificate = _certificate(plan)
-    for warning in certificate["warnings"]:
-        print(f"WARNING: {warning}", file=sys.stderr)
-    if plan.cost is not None:
-        print(plan.cost, file=sys.stderr)
-    with folder:
-        folder.write_json("config.json", plan.config())
-        # The certificate counts every planned step, so it holds for whatever a killed run
-        # leaves behind.
-        folder.write_json("privacy.json", certificate)
+    with run_start.started(plan, certificate, num_bytes=num_bytes) as folder:
+        if plan.cost is not None:
+            print(plan.cost, file=sys.stderr)
         checkpoints = Checkpoints(folder.checkpoints)
         try:
             _Run(plan, folder, checkpoints, state).finish()
@@ -110,12 +101,11 @@ class _Run:
 
     def _first_metrics(self) -> dict[str, Any]:
         before = test_accuracy(self._plan, self._state)
-        device = jax.devices()[0]
         return {
             "krr_test_accuracy": before,
             "krr_test_accuracy_before": before,
             "train_seconds": 0.0,
-            "device": f"{device.platform}: {device.device_kind}",
+            "device": run_start.device_name(),
             "finished": False,
             "history": [{"step": 0, "krr_test_accuracy": before}],
         }

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import sys
 import time
 from typing import Any
 
@@ -10,7 +9,7 @@ import jax
 import numpy as np
 from tqdm import tqdm
 
-from experiments import released_file, report
+from experiments import released_file, report, run_start
 from experiments.checkpoints import Checkpoints
 from experiments.drawing import as_stored, balanced_labels, draw_rows
 from experiments.errors import InputError
@@ -40,20 +39,11 @@ def run(settings: NtkSettings) -> None:
         InputError: bad input, a folder that is in use, a full disk or a diverged run.
     """
     plan = make_plan(settings)
-    folder = RunFolder(plan.out_dir, resume=settings.resume, overwrite=settings.overwrite)
-    if settings.resume:
-        folder.require_same_config(plan.fixed_config())
     state = plan.initial_state()
     synthetic = settings.num_synthetic * plan.data.dim
-    folder.require_space(
-        4 * _num_bytes(state) + 4 * plan.num_classes * plan.features.dim + synthetic
-    )
+    num_bytes = 4 * _num_bytes(state) + 4 * plan.num_classes * plan.features.dim + synthetic
     certificate = certificate_of(plan)
-    for warning in certificate["warnings"]:
-        print(f"WARNING: {warning}", file=sys.stderr)
-    with folder:
-        folder.write_json("config.json", plan.config())
-        folder.write_json("privacy.json", certificate)
+    with run_start.started(plan, certificate, num_bytes=num_bytes) as folder:
         checkpoints = Checkpoints(folder.checkpoints)
         try:
             _Run(plan, folder, checkpoints, state, certificate).finish()
@@ -92,12 +82,11 @@ class _Run:
         certificate: dict[str, Any],
     ) -> None:
         self._plan, self._folder, self._checkpoints = plan, folder, checkpoints
-        device = jax.devices()[0]
         self._metrics: dict[str, Any] = {
             "embedding_distance": None,
             "embedding_seconds": 0.0,
             "train_seconds": 0.0,
-            "device": f"{device.platform}: {device.device_kind}",
+            "device": run_start.device_name(),
             "finished": False,
             "history": [],
         }

@@ -5,9 +5,7 @@ Everything that can be wrong is found here, before anything is computed or writt
 
 import dataclasses
 import functools
-import importlib.metadata
 import math
-import platform
 from typing import Any
 
 import jax
@@ -15,7 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from experiments import released_file
+from experiments import released_file, run_start
 from experiments.data import Dataset, load_dataset, random_subset
 from experiments.errors import InputError
 from experiments.feature_registry import build_features
@@ -36,7 +34,6 @@ from jaxdp.releases import GaussianRelease
 _CHUNK = {"cpu": 500}
 _CHUNK_ACCELERATOR = 4096
 _TABLE_SHARE = 0.1
-_PACKAGES = ("jaxdp", "jax", "jaxlib", "flax", "optax", "numpy", "dp-accounting", "autodp")
 _NOT_FIXED = (
     *("out_dir", "data_dir", "num_synthetic", "judge", "check_copies"),
     *("resume", "overwrite"),
@@ -89,9 +86,10 @@ class NtkPlan:
 
     def release(self) -> dp_ntk.Released:
         """Return the private embedding: the one place where the training split is read."""
+        scaling = self.data.scaling
         return dp_ntk.release_embedding(
             private_key(self.settings.noise_seed),
-            scaled_features(self.features, self.data),
+            embedding.rescaled(self.features, low=scaling.low, high=scaling.high),
             self._chunks(),
             self.releases,
             num_examples=len(self.data.x_train),
@@ -133,22 +131,11 @@ class NtkPlan:
 
     def config(self) -> dict[str, Any]:
         """Return the content of config.json."""
-        versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
         return self.fixed_config() | {
             "num_synthetic": self.settings.num_synthetic,
             "data_source": self.data.source,
-            "versions": versions | {"python": platform.python_version()},
+            "versions": run_start.versions(),
         }
-
-
-def scaled_features(features: FeatureMap, data: Dataset) -> FeatureMap:
-    """Return the map of rows as stored: scaled to [0, 1] by public constants, then embedded."""
-    scaling = data.scaling
-
-    def weighted_sum(x: Array, weights: Array) -> Array:
-        return features.weighted_sum((x - scaling.low) / (scaling.high - scaling.low), weights)
-
-    return features._replace(weighted_sum=weighted_sum)
 
 
 def make_plan(settings: NtkSettings) -> NtkPlan:

@@ -5,9 +5,7 @@ Everything that can be wrong is found here, before anything is computed or writt
 
 import dataclasses
 import functools
-import importlib.metadata
 import math
-import platform
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +15,7 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
+from experiments import run_start
 from experiments.data import Dataset, load_dataset, random_subset
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.errors import InputError
@@ -29,7 +28,6 @@ from jaxdp.mechanism import SubsampledGaussian
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK_LIMIT = {"cpu": 256}
 _CHUNK_LIMIT_ACCELERATOR = 4096
-_PACKAGES = ("jaxdp", "jax", "jaxlib", "optax", "numpy", "dp-accounting", "autodp")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -144,11 +142,10 @@ class Plan:
 
     def config(self) -> dict[str, Any]:
         """Return the content of config.json."""
-        versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
         return self.fixed_config() | {
             "eval_every": self.eval_every,
             "data_source": self.data.source,
-            "versions": versions | {"python": platform.python_version()},
+            "versions": run_start.versions(),
         }
 
 

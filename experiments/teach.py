@@ -1,6 +1,5 @@
 """One run with a private teacher: train it once, distil from it for free, write the results."""
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from experiments import report, teacher_file
+from experiments import report, run_start, teacher_file
 from experiments.checkpoints import Checkpoints
 from experiments.errors import InputError
 from experiments.run_folder import RunFolder
@@ -41,18 +40,9 @@ def run(settings: TeacherSettings) -> None:
         InputError: bad input, a folder that is in use, a full disk or a diverged run.
     """
     plan = make_plan(settings)
-    folder = RunFolder(plan.out_dir, resume=settings.resume, overwrite=settings.overwrite)
-    if settings.resume:
-        folder.require_same_config(plan.fixed_config())
-    folder.require_space(64 * settings.ipc * plan.data.num_classes * plan.data.dim + 2**26)
+    num_bytes = 64 * settings.ipc * plan.data.num_classes * plan.data.dim + 2**26
     certificate = certificate_of(plan)
-    for warning in certificate["warnings"]:
-        print(f"WARNING: {warning}", file=sys.stderr)
-    with folder:
-        folder.write_json("config.json", plan.config())
-        # The certificate counts every planned step, so it holds for whatever a killed run
-        # leaves behind.
-        folder.write_json("privacy.json", certificate)
+    with run_start.started(plan, certificate, num_bytes=num_bytes) as folder:
         _Run(plan, folder, certificate).finish()
     _print_summary(folder, certificate)
 
@@ -77,7 +67,6 @@ class _Run:
 
     def __init__(self, plan: TeacherPlan, folder: RunFolder, certificate: dict[str, Any]) -> None:
         self._plan, self._folder, self._certificate = plan, folder, certificate
-        device = jax.devices()[0]
         self._metrics: dict[str, Any] = {
             "krr_test_accuracy": None,
             "krr_test_accuracy_before": None,
@@ -85,7 +74,7 @@ class _Run:
             "teacher_seconds": 0.0,
             "distill_seconds": 0.0,
             "train_seconds": 0.0,
-            "device": f"{device.platform}: {device.device_kind}",
+            "device": run_start.device_name(),
             "finished": False,
         }
         stored = folder.read_json("metrics.json") or {}

@@ -5,9 +5,7 @@ Everything that can be wrong is found here, before anything is computed or writt
 
 import dataclasses
 import functools
-import importlib.metadata
 import math
-import platform
 from typing import Any
 
 import jax
@@ -15,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from experiments import evaluate, teacher_file
+from experiments import evaluate, run_start, teacher_file
 from experiments.data import Dataset, load_dataset, random_subset
 from experiments.errors import InputError
 from experiments.feature_rows import features_of
@@ -45,7 +43,6 @@ _CHUNK_LIMIT_ACCELERATOR = 8192
 _MEANS_CHUNK = 500
 # Images that have to look like something start as dark blurs, not as white noise.
 _DARK_START = {"mean": 0.1, "scale": 0.15, "smooth": 2.0}
-_PACKAGES = ("jaxdp", "jax", "jaxlib", "optax", "numpy", "dp-accounting", "autodp")
 # Flags of a training that a run without one does not list.
 _TRAINING = (
     "epochs",
@@ -162,12 +159,7 @@ class TeacherPlan:
         if self.means_multiplier is None:
             raise ValueError("no class means are released in this run")
         x, classes = self.data.x_train, self.data.num_classes
-        shift, scale = self.scaling["shift"], self.scaling["scale"]
-        features = self.mean_features
-
-        def weighted_sum(rows: Array, weights: Array) -> Array:
-            return features.weighted_sum((rows - shift) / scale, weights)
-
+        scaling = self.data.scaling
         chunks = embedding.arrange_by_class(
             x.reshape(len(x), -1),
             self.data.y_train,
@@ -176,7 +168,7 @@ class TeacherPlan:
         )
         means = class_means.release_class_means(
             key,
-            features._replace(weighted_sum=weighted_sum),
+            embedding.rescaled(self.mean_features, low=scaling.low, high=scaling.high),
             chunks,
             num_classes=classes,
             num_examples=len(x),
@@ -250,10 +242,9 @@ class TeacherPlan:
 
     def config(self) -> dict[str, Any]:
         """Return the content of config.json."""
-        versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
         return self.fixed_config() | {
             "data_source": self.data.source,
-            "versions": versions | {"python": platform.python_version()},
+            "versions": run_start.versions(),
         }
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Num
 
 from jaxdp.entk import dense_factors, entk_norms
 
@@ -68,6 +68,21 @@ def _finite_rows(x: Array, norms: Array | None = None) -> Array:
 
 def _finite_weights(x: Array, weights: Array) -> Array:
     return jnp.where(jnp.all(jnp.isfinite(x), axis=1), weights, 0.0)
+
+
+def rescaled(features: FeatureMap, *, low: float, high: float) -> FeatureMap:
+    """Return the map of rows between `low` and `high` as stored, e.g. bytes.
+
+    Args:
+        features: of rows in [0, 1].
+        low: stored value of 0, public.
+        high: stored value of 1, public.
+    """
+
+    def weighted_sum(x: Num[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
+        return features.weighted_sum((x - low) / (high - low), weights)
+
+    return features._replace(weighted_sum=weighted_sum)
 
 
 def unit_features(

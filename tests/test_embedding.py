@@ -299,3 +299,12 @@ def test_eight_devices_give_the_result_of_one() -> None:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip() == "equal"
+
+
+def test_rescaled_features_are_those_of_the_scaled_rows() -> None:
+    features = embedding.unit_features(jnp.tanh, 4)
+    stored = jnp.arange(12, dtype=jnp.uint8).reshape(3, 4)
+    weights = jnp.array([1.0, -2.0, 0.5])
+    found = embedding.rescaled(features, low=2.0, high=18.0).weighted_sum(stored, weights)
+    expected = features.weighted_sum((jnp.asarray(stored, jnp.float32) - 2) / 16, weights)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
