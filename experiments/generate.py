@@ -243,7 +243,7 @@ def save_generator(folder: RunFolder, plan: NtkPlan, variables: Any) -> None:
 
 def judge(plan: NtkPlan, rows: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
     """Return metrics of the synthetic set, measured on the test split."""
-    from experiments import evaluate, judge_synthetic
+    from experiments import evaluate, frechet, judge_synthetic
 
     data = plan.data
     test_rows = plan.unit_rows(data.x_test)
@@ -264,7 +264,7 @@ def judge(plan: NtkPlan, rows: np.ndarray, labels: np.ndarray) -> dict[str, Any]
         )
     if data.is_image and not any(side % 2 or side < 4 for side in data.shape[:2]):
         height, width, channels = data.shape
-        found["frechet"] = judge_synthetic.scatter_frechet(
+        found["frechet"] = frechet.scatter_frechet(
             rows, test_rows, (height, width, channels), seed=0
         )
     return found
@@ -272,10 +272,10 @@ def judge(plan: NtkPlan, rows: np.ndarray, labels: np.ndarray) -> dict[str, Any]
 
 def copies(plan: NtkPlan, rows: np.ndarray) -> dict[str, Any]:
     """Return how near the synthetic examples come to private ones, which is itself private."""
-    from experiments import judge_synthetic
+    from experiments import neighbours
 
     train, test = (plan.unit_rows(x) for x in (plan.data.x_train, plan.data.x_test))
-    return judge_synthetic.nearest_neighbours(rows, train, test, seed=0)
+    return neighbours.nearest_neighbours(rows, train, test, seed=0)
 
 
 def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:

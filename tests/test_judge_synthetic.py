@@ -10,16 +10,11 @@ import pytest
 import scipy.linalg
 from kymatio.scattering2d.frontend.numpy_frontend import ScatteringNumPy2D
 
-from experiments import judge_synthetic
+from experiments import frechet, image_sets, judge_synthetic
 from experiments.errors import InputError
-from experiments.judge_synthetic import (
-    accuracies,
-    balanced_subset,
-    frechet_distance,
-    nearest_distances,
-    nearest_neighbours,
-    scatter_frechet,
-)
+from experiments.frechet import frechet_distance, scatter_frechet
+from experiments.judge_synthetic import accuracies, balanced_subset
+from experiments.neighbours import nearest_distances, nearest_neighbours
 
 SHAPE = (8, 8, 1)
 # Scattering is compiled once, for 12 images of this shape.
@@ -225,7 +220,7 @@ def test_scatter_frechet_tells_noise_from_held_out_images() -> None:
 
 
 def test_scatter_frechet_draws_images_by_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge_synthetic, "_mean_scattering", lambda shape: lambda rows: rows[:, :4])
+    monkeypatch.setattr(frechet, "_mean_scattering", lambda shape: lambda rows: rows[:, :4])
     x, _ = toy(10, noise=0.1, seed=0)
     real, _ = toy(4, noise=0.1, seed=1)
 
@@ -238,7 +233,7 @@ def test_scatter_frechet_draws_images_by_seed(monkeypatch: pytest.MonkeyPatch) -
     few = judge(max_images=20)
     assert (few["num_images"], few["num_real_images"]) == (20, 12)
     assert few == judge(max_images=20) != judge(max_images=20, seed=1)
-    drawn = judge_synthetic._draw(np.arange(30)[:, None], 29, np.random.default_rng(0))
+    drawn = image_sets.draw(np.arange(30)[:, None], 29, np.random.default_rng(0))
     assert len(set(drawn[:, 0])) == 29  # without replacement
     # The draws from the two sets are independent.
     assert scatter_frechet(x, x, SHAPE, max_images=10, seed=0)["distance"] > 1e-3
