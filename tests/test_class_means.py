@@ -18,11 +18,18 @@ def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(N, D)).astype(np.float32), np.arange(N) % C
 
 
-def means(x: np.ndarray, y: np.ndarray, *, noise: float = 0.0, seed: int = 0) -> np.ndarray:
+def means(
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    noise: float = 0.0,
+    seed: int = 0,
+    features: embedding.FeatureMap = FEATURES,
+) -> np.ndarray:
     chunks = embedding.arrange_by_class(x, y, num_classes=C, chunk_size=7)
     released = class_means.release_class_means(
         jax.random.key(seed),
-        FEATURES,
+        features,
         chunks,
         num_classes=C,
         num_examples=N,
@@ -51,10 +58,16 @@ def test_guarantee_one_example_moves_the_sums_by_at_most_one(scale: float) -> No
 
 
 def test_guarantee_noise_is_what_is_accounted() -> None:
-    x, y = data()
-    noise = [means(x, y, noise=2.0, seed=s) - means(x, y) for s in range(200)]
-    assert np.std(noise) * N / C == pytest.approx(2.0, rel=0.05)
-    assert np.std(np.diff(noise, axis=0)) > 0
+    dim = 2000
+    wide = embedding.unit_features(jnp.tanh, dim)
+    x = np.random.default_rng(0).normal(size=(N, dim)).astype(np.float32)
+    exact, first, second = (
+        means(x, data()[1], noise=noise, seed=seed, features=wide)
+        for noise, seed in ((0.0, 0), (2.0, 0), (2.0, 1))
+    )
+    for noise in (first - exact, second - exact):
+        assert np.std(noise) * N / C == pytest.approx(2.0, rel=0.05)
+    assert abs(np.corrcoef((first - exact).ravel(), (second - exact).ravel())[0, 1]) < 0.05
     mechanism = class_means.one_release(N, noise_multiplier=2.0)
     assert (mechanism.clip_norm, mechanism.sampling_rate, mechanism.num_steps) == (1.0, 1.0, 1)
     exact = accounting.gaussian_epsilon(2.0, delta=1e-5)
