@@ -2,30 +2,33 @@
 
 import errno
 import fcntl
+import functools
 import itertools
 import json
 import math
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 
+import drivers
 import jax
 import numpy as np
 import pytest
-from absl.testing import flagsaver
+from drivers import names_in, read
 from PIL import Image
 
-from experiments import command_line, plan
 from experiments import dp_kip as driver
+from experiments import plan
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.kernel_registry import KERNELS
 from experiments.run_folder import RunFolder
 from jaxdp import dp_kip
+
+drive = functools.partial(drivers.drive, driver.main)
+assert_refused = functools.partial(drivers.assert_refused, driver.main)
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -40,24 +43,6 @@ FILES = {
     "config.json",
     "checkpoints",
 }
-
-
-def drive(*arguments: str) -> int:
-    """Run the driver in this process; return its exit code."""
-    with flagsaver.flagsaver():
-        try:
-            driver.main(command_line.parse(["dp_kip", *arguments]))
-        except SystemExit as stop:
-            return int(stop.code or 0)
-    return 0
-
-
-def read(folder: Path, name: str) -> dict:
-    return json.loads((folder / name).read_text())
-
-
-def names_in(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")
@@ -166,22 +151,6 @@ def copied(finished: Path, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def assert_refused(
-    capsys: pytest.CaptureFixture, expected: str, *arguments: str, out: Path | None = None
-) -> None:
-    """Run; check for one clear line, exit code 2 and an untouched folder."""
-    before = names_in(out) if out is not None and out.is_dir() else None
-    capsys.readouterr()
-    assert drive(*arguments, *([f"--out_dir={out}"] if out else [])) == 2
-    captured = capsys.readouterr()
-    assert captured.err.startswith("error: ")
-    assert captured.err.count("\n") == 1
-    assert expected in captured.err
-    assert captured.out == ""
-    if out is not None:
-        assert (names_in(out) if out.is_dir() else None) == before
-
-
 def test_a_folder_with_a_run_is_not_touched(copied: Path, capsys: pytest.CaptureFixture) -> None:
     assert_refused(capsys, "already holds a run; give --resume", *TOY, "--eps=5", out=copied)
 
@@ -214,16 +183,12 @@ def test_resume_where_there_is_nothing_starts_a_run(tmp_path: Path) -> None:
 def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
     flags = ("--ipc=1", "--steps=60", "--eval_every=3", "--batch_size=50", "--noise_seed=7")
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    command = [sys.executable, "-m", "experiments.dp_kip", *flags, f"--out_dir={killed}"]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     checkpoints = killed / "checkpoints"
-    deadline = time.monotonic() + 120
-    while not (checkpoints.is_dir() and any(p.name.isdigit() for p in checkpoints.iterdir())):
-        assert process.poll() is None, "ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+
+    def has_checkpoint() -> bool:
+        return checkpoints.is_dir() and any(p.name.isdigit() for p in checkpoints.iterdir())
+
+    drivers.kill_when("experiments.dp_kip", *flags, f"--out_dir={killed}", ready=has_checkpoint)
     assert not (killed / "distilled.npz").exists()
     assert read(killed, "privacy.json")["num_steps"] == 60  # counted before they are run
 

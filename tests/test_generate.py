@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
+import drivers
 import numpy as np
 import pytest
-from absl.testing import flagsaver
+from drivers import read
 from PIL import Image
 
-from experiments import command_line, generate, ntk_settings, released_file
 from experiments import dp_ntk as driver
+from experiments import generate, ntk_settings, released_file
 from experiments import sample as sampling_driver
 from experiments.drawing import as_stored, balanced_labels
 from experiments.ntk_plan import make_plan
 
+drive = functools.partial(drivers.drive, driver.main)
+sample = functools.partial(drivers.drive, sampling_driver.main)
+settings = functools.partial(drivers.settings, ntk_settings.NtkSettings)
+
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
-ROOT = Path(__file__).parents[1]
 TOY = ("--ntk_width=8", "--steps=4", "--batch_size=40", "--num_synthetic=200")
 FILES = {
     "synthetic.npz",
@@ -39,26 +39,6 @@ FILES = {
     "config.json",
     "checkpoints",
 }
-
-
-def drive(*arguments: str, main: Any = driver.main) -> int:
-    """Run a driver in this process; return its exit code."""
-    with flagsaver.flagsaver():
-        try:
-            main(command_line.parse(["dp_ntk", *arguments]))
-        except SystemExit as stop:
-            return int(stop.code or 0)
-    return 0
-
-
-def settings(*arguments: str) -> ntk_settings.NtkSettings:
-    with flagsaver.flagsaver():
-        command_line.parse(["dp_ntk", *arguments])
-        return command_line.settings_of(ntk_settings.NtkSettings)
-
-
-def read(folder: Path, name: str) -> dict:
-    return json.loads((folder / name).read_text())
 
 
 @pytest.fixture(scope="module")
@@ -152,17 +132,12 @@ def test_resumed_run_uses_the_embedding_that_was_released(finished: Path, tmp_pa
 def test_killed_run_resumes_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "run"
     arguments = ["--ntk_width=8", "--steps=300", "--batch_size=40", "--nojudge", "--eps=5"]
-    command = [sys.executable, "-m", "experiments.dp_ntk", *arguments, f"--out_dir={out}"]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    drivers.kill_when(
+        "experiments.dp_ntk",
+        *arguments,
+        f"--out_dir={out}",
+        ready=(out / "embedding.npz").exists,
     )
-    try:
-        limit = time.monotonic() + 240
-        while not (out / "embedding.npz").exists() and time.monotonic() < limit:
-            time.sleep(0.05)
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
     before = (out / "embedding.npz").read_bytes()
     assert drive(*arguments, f"--out_dir={out}", "--resume", "--num_synthetic=100") == 0
     assert (out / "embedding.npz").read_bytes() == before
@@ -182,7 +157,7 @@ def test_two_runs_have_different_noise_and_seeded_ones_are_not_releasable(
 
 def test_sample_draws_more_from_a_finished_run(finished: Path, tmp_path: Path) -> None:
     out = tmp_path / "more.npz"
-    code = drive(f"--run={finished}", "--num=25", f"--out={out}", main=sampling_driver.main)
+    code = sample(f"--run={finished}", "--num=25", f"--out={out}")
     assert code == 0
     with np.load(out) as saved:
         assert saved["x"].shape == (25, 8, 8, 1)
@@ -191,11 +166,11 @@ def test_sample_draws_more_from_a_finished_run(finished: Path, tmp_path: Path) -
     generator = sampling_driver.Generator(finished)
     x = generator(np.array([3, 3]), seed=1)
     np.testing.assert_array_equal(x, generator(np.array([3, 3]), seed=1))
-    assert drive(f"--run={tmp_path}", main=sampling_driver.main) == 2
-    assert drive(main=sampling_driver.main) == 2
-    assert drive(f"--run={finished}", "--num=0", main=sampling_driver.main) == 2
+    assert sample(f"--run={tmp_path}") == 2
+    assert sample() == 2
+    assert sample(f"--run={finished}", "--num=0") == 2
     missing = tmp_path / "no" / "x.npz"
-    assert drive(f"--run={finished}", f"--out={missing}", main=sampling_driver.main) == 2
+    assert sample(f"--run={finished}", f"--out={missing}") == 2
 
 
 @pytest.mark.parametrize(
@@ -267,11 +242,8 @@ def test_bad_input_gets_one_line_and_writes_nothing(
 ) -> None:
     arguments, said = BAD[name]
     out = tmp_path / "run"
-    assert drive(*arguments.split(), f"--out_dir={out}", f"--data_dir={tmp_path}") == 2
-    error = capsys.readouterr().err.strip()
-    assert error.startswith("error: ")
-    assert len(error.splitlines()) == 1
-    assert said in error
+    data = f"--data_dir={tmp_path}"
+    drivers.assert_refused(driver.main, capsys, said, *arguments.split(), data, out=out)
     assert not out.exists()
 
 

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import os
+import functools
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
+import drivers
 import jax
 import numpy as np
 import pytest
-from absl.testing import flagsaver
+from drivers import read
 from PIL import Image
 
-from experiments import command_line, public_cache, public_map, teach, teacher_file, teacher_plan
 from experiments import dp_kip_teacher as driver
+from experiments import public_cache, public_map, teach, teacher_file, teacher_plan
 from experiments.teacher_settings import MapConfig, TeacherSettings
+
+drive = functools.partial(drivers.drive, driver.main)
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
-ROOT = Path(__file__).parents[1]
 TOY = ("--steps=4", "--batch_size=200", "--distill_steps=3")
 FILES = {
     "teacher.npz",
@@ -47,24 +44,8 @@ def _few_public_images(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield
 
 
-def drive(*arguments: str) -> int:
-    """Run the driver in this process; return its exit code."""
-    with flagsaver.flagsaver():
-        try:
-            driver.main(command_line.parse(["dp_kip_teacher", *arguments]))
-        except SystemExit as stop:
-            return int(stop.code or 0)
-    return 0
-
-
 def plan_of(*arguments: str) -> teacher_plan.TeacherPlan:
-    with flagsaver.flagsaver():
-        command_line.parse(["dp_kip_teacher", *arguments])
-        return teacher_plan.make_plan(command_line.settings_of(TeacherSettings))
-
-
-def read(folder: Path, name: str) -> dict:
-    return json.loads((folder / name).read_text())
+    return teacher_plan.make_plan(drivers.settings(TeacherSettings, *arguments))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +69,10 @@ def test_distilled_set_is_balanced_and_says_its_scaling(finished: Path) -> None:
 
 
 def test_metrics_and_certificate(finished: Path) -> None:
-    metrics, certificate = read(finished, "metrics.json"), read(finished, "privacy.json")
+    metrics, certificate = (
+        read(finished, "metrics.json"),
+        read(finished, "privacy.json"),
+    )
     assert metrics["finished"]
     assert metrics["krr_test_accuracy"] > metrics["krr_test_accuracy_before"]
     assert 0 < metrics["teacher_test_accuracy"] <= 1
@@ -124,7 +108,10 @@ def test_guarantee_distillation_from_a_teacher_costs_nothing_and_sees_no_data(
             results.append(saved["x"])
     assert len(results[0]) == 20
     np.testing.assert_array_equal(*results)
-    certificate, original = read(out, "privacy.json"), read(finished, "privacy.json")
+    certificate, original = (
+        read(out, "privacy.json"),
+        read(finished, "privacy.json"),
+    )
     assert "no privacy beyond that release" in certificate["reused"]
     assert {key: certificate[key] for key in original} == original
 
@@ -149,18 +136,12 @@ def test_killed_run_resumes(tmp_path: Path) -> None:
     out = tmp_path / "run"
     arguments = ["--steps=4000", "--batch_size=200", "--distill_steps=3", "--eps=5"]
     arguments += ["--whiten=0", f"--out_dir={out}"]
-    command = [sys.executable, "-m", "experiments.dp_kip_teacher", *arguments]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    drivers.kill_when(
+        "experiments.dp_kip_teacher",
+        *arguments,
+        ready=(out / "checkpoints").exists,
+        wait=0.2,
     )
-    try:
-        limit = time.monotonic() + 240
-        while not (out / "checkpoints").exists() and time.monotonic() < limit:
-            time.sleep(0.05)
-        time.sleep(0.2)
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
     assert not (out / "distilled.npz").exists()
     assert drive(*arguments, "--resume") == 0
     assert read(out, "metrics.json")["finished"]
@@ -260,11 +241,8 @@ def test_bad_input_gets_one_line_and_writes_nothing(
 ) -> None:
     arguments, said = BAD[name]
     out = tmp_path / "run"
-    assert drive(*arguments.split(), f"--out_dir={out}", f"--data_dir={tmp_path}") == 2
-    error = capsys.readouterr().err.strip()
-    assert error.startswith("error: ")
-    assert len(error.splitlines()) == 1
-    assert said in error
+    data = f"--data_dir={tmp_path}"
+    drivers.assert_refused(driver.main, capsys, said, *arguments.split(), data, out=out)
     assert not out.exists()
 
 

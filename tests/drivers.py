@@ -1,0 +1,86 @@
+"""What tests of drivers share: runs in this process and in others, and refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from absl.testing import flagsaver
+
+from experiments import command_line
+
+ROOT = Path(__file__).parents[1]
+_LIMIT_SECONDS = 240
+
+
+def drive(main: Callable[[Sequence[str]], None], *arguments: str) -> int:
+    """Run a driver in this process; return its exit code."""
+    with flagsaver.flagsaver():
+        try:
+            main(command_line.parse(["driver", *arguments]))
+        except SystemExit as stop:
+            return int(stop.code or 0)
+    return 0
+
+
+def settings(kind: Any, *arguments: str) -> Any:
+    """Return a driver's settings with flags as given."""
+    with flagsaver.flagsaver():
+        command_line.parse(["driver", *arguments])
+        return command_line.settings_of(kind)
+
+
+def read(folder: Path, name: str) -> dict:
+    return json.loads((folder / name).read_text())
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def assert_refused(
+    main: Callable[[Sequence[str]], None],
+    capsys: pytest.CaptureFixture[str],
+    expected: str,
+    *arguments: str,
+    out: Path | None = None,
+) -> None:
+    """Run; check for one clear line, exit code 2 and an untouched folder."""
+    before = names_in(out) if out is not None and out.is_dir() else None
+    capsys.readouterr()
+    assert drive(main, *arguments, *([f"--out_dir={out}"] if out else [])) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    assert expected in captured.err
+    assert captured.out == ""
+    if out is not None:
+        assert (names_in(out) if out.is_dir() else None) == before
+
+
+def kill_when(module: str, *arguments: str, ready: Callable[[], bool], wait: float = 0.0) -> None:
+    """Start a driver as a program and kill it `wait` seconds after something is there."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        limit = time.monotonic() + _LIMIT_SECONDS
+        while not ready():
+            assert process.poll() is None, "ended before it could be killed"
+            assert time.monotonic() < limit, "was not ready in time"
+            time.sleep(0.005)
+        time.sleep(wait)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
