@@ -85,9 +85,8 @@ def _entk(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernel
         return entk.entk(logits, variables, shape)
     features = entk.entk_features(logits, variables, image_shape=shape)
     noise = jax.random.normal(jax.random.fold_in(key, 1), (_PROBES, data.dim))
-    size = jnp.sqrt(jnp.mean(jnp.sum(features(noise) ** 2, axis=1)))
     # A scale changes nothing but the unit of clip_norm; noise images make it a public one.
-    return kernels.from_features(lambda rows: features(rows) / size.astype(rows.dtype))
+    return kernels.from_features(kernels.unit_scale(features, noise))
 
 
 def _perceptual(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:

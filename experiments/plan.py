@@ -22,7 +22,7 @@ from experiments.errors import InputError
 from experiments.feature_rows import MAX_BYTES, features_of, num_features
 from experiments.kernel_registry import KERNELS
 from experiments.settings import Settings, check
-from jaxdp import accounting, dp_kip, kernels, preprocess, sampling, smoothing
+from jaxdp import accounting, corruption, dp_kip, kernels, preprocess, sampling, smoothing
 from jaxdp.mechanism import SubsampledGaussian
 
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
@@ -227,18 +227,16 @@ def _chunk_size(mechanism: SubsampledGaussian) -> int:
 
 
 def _free_columns(settings: Settings, data: Dataset) -> Array | None:
-    """Return the columns that are distilled: all but a random subset of pixels.
-
-    Drawn from the public seed. A corrupted pixel is so in every channel and every image.
-    """
+    """Return the columns that are distilled: all but a random subset of pixels, by the seed."""
     if settings.corrupt == 0:
         return None
     channels = data.shape[-1] if data.is_image else 1
-    pixels = data.dim // channels
-    key = jax.random.fold_in(jax.random.key(settings.seed), 1)
-    order = jax.random.permutation(key, pixels)
-    free = jnp.ones(pixels, bool).at[order[: round(settings.corrupt * pixels)]].set(False)
-    return jnp.repeat(free, channels)
+    return corruption.free_columns(
+        jax.random.fold_in(jax.random.key(settings.seed), 1),
+        num_pixels=data.dim // channels,
+        channels=channels,
+        corrupt=settings.corrupt,
+    )
 
 
 def _smoothing(hyper: Hyperparameters, data: Dataset) -> optax.GradientTransformation:

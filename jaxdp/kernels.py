@@ -261,6 +261,19 @@ def from_features(feature_fn: Callable[[Array], Array]) -> Kernel:
     return Kernel(cross=cross, symmetric=symmetric, features=feature_fn)
 
 
+def unit_scale(
+    feature_fn: Callable[[Array], Array], probes: Float[Array, "n d"]
+) -> Callable[[Array], Array]:
+    """Return the features divided by one number, their root mean square norm on public rows.
+
+    Args:
+        feature_fn: as for `from_features`.
+        probes: rows that are not private, e.g. noise.
+    """
+    size = jnp.sqrt(jnp.mean(jnp.sum(feature_fn(probes) ** 2, axis=1)))
+    return lambda rows: feature_fn(rows) / size.astype(rows.dtype)
+
+
 LINEAR = DotProduct(cross=lambda inner, xx, zz, d: inner, diagonal=lambda xx, d: xx)
 """The kernel `x . z`: what every kernel of features is to rows of features."""
 

@@ -379,3 +379,9 @@ def test_inner_products_and_squared_norms() -> None:
     x, z = jnp.asarray(np.random.default_rng(0).normal(size=(2, 4, 9)), jnp.float32)
     np.testing.assert_allclose(kernels.inner_products(x, z), x @ z.T, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(kernels.squared_norms(x), np.sum(x**2, axis=1), rtol=1e-6)
+
+
+def test_unit_scale_divides_by_the_norm_on_probes() -> None:
+    probes = jnp.array([[3.0, 4.0], [0.0, 5.0]])
+    features = kernels.unit_scale(lambda rows: 2 * rows, probes)
+    np.testing.assert_allclose(features(jnp.array([[1.0, -2.0]])), [[0.2, -0.4]], rtol=1e-6)
