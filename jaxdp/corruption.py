@@ -6,7 +6,9 @@ A corrupted pixel keeps its initial noise, so it carries nothing of the data, an
 respect to it are dropped before clipping: the others get all of the clip norm.
 
 References:
-    Nguyen, Chen & Lee (2021), "Dataset meta-learning from kernel ridge-regression", section 4.2.
+    Nguyen, Chen & Lee (2021), "Dataset meta-learning from kernel ridge-regression" (corruption).
+    Vinaroz & Park (2024), "Differentially private kernel inducing points using features from
+        ScatterNets (DP-KIP-ScatterNet) for privacy preserving data distillation", table 4.
 """
 
 import jax
