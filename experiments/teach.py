@@ -19,9 +19,18 @@ from experiments.terminal import bar_style, print_guarantee
 from jaxdp import certificates, krr, preprocess
 from jaxdp.mechanism import private_key
 
-_COVERS = (
-    "teacher.npz: the weights of the private teacher, with every checkpoint of its training, and "
-    "the noisy class means where there are any",
+_SOURCES = {
+    "teacher": "a private teacher",
+    "embedding": "private class means",
+    "both": "a private teacher and class means",
+}
+_RELEASED = {
+    "teacher": "the weights of the private teacher, with every checkpoint of its training",
+    "embedding": "the noisy class means",
+    "both": "the weights of the private teacher, with every checkpoint of its training, and the "
+    "noisy class means",
+}
+_DERIVED = (
     "distilled.npz and distilled.png, which are computed from these alone",
     "anything computed from these without the private data",
 )
@@ -57,7 +66,7 @@ def certificate_of(plan: TeacherPlan) -> dict[str, Any]:
         target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,
         accountant="pld",
         seeded_noise=plan.settings.noise_seed is not None,
-        covers=_COVERS,
+        covers=(f"{teacher_file.NAME}: {_RELEASED[plan.settings.match]}", *_DERIVED),
         also=plan.also_released,
     ).to_json()
 
@@ -226,14 +235,14 @@ class _Run:
             data.class_names,
             low=data.scaling.low,
             high=data.scaling.high,
-            title=f"{title}, from a private teacher",
+            title=f"{title}, from {_SOURCES[plan.settings.match]}",
         )
         folder.write_bytes("distilled.png", picture)
         self._judge(rows, labels)
         self._metrics["finished"] = True
         folder.write_json("metrics.json", self._metrics)
         page = report.render_report(
-            title=f"Private teacher: {title}",
+            title=f"Distilled from {_SOURCES[plan.settings.match]}: {title}",
             config=folder.read_json("config.json") or {},
             metrics=self._metrics,
             privacy=folder.read_json("privacy.json") or {},

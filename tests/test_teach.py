@@ -86,7 +86,7 @@ def test_picture_and_report_open(finished: Path) -> None:
     with Image.open(finished / "distilled.png") as picture:
         assert picture.width > 100
     text = (finished / "report.html").read_text()
-    assert "Private teacher: digits" in text
+    assert "Distilled from a private teacher: digits" in text
     assert "teacher.npz" in text
 
 
@@ -198,6 +198,8 @@ def test_embedding_alone_is_one_release_and_needs_no_teacher(
     assert 4.9 < certificate["epsilon"] <= 5
     assert (certificate["num_steps"], certificate["sampling_rate"]) == (1, 1.0)
     assert certificate["also_released"] == []
+    assert "teacher" not in certificate["covers"][0].removeprefix("teacher.npz")
+    assert "Distilled from private class means" in (out / "report.html").read_text()
     assert read(out, "metrics.json")["teacher_test_accuracy"] is None
     assert "clip_norm" not in read(out, "config.json")
     stored = teacher_file.read(out / "teacher.npz")
