@@ -275,7 +275,9 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
     except ValueError as error:
         raise InputError(f"--dataset={settings.dataset}: {error}") from error
     hyper = hyper_for(settings, len(data.x_train))
-    mechanism, multiplier = mechanisms_for(settings, hyper, len(data.x_train), reused=bool(reused))
+    mechanism, multiplier = mechanisms_for(
+        settings, hyper, len(data.x_train), reused=reused is not None
+    )
     return TeacherPlan(
         settings=settings,
         hyper=hyper,

@@ -161,9 +161,9 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
 
     run = dp_sgd.accounted_steps(mechanism, step)
 
-    def update(*arguments: Any) -> KIPState:
+    def update(state: KIPState, key: Array, x_t: Array, labels: Array, num_steps: int) -> KIPState:
         with precision.float64():
-            return run(*arguments)
+            return run(state, key, x_t, labels, num_steps)
 
     return KIP(init, update)
 
