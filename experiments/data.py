@@ -12,6 +12,7 @@ import dataclasses
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -143,6 +144,18 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str], download: bool 
         scaling=UINT8_SCALINGS.get(name, _UINT8_SCALING) if is_bytes else _FLOAT_SCALING,
         source=raw.source,
     )
+
+
+def dataset_for(settings: Any) -> Dataset:
+    """Return the dataset that a driver's flags name, cut to `--subset`.
+
+    Raises:
+        InputError: as `load_dataset`.
+    """
+    data = load_dataset(settings.dataset, data_dir=settings.data_dir)
+    if settings.subset is None:
+        return data
+    return random_subset(data, settings.subset, seed=settings.seed)
 
 
 def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:

@@ -14,7 +14,7 @@ import optax
 from jaxtyping import Array
 
 from experiments import released_file, run_start
-from experiments.data import Dataset, load_dataset, random_subset
+from experiments.data import Dataset, dataset_for
 from experiments.errors import InputError
 from experiments.feature_registry import build_features
 from experiments.ntk_settings import (
@@ -116,17 +116,16 @@ class NtkPlan:
 
     def fixed_config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
-        config = dataclasses.asdict(self.settings) | dataclasses.asdict(self.hyper)
-        for name in _NOT_FIXED:
-            del config[name]
+        config = run_start.fixed_config(
+            (self.settings, self.hyper, self.feature_config),
+            leave_out=_NOT_FIXED,
+            eps=self.eps,
+            data=self.data,
+        )
         return config | {
-            **dataclasses.asdict(self.feature_config),
-            "eps": None if math.isinf(self.eps) else self.eps,
             "num_features": self.features.dim,
             "generator": type(self.module).__name__,
-            "num_examples": len(self.data.x_train),
             "num_classes": self.num_classes,
-            "example_shape": list(self.data.shape),
         }
 
     def config(self) -> dict[str, Any]:
@@ -145,9 +144,7 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
         InputError: whatever is wrong; nothing has been written yet.
     """
     check(settings)
-    data = load_dataset(settings.dataset, data_dir=settings.data_dir)
-    if settings.subset is not None:
-        data = random_subset(data, settings.subset, seed=settings.seed)
+    data = dataset_for(settings)
     if settings.check_copies and not data.is_image:
         raise InputError(
             f"--check_copies: compares images, and --dataset={settings.dataset} holds rows of "

@@ -16,7 +16,7 @@ import optax
 from jaxtyping import Array
 
 from experiments import run_start
-from experiments.data import Dataset, load_dataset, random_subset
+from experiments.data import Dataset, dataset_for
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.errors import InputError
 from experiments.feature_rows import MAX_BYTES, features_of, num_features
@@ -28,6 +28,10 @@ from jaxdp.mechanism import SubsampledGaussian
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK_LIMIT = {"cpu": 256}
 _CHUNK_LIMIT_ACCELERATOR = 4096
+_NOT_FIXED = (
+    *("out_dir", "data_dir", "eval_every", "chunk_size", "evaluate"),
+    *("resume", "overwrite"),
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -120,24 +124,13 @@ class Plan:
 
     def fixed_config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
-        config = dataclasses.asdict(self.settings) | dataclasses.asdict(self.hyper)
-        for name in (
-            "out_dir",
-            "data_dir",
-            "eval_every",
-            "chunk_size",
-            "evaluate",
-            "resume",
-            "overwrite",
-        ):
-            del config[name]
+        config = run_start.fixed_config(
+            (self.settings, self.hyper), leave_out=_NOT_FIXED, eps=self.settings.eps, data=self.data
+        )
         return config | {
             "clip_space": self.settings.resolved_clip_space(),
-            "eps": self.settings.eps if self.mechanism.is_private else None,
             "steps": self.mechanism.num_steps,
-            "num_examples": len(self.data.x_train),
             "num_classes": self.data.num_classes,
-            "example_shape": list(self.data.shape),
         }
 
     def config(self) -> dict[str, Any]:
@@ -156,9 +149,7 @@ def make_plan(settings: Settings) -> Plan:
         InputError: whatever is wrong; nothing has been written yet.
     """
     check(settings)
-    data = load_dataset(settings.dataset, data_dir=settings.data_dir)
-    if settings.subset is not None:
-        data = random_subset(data, settings.subset, seed=settings.seed)
+    data = dataset_for(settings)
     evaluators = _evaluators(settings, data)
     hyper = _hyperparameters(settings, len(data.x_train))
     kernel = KERNELS[settings.kernel].build(settings, hyper, data)

@@ -1,7 +1,9 @@
 """How every driver's run starts: its folder, its warnings, its settings and its certificate."""
 
 import contextlib
+import dataclasses
 import importlib.metadata
+import math
 import platform
 import sys
 from collections.abc import Iterator, Mapping
@@ -9,6 +11,7 @@ from typing import Any, Protocol
 
 import jax
 
+from experiments.data import Dataset
 from experiments.run_folder import RunFolder
 
 _PACKAGES = ("jaxdp", "jax", "jaxlib", "flax", "optax", "numpy", "dp-accounting", "autodp")
@@ -60,6 +63,27 @@ def started(
         folder.write_json("config.json", plan.config())
         folder.write_json("privacy.json", dict(certificate))
         yield folder
+
+
+def fixed_config(
+    parts: tuple[Any, ...], *, leave_out: tuple[str, ...], eps: float, data: Dataset
+) -> dict[str, Any]:
+    """Return what must be the same for a run and its resumption, as JSON.
+
+    Args:
+        parts: dataclasses of settings, later ones in the place of earlier ones.
+        leave_out: their fields that a resumed run may change.
+        eps: the budget; None in JSON stands for inf.
+        data: what is private.
+    """
+    config: dict[str, Any] = {}
+    for part in parts:
+        config |= dataclasses.asdict(part)
+    return {name: value for name, value in config.items() if name not in leave_out} | {
+        "eps": None if math.isinf(eps) else eps,
+        "num_examples": len(data.x_train),
+        "example_shape": list(data.shape),
+    }
 
 
 def versions() -> dict[str, str]:

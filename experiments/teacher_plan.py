@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 from experiments import evaluate, run_start, teacher_file
-from experiments.data import Dataset, load_dataset, random_subset
+from experiments.data import Dataset, dataset_for
 from experiments.errors import InputError
 from experiments.feature_rows import features_of
 from experiments.public_map import FeatureFn, public_map
@@ -227,17 +227,16 @@ class TeacherPlan:
 
     def fixed_config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
-        config = dataclasses.asdict(self.settings) | dataclasses.asdict(self.hyper)
         trains = self.uses_teacher and self.reused is None
-        for name in _NOT_FIXED if trains else _NOT_FIXED + _TRAINING:
-            del config[name]
+        config = run_start.fixed_config(
+            (self.settings, self.hyper, self.map_config),
+            leave_out=_NOT_FIXED if trains else _NOT_FIXED + _TRAINING,
+            eps=self.eps,
+            data=self.data,
+        )
         return config | {
-            **dataclasses.asdict(self.map_config),
-            "eps": None if math.isinf(self.eps) else self.eps,
             **({"steps": self.mechanism.num_steps} if trains else {}),
-            "num_examples": len(self.data.x_train),
             "num_classes": self.data.num_classes,
-            "example_shape": list(self.data.shape),
         }
 
     def config(self) -> dict[str, Any]:
@@ -255,14 +254,12 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
         InputError: whatever is wrong; nothing has been written yet.
     """
     check(settings)
-    data = load_dataset(settings.dataset, data_dir=settings.data_dir)
+    data = dataset_for(settings)
     if not data.is_image:
         raise InputError(
             f"--dataset={settings.dataset}: a teacher works on images, and it holds rows of "
             f"{data.dim} values; use experiments.dp_kip"
         )
-    if settings.subset is not None:
-        data = random_subset(data, settings.subset, seed=settings.seed)
     names = evaluate.parse_names(settings.evaluate)
     evaluate.check_names(names, data.shape, is_image=True)
     config, reused = map_config_for(settings), None
