@@ -52,6 +52,11 @@ class Scaling:
     low: float
     high: float
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest scaled value."""
+        return (self.low - self.shift) / self.scale, (self.high - self.shift) / self.scale
+
 
 _UINT8_SCALING = Scaling(shift=127.5, scale=127.5, low=0.0, high=255.0)
 _FLOAT_SCALING = Scaling(shift=0.0, scale=1.0, low=-1.0, high=1.0)

@@ -39,6 +39,9 @@ flags.DEFINE_string(
 flags.DEFINE_float(
     "corrupt", 0.0, "Fraction of the distilled images' pixels that stay at their initial noise."
 )
+flags.DEFINE_boolean(
+    "bounded", False, "Keep the distilled pixels within the range of stored ones after every step."
+)
 flags.DEFINE_float("init_scale", None, "Standard deviation of the Gaussian initial images.")
 flags.DEFINE_float(
     "smoothing", None, "Width in pixels of the Gaussian that noisy gradients are smoothed with."

@@ -168,6 +168,7 @@ def make_plan(settings: Settings) -> Plan:
         target_fn=_identity if _keeps_features(kernel, data) else _row_fn(kernel, data),
         clip_space=settings.resolved_clip_space(),
         free=_free_columns(settings, data),
+        bounds=_bounds(settings, data),
     )
     kip = dp_kip.dp_kip(kernel, mechanism, config)
     return Plan(
@@ -228,6 +229,18 @@ def _free_columns(settings: Settings, data: Dataset) -> Array | None:
         channels=channels,
         corrupt=settings.corrupt,
     )
+
+
+def _bounds(settings: Settings, data: Dataset) -> tuple[float, float] | None:
+    """Return the range of scaled pixels, which is public where pixels are stored as bytes."""
+    if not settings.bounded:
+        return None
+    if not (data.is_image and data.x_train.dtype == np.uint8):
+        raise InputError(
+            f"--bounded: the range of values is known for images of bytes, and "
+            f"--dataset={settings.dataset} holds others; leave it out"
+        )
+    return data.scaling.bounds
 
 
 def _smoothing(hyper: Hyperparameters, data: Dataset) -> optax.GradientTransformation:

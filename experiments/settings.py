@@ -29,6 +29,7 @@ class Settings:
     scatter_norm: str | None
     clip_space: str | None
     corrupt: float
+    bounded: bool
     chunk_size: int | None
     epochs: float | None
     steps: int | None

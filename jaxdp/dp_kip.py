@@ -83,6 +83,8 @@ class KIPConfig:
             respect to `"pixels"` or to `"features"`; see `jaxdp.feature_grads`.
         free: columns of the support that are distilled, `(d,)` booleans drawn independently of
             the data; the others keep their initial values. All by default.
+        bounds: public values that distilled pixels are kept between after every step, such as
+            those of the data's range; None for no bounds. Noise has less room then.
 
     Raises:
         ValueError: a value is out of range.
@@ -95,6 +97,7 @@ class KIPConfig:
     target_fn: Callable[[Array], Array] = lambda rows: rows
     clip_space: str = "pixels"
     free: Bool[Array, " d"] | None = None
+    bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.ridge < float("inf"):
@@ -105,6 +108,8 @@ class KIPConfig:
             raise ValueError(f"chunk_size must be >= 1, got {self.chunk_size}")
         if self.clip_space not in CLIP_SPACES:
             raise ValueError(f"clip_space must be one of {CLIP_SPACES}, got {self.clip_space!r}")
+        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
+            raise ValueError(f"bounds must be (low, high) with low < high, got {self.bounds}")
 
 
 class KIP(NamedTuple):
@@ -149,6 +154,8 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
         grad = to_pixels(noisy_mean).astype(state.support.x.dtype)
         updates, opt_state = config.optimizer.update(grad, state.opt_state, state.support.x)
         x = optax.apply_updates(state.support.x, updates)
+        if config.bounds is not None:
+            x = jnp.clip(x, *config.bounds)
         if config.free is not None:  # an optimiser may spread updates over columns
             x = jnp.where(config.free, x, state.support.x)
         # A warm-up keeps the random start out of the average.

@@ -318,9 +318,10 @@ def test_update_needs_the_accounted_number_of_examples(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("ridge", -1.0), ("average_decay", 1.0), ("chunk_size", 0)]
+    ("name", "value"),
+    [("ridge", -1.0), ("average_decay", 1.0), ("chunk_size", 0), ("bounds", (1.0, 1.0))],
 )
-def test_config_checks_its_ranges(name: str, value: float) -> None:
+def test_config_checks_its_ranges(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=name):
         config(**{name: value})
 
@@ -368,3 +369,20 @@ def test_fixed_columns_stay_whatever_the_optimiser_does(
     np.testing.assert_array_equal(after.support.x[:, ~free], support.x[:, ~free])
     np.testing.assert_array_equal(after.average[:, ~free], support.x[:, ~free])
     assert np.all(np.asarray(after.support.x[:, free] != support.x[:, free]))
+
+
+def test_bounds_are_kept_after_every_step_by_distilled_columns(
+    data: tuple, support: dp_kip.SupportSet
+) -> None:
+    free, low, high = jnp.arange(D) % 3 != 0, -0.1, 0.2
+    assert support.x.min() < low < high < support.x.max()
+    away = optax.stateless(lambda grads, _: jax.tree.map(lambda g: jnp.sign(g) * 9.0, grads))
+    for step in (optax.sgd(0.0), away):
+        kip = dp_kip.dp_kip(
+            kernels.fc_ntk(), mechanism(), config(optimizer=step, bounds=(low, high), free=free)
+        )
+        x = np.asarray(kip.update(kip.init(support), jax.random.key(0), *data, 1).support.x)
+        moved, kept = x[:, free], np.clip(support.x, low, high)[:, free]
+        expected = kept if step is not away else np.where(moved > 0, high, low)
+        np.testing.assert_allclose(moved, expected, rtol=1e-6)
+        np.testing.assert_array_equal(x[:, ~free], support.x[:, ~free])

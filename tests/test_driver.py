@@ -142,6 +142,24 @@ def test_tabular_rows_run_too(tmp_path: Path) -> None:
         assert saved["x"].shape == (2, 5)
 
 
+def test_bounded_pixels_stay_in_the_stored_range(tmp_path: Path) -> None:
+    flags = (*TOY, "--bounded", "--init_scale=5", "--learning_rate=1")
+    assert drive(*flags, f"--out_dir={tmp_path / 'run'}") == 0
+    with np.load(tmp_path / "run" / "distilled.npz") as saved:
+        stored = saved["x"] * saved["scale"] + saved["shift"]
+    np.testing.assert_allclose([stored.min(), stored.max()], [0, 16], atol=1e-5)
+
+
+def test_values_of_unknown_range_have_no_bounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    x = np.linspace(0, 1, 60 * 16, dtype=np.float32).reshape(60, 4, 4)
+    y = np.arange(60) % 2
+    np.savez(tmp_path / "floats.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    flags = ("--dataset=floats", f"--data_dir={tmp_path}", "--bounded")
+    assert_refused(capsys, "--bounded: the range of values is known", *TOY, *flags)
+
+
 # --- a second run into the same folder, resumption ------------------------------------------
 
 
