@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from tqdm import tqdm
 
-from experiments import released_file, report, run_start
+from experiments import released_file, report, report_contents, run_start
 from experiments.checkpoints import Checkpoints
 from experiments.drawing import as_stored, balanced_labels, draw_rows
 from experiments.errors import InputError
@@ -210,7 +210,7 @@ class _Run:
             privacy=self._folder.read_json("privacy.json") or {},
             picture_png=picture,
             curve_png=curve,
-            contents=report.SYNTHETIC,
+            contents=report_contents.SYNTHETIC,
         )
 
 

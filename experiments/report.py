@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-import decimal
 import html
 import math
-import re
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.report_contents import DISTILLED, Contents
+from experiments.report_values import as_html, as_list, round_down, round_up
 
 _CSS = """
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #fff; --ink: #1b1f24; --faint: #57606a;
@@ -68,89 +69,6 @@ print({{name: array.shape for name, array in {name}.items()}})
 x, y = {name}["x"], {name}["y"]"""
 
 
-class Contents(NamedTuple):
-    """What a run has made, in words: headings, files, and the facts at the top of the page.
-
-    Attributes:
-        name: of its npz file.
-        picture: heading of the picture.
-        curve: heading of the curve.
-        files: what each file holds.
-        facts: `(config, metrics) -> facts` shown at the top beside privacy.
-    """
-
-    name: str
-    picture: str
-    curve: str
-    files: Mapping[str, str]
-    facts: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, str]]
-
-
-def _distilled_facts(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, str]:
-    before = percent(metrics.get("krr_test_accuracy_before"))
-    after = percent(metrics.get("krr_test_accuracy"))
-    return {
-        "Dataset": str(config.get("dataset", "not named")),
-        "Examples per class": str(config.get("ipc", "not named")),
-        "Test accuracy, before → after": f"{before} → {after}",
-    }
-
-
-_COMMON_FILES = {
-    "metrics.json": "accuracy, time and device",
-    "privacy.json": "the privacy certificate: what is guaranteed, and for whom",
-    "config.json": "every flag and version needed to repeat the run",
-    "checkpoints/": "the state of the run, for --resume",
-}
-
-DISTILLED = Contents(
-    name="distilled",
-    picture="The distilled set",
-    curve="Accuracy over the run",
-    files={
-        "distilled.npz": "the distilled set: inputs, labels, class names and scaling",
-        "distilled.png": "the picture above",
-        **_COMMON_FILES,
-    },
-    facts=_distilled_facts,
-)
-
-
-TAUGHT = DISTILLED._replace(
-    files={
-        "teacher.npz": "the private teacher, which --teacher uses again",
-        **DISTILLED.files,
-    }
-)
-
-
-def _synthetic_facts(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, str]:
-    accuracies = [
-        f"{name} {percent(result.get('mean'))}"
-        for name, result in metrics.get("accuracy", {}).items()
-    ]
-    return {
-        "Dataset": str(config.get("dataset", "not named")),
-        "Features": str(config.get("features", "not named")),
-        "Test accuracy after training on it": "\n".join(accuracies) or "not measured",
-    }
-
-
-SYNTHETIC = Contents(
-    name="synthetic",
-    picture="Samples of the synthetic set",
-    curve="Distance to the released embedding over the run",
-    files={
-        "synthetic.npz": "the synthetic set: inputs, labels and class names",
-        "samples.png": "the picture above",
-        "embedding.npz": "the released embedding, which --embedding uses again for free",
-        "generator/": "the generator, from which experiments.sample draws any number of examples",
-        **_COMMON_FILES,
-    },
-    facts=_synthetic_facts,
-)
-
-
 def render_report(
     *,
     title: str,
@@ -207,7 +125,7 @@ def _is_private(privacy: Mapping[str, Any]) -> bool:
 def _headline(facts: dict[str, str], privacy: Mapping[str, Any]) -> str:
     promise = "none"
     if _is_private(privacy):
-        promise = f"ε = {_round_up(privacy['epsilon'])}\nδ = {_round_up(privacy['delta'])}"
+        promise = f"ε = {round_up(privacy['epsilon'])}\nδ = {round_up(privacy['delta'])}"
     *first, last = facts.items()
     facts = dict([*first, ("Privacy", promise), last])
     cards = [
@@ -229,14 +147,14 @@ def _banners(privacy: Mapping[str, Any]) -> str:
         reason = html.escape(privacy.get("not_releasable_reason") or "No reason was recorded.")
         parts.append(f'<section class="loud"><h2>NOT RELEASABLE</h2><p>{reason}</p></section>')
     if privacy.get("warnings"):
-        items = _items(privacy["warnings"])
+        items = as_list(privacy["warnings"])
         parts.append(f'<section class="loud warn"><h2>WARNING</h2>{items}</section>')
     return "\n".join(parts)
 
 
 def _guarantee(privacy: Mapping[str, Any]) -> str:
     columns = "".join(
-        f"<div><h3>{heading}</h3>{_items(privacy[key])}</div>"
+        f"<div><h3>{heading}</h3>{as_list(privacy[key])}</div>"
         for heading, key in (
             ("Covered", "covers"),
             ("Not covered", "does_not_cover"),
@@ -254,7 +172,7 @@ def _guarantee(privacy: Mapping[str, Any]) -> str:
 def _promise(privacy: Mapping[str, Any]) -> str:
     epsilon, delta = float(privacy["epsilon"]), float(privacy["delta"])
     unit = html.escape(str(privacy.get("unit", "not stated")))
-    factor = _round_up(math.exp(min(epsilon, 700.0)))
+    factor = round_up(math.exp(min(epsilon, 700.0)))
     # Total variation of (epsilon, delta)-DP: best balanced accuracy of telling two runs apart.
     wrong = (1 - delta) / (1 + math.exp(min(epsilon, 700.0)))
     weak = " A limit so close to always right is a weak promise." if wrong < 0.01 else ""
@@ -262,9 +180,9 @@ def _promise(privacy: Mapping[str, Any]) -> str:
         f"<p>Compare this run with one on the same training data, but with {_change(privacy)}. "
         "Whatever anyone reads out of what is covered below, with any other knowledge and any "
         f"amount of computing, has at most e<sup>ε</sup> = {factor} times the probability in one "
-        f"run that it has in the other, plus δ = {_round_up(delta)}.</p>"
+        f"run that it has in the other, plus δ = {round_up(delta)}.</p>"
         "<p>As a bet: someone who has to tell which of the two runs made these files, both being "
-        f"equally likely beforehand, is wrong at least {_round_down(100 * wrong)}% of the time; "
+        f"equally likely beforehand, is wrong at least {round_down(100 * wrong)}% of the time; "
         f"with no files to look at it would be 50%.{weak}</p>"
         f"<p>One record is: {unit}.</p>"
     )
@@ -289,7 +207,7 @@ def _figure_section(heading: str, png: bytes) -> str:
 
 
 def _table_section(heading: str, values: Mapping[str, Any]) -> str:
-    return f"<section><h2>{heading}</h2>{_value(values)}</section>"
+    return f"<section><h2>{heading}</h2>{as_html(values)}</section>"
 
 
 def _files_section(contents: Contents) -> str:
@@ -301,61 +219,3 @@ def _files_section(contents: Contents) -> str:
         f'<section><h2>Files in this folder</h2><table class="keys"><tbody>{rows}</tbody></table>'
         f"<pre><code>{snippet}</code></pre></section>"
     )
-
-
-def _value(value: Any) -> str:
-    """Return any JSON value as HTML."""
-    if isinstance(value, Mapping):
-        rows = (
-            f"<tr><th>{html.escape(str(k))}</th><td>{_value(v)}</td></tr>" for k, v in value.items()
-        )
-        return f'<table class="keys"><tbody>{"".join(rows)}</tbody></table>' if value else "none"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return _sequence(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return _short(f"{value:.6g}")
-    return "none" if value is None or value == "" else html.escape(str(value))
-
-
-def _sequence(values: Sequence[Any]) -> str:
-    if not values:
-        return "none"
-    if all(isinstance(value, Mapping) for value in values):
-        keys = list(dict.fromkeys(key for value in values for key in value))
-        rows = [[_value(value.get(key)) for key in keys] for value in values]
-        head = "".join(f"<th>{html.escape(str(key))}</th>" for key in keys)
-        body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows)
-        table = f"<table><tbody><tr>{head}</tr>{body}</tbody></table>"
-        return f"<details><summary>{len(values)} entries</summary>{table}</details>"
-    if any(isinstance(value, str) and len(value) > 20 for value in values):
-        return _items(values)
-    return ", ".join(_value(value) for value in values)
-
-
-def _items(values: Sequence[Any]) -> str:
-    return f"<ul>{''.join(f'<li>{_value(value)}</li>' for value in values)}</ul>"
-
-
-def percent(fraction: float | None) -> str:
-    """Return a fraction in percent, or that it was not measured."""
-    return "not measured" if fraction is None else f"{100 * fraction:.1f}%"
-
-
-def _round_up(value: float) -> str:
-    """Return four digits that never state less than the value: for what limits a loss."""
-    return _digits(value, decimal.ROUND_CEILING)
-
-
-def _round_down(value: float) -> str:
-    return _digits(value, decimal.ROUND_FLOOR)
-
-
-def _digits(value: float, rounding: str) -> str:
-    context = decimal.Context(prec=4, rounding=rounding)
-    return _short(f"{float(context.create_decimal(repr(float(value)))):.6g}")
-
-
-def _short(number: str) -> str:
-    return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].strip("+"), number)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from experiments import report, run_start, teacher_file
+from experiments import report, report_contents, run_start, teacher_file
 from experiments.checkpoints import Checkpoints
 from experiments.errors import InputError
 from experiments.run_folder import RunFolder
@@ -248,7 +248,7 @@ class _Run:
             privacy=folder.read_json("privacy.json") or {},
             picture_png=picture,
             curve_png=None,
-            contents=report.TAUGHT,
+            contents=report_contents.TAUGHT,
         )
         folder.write_bytes("report.html", page.encode())
 

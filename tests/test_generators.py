@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import generators
+from jaxdp import generators, upsampling
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 CODE, CLASSES = 3, 4
@@ -212,7 +212,7 @@ def test_images_are_between_0_and_1_however_large_the_codes(module: nn.Module) -
 @pytest.mark.parametrize("shape", [(2, 7, 7, 2), (1, 1, 3, 1), (1, 14, 2, 1)])
 def test_upsample_is_interpolation_between_corners(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).normal(size=shape)
-    out = np.asarray(generators.upsample(jnp.asarray(x, jnp.float32)))
+    out = np.asarray(upsampling.upsample(jnp.asarray(x, jnp.float32)))
     np.testing.assert_allclose(out, upsample_oracle(x), atol=1e-6)
     corners = np.ix_(range(shape[0]), (0, -1), (0, -1))
     np.testing.assert_allclose(out[corners], x[corners], atol=1e-6)
@@ -233,7 +233,7 @@ def test_both_forms_are_upsampling_and_a_convolution(
     conv = nn.Conv(features, (size, size), padding=size // 2, use_bias=False)
 
     def flax_form(x: jax.Array, kernel: jax.Array) -> Any:
-        return conv.apply({"params": {"kernel": kernel}}, generators.upsample(x))
+        return conv.apply({"params": {"kernel": kernel}}, upsampling.upsample(x))
 
     def output_and_gradients(form: Any) -> Any:
         def run(x: jax.Array, kernel: jax.Array) -> Any:
@@ -247,7 +247,7 @@ def test_both_forms_are_upsampling_and_a_convolution(
     expected = output_and_gradients(flax_form)
     for banded in (True, False):
         results = output_and_gradients(
-            lambda x, kernel, banded=banded: generators.upsample_conv(x, kernel, banded=banded)
+            lambda x, kernel, banded=banded: upsampling.upsample_conv(x, kernel, banded=banded)
         )
         for result, value in zip(results, expected, strict=True):
             scale = max(1, np.abs(value).max())

@@ -1,0 +1,68 @@
+"""Values of JSON files as HTML, and numbers rounded so that they promise no more than is true."""
+
+import decimal
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def as_html(value: Any) -> str:
+    """Return any JSON value as HTML."""
+    if isinstance(value, Mapping):
+        rows = (
+            f"<tr><th>{html.escape(str(k))}</th><td>{as_html(v)}</td></tr>"
+            for k, v in value.items()
+        )
+        return f'<table class="keys"><tbody>{"".join(rows)}</tbody></table>' if value else "none"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _sequence(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return _short(f"{value:.6g}")
+    return "none" if value is None or value == "" else html.escape(str(value))
+
+
+def _sequence(values: Sequence[Any]) -> str:
+    if not values:
+        return "none"
+    if all(isinstance(value, Mapping) for value in values):
+        keys = list(dict.fromkeys(key for value in values for key in value))
+        rows = [[as_html(value.get(key)) for key in keys] for value in values]
+        head = "".join(f"<th>{html.escape(str(key))}</th>" for key in keys)
+        body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows)
+        table = f"<table><tbody><tr>{head}</tr>{body}</tbody></table>"
+        return f"<details><summary>{len(values)} entries</summary>{table}</details>"
+    if any(isinstance(value, str) and len(value) > 20 for value in values):
+        return as_list(values)
+    return ", ".join(as_html(value) for value in values)
+
+
+def as_list(values: Sequence[Any]) -> str:
+    """Return values as a list with a bullet each."""
+    return f"<ul>{''.join(f'<li>{as_html(value)}</li>' for value in values)}</ul>"
+
+
+def percent(fraction: float | None) -> str:
+    """Return a fraction in percent, or that it was not measured."""
+    return "not measured" if fraction is None else f"{100 * fraction:.1f}%"
+
+
+def round_up(value: float) -> str:
+    """Return four digits that never state less than the value: for what limits a loss."""
+    return _digits(value, decimal.ROUND_CEILING)
+
+
+def round_down(value: float) -> str:
+    """Return four digits that never state more than the value: for what a guarantee gives."""
+    return _digits(value, decimal.ROUND_FLOOR)
+
+
+def _digits(value: float, rounding: str) -> str:
+    context = decimal.Context(prec=4, rounding=rounding)
+    return _short(f"{float(context.create_decimal(repr(float(value)))):.6g}")
+
+
+def _short(number: str) -> str:
+    return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].strip("+"), number)
