@@ -10,6 +10,12 @@ flags.DEFINE_integer(
     "chunk_size", None, "Examples processed at once, which bounds the memory (default: by device)."
 )
 flags.DEFINE_string(
+    "feature_cache",
+    None,
+    "Folder that keeps features between runs, those of the private data included: as private as "
+    "the data themselves.",
+)
+flags.DEFINE_string(
     "evaluate",
     "krr",
     "How the result is judged, separated by commas: krr, convnet (minutes on a CPU), logistic, "

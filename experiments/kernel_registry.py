@@ -30,11 +30,13 @@ class KernelChoice:
         clip_space: where gradients are clipped by default, for kernels of features.
         cost: `(batch size, support size, example shape) -> text`, said before the first step of a
             kernel that takes more than patience.
+        seeded: whether its features depend on `--seed`.
     """
 
     build: Callable[["Settings", Hyperparameters, Dataset], kernels.Kernel]
     clip_space: str = "pixels"
     cost: Callable[[int, int, tuple[int, int, int]], str] | None = None
+    seeded: bool = False
 
 
 def _fc_ntk(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
@@ -128,7 +130,7 @@ KERNELS: dict[str, KernelChoice] = {
     "fc_ntk": KernelChoice(build=_fc_ntk),
     "fc_nngp": KernelChoice(build=_fc_nngp),
     "scatter": KernelChoice(build=_scatter, clip_space="features"),
-    "perceptual": KernelChoice(build=_perceptual, clip_space="features"),
-    "entk": KernelChoice(build=_entk, clip_space="features"),
+    "perceptual": KernelChoice(build=_perceptual, clip_space="features", seeded=True),
+    "entk": KernelChoice(build=_entk, clip_space="features", seeded=True),
     "conv_ntk": KernelChoice(build=_conv_ntk, cost=_conv_ntk_cost),
 }

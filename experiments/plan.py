@@ -19,7 +19,7 @@ from experiments import run_start
 from experiments.data import Dataset, dataset_for
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.errors import InputError
-from experiments.feature_rows import MAX_BYTES, features_of, num_features
+from experiments.feature_rows import MAX_BYTES, cache_for, features_of, num_features
 from experiments.kernel_registry import KERNELS
 from experiments.settings import Settings, check
 from jaxdp import accounting, corruption, dp_kip, kernels, preprocess, sampling, smoothing
@@ -28,9 +28,11 @@ from jaxdp.mechanism import SubsampledGaussian
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK_LIMIT = {"cpu": 256}
 _CHUNK_LIMIT_ACCELERATOR = 4096
+# What the features of a row depend on, beside its scaling and the kernel's defaults.
+_KERNEL_FLAGS = ("kernel", "scatter_scales", "scatter_angles")
 _NOT_FIXED = (
     *("out_dir", "data_dir", "eval_every", "chunk_size", "evaluate"),
-    *("resume", "overwrite"),
+    *("feature_cache", "resume", "overwrite"),
 )
 
 
@@ -77,8 +79,7 @@ class Plan:
         """The training split as the algorithm takes it: as stored, or its features."""
         rows = _flat(self.data.x_train)
         if self.keeps_features:
-            description = "features of the training split"
-            return jnp.asarray(features_of(self.row_fn, rows, description=description))
+            return self._features(rows, "features of the training split")
         return jnp.asarray(rows)
 
     @functools.cached_property
@@ -86,8 +87,16 @@ class Plan:
         rows = _flat(self.data.x_test)
         if self.kernel.features is None:
             return self.row_fn(jnp.asarray(rows))
-        description = "features of the test split"
-        return jnp.asarray(features_of(self.row_fn, rows, description=description))
+        return self._features(rows, "features of the test split")
+
+    def _features(self, rows: np.ndarray, description: str) -> Array:
+        config = {name: getattr(self.settings, name) for name in _KERNEL_FLAGS}
+        config |= {"scatter_norm": self.hyper.scatter_norm, **self.scaling}
+        if KERNELS[self.settings.kernel].seeded:
+            config["seed"] = self.settings.seed
+        cache = cache_for(self.settings.feature_cache, config)
+        features = features_of(self.row_fn, rows, description=description, cache=cache)
+        return jnp.asarray(features)
 
     @property
     def keeps_features(self) -> bool:

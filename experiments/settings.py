@@ -31,6 +31,7 @@ class Settings:
     corrupt: float
     bounded: bool
     chunk_size: int | None
+    feature_cache: str | None
     epochs: float | None
     steps: int | None
     batch_size: int | None

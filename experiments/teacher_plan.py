@@ -16,7 +16,7 @@ from jaxtyping import Array
 from experiments import evaluate, run_start, teacher_file
 from experiments.data import Dataset, dataset_for
 from experiments.errors import InputError
-from experiments.feature_rows import features_of
+from experiments.feature_rows import cache_for, features_of
 from experiments.public_map import FeatureFn, public_map
 from experiments.teacher_mechanisms import mechanisms_for
 from experiments.teacher_settings import (
@@ -53,7 +53,10 @@ _TRAINING = (
     "clip_norm",
     "label_smoothing",
 )
-_NOT_FIXED = ("out_dir", "data_dir", "chunk_size", "evaluate", "resume", "overwrite")
+_NOT_FIXED = (
+    *("out_dir", "data_dir", "chunk_size", "evaluate"),
+    *("feature_cache", "resume", "overwrite"),
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -121,11 +124,13 @@ class TeacherPlan:
         """Return the features (n, p) of images as stored, in float16."""
         shift, scale = self.scaling["shift"], self.scaling["scale"]
         feature_fn = self.feature_fn  # computes its constants: not while another is compiled
+        config = dataclasses.asdict(self.map_config) | self.scaling
         return features_of(
             lambda rows: feature_fn((rows - shift) / scale),
             x.reshape(len(x), -1),
             description=description,
             dtype=np.float16,
+            cache=cache_for(self.settings.feature_cache, config),
         )
 
     @functools.cached_property

@@ -37,6 +37,7 @@ class TeacherSettings:
     learn_labels: bool
     total_variation: float
     chunk_size: int | None
+    feature_cache: str | None
     evaluate: str
     seed: int
     noise_seed: int | None

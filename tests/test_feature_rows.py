@@ -1,0 +1,101 @@
+"""Features of splits: in order, in chunks, and kept between runs only where that is asked for."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import drivers
+import jax
+import numpy as np
+import pytest
+
+from experiments import dp_kip, dp_kip_teacher
+from experiments.errors import InputError
+from experiments.feature_rows import cache_for, features_of
+
+ROWS = np.arange(300 * 3, dtype=np.uint8).reshape(300, 3)
+TOY = ("--dataset=digits", "--ipc=1", "--subset=60", "--steps=2", "--batch_size=20")
+
+
+def scaled(by: float) -> Callable[[jax.Array], jax.Array]:
+    return lambda rows: by * rows.astype(np.float32)
+
+
+features = functools.partial(features_of, rows=ROWS, description="rows")
+
+
+def test_rows_are_mapped_in_their_order_whatever_the_chunks() -> None:
+    for n in (1, 127, 128, 129, 300):
+        found = features_of(scaled(2.0), ROWS[:n], description="rows", dtype=np.float16)
+        assert found.dtype == np.float16
+        np.testing.assert_array_equal(found, 2.0 * ROWS[:n])
+    with pytest.raises(ValueError, match="no rows"):
+        features_of(scaled(2.0), ROWS[:0], description="rows")
+
+
+def test_kept_features_are_used_again_for_the_same_rows_and_map(tmp_path: Path) -> None:
+    cache = cache_for(str(tmp_path / "new" / "cache"), {"map": 1})
+    assert cache is not None
+    features(scaled(2.0), cache=cache)
+    (file,) = cache.folder.iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+    # What is used again is what is in the file: the last row is changed there to tell.
+    stored = np.load(file)
+    stored[-1] = 7.0
+    np.save(file, stored)
+    np.testing.assert_array_equal(features(scaled(2.0), cache=cache), stored)
+    other = ROWS.copy()
+    other[-1, -1] += 1
+    found = features_of(scaled(2.0), other, description="rows", cache=cache)
+    np.testing.assert_array_equal(found, 2.0 * other)
+    assert len(list(cache.folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize("harm", ["other map", "cut short", "other type"])
+def test_a_file_of_something_else_is_made_anew(tmp_path: Path, harm: str) -> None:
+    cache = cache_for(str(tmp_path), {})
+    expected = np.array(features(scaled(2.0), cache=cache))
+    (file,) = tmp_path.iterdir()
+    if harm == "cut short":
+        file.write_bytes(file.read_bytes()[:500])
+    elif harm == "other type":
+        np.save(file, expected.astype(np.float64))
+    else:
+        np.save(file, 2.1 * expected)
+    np.testing.assert_array_equal(np.array(features(scaled(2.0), cache=cache)), expected)
+    np.testing.assert_array_equal(np.load(file), expected)
+
+
+def test_a_cache_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="--feature_cache="):
+        cache_for(str(tmp_path / "file"), {})
+    cache = cache_for(str(tmp_path / "gone"), {})
+    assert cache is not None
+    cache.folder.rmdir()
+    with pytest.raises(InputError, match="--feature_cache="):
+        features(scaled(2.0), cache=cache)
+
+
+@pytest.mark.parametrize(
+    ("driver", "flags"),
+    [(dp_kip, ("--kernel=scatter",)), (dp_kip_teacher, ("--distill_steps=2",))],
+)
+def test_drivers_give_the_same_result_with_kept_features(
+    tmp_path: Path, driver: object, flags: tuple[str, ...], quick_compilation: None
+) -> None:
+    runs = [tmp_path / name for name in ("without", "first", "second")]
+    for run in runs:
+        cache = () if run == runs[0] else (f"--feature_cache={tmp_path / 'cache'}",)
+        common = (*TOY, *flags, *cache, "--noise_seed=0", f"--out_dir={run}")
+        assert drivers.drive(driver.main, *common) == 0  # type: ignore[attr-defined]
+        if run == runs[1]:
+            made = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").iterdir()}
+    assert len(made) == 2
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").iterdir()} == made
+    for name in ("config.json", "privacy.json"):
+        texts = {(run / name).read_text() for run in runs}
+        assert len(texts) == 1
+    arrays = [np.load(run / "distilled.npz")["x"] for run in runs]
+    np.testing.assert_array_equal(arrays[1], arrays[2])
+    np.testing.assert_allclose(arrays[0], arrays[1], atol=1e-4)
