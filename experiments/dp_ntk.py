@@ -33,6 +33,11 @@ flags.DEFINE_integer(
     "moments", None, "1 or 2: whether scatter and rff embed squares of features beside them."
 )
 flags.DEFINE_float(
+    "product_share",
+    None,
+    "Part of hermite that is the product kernel of random pairs of columns (default: 0.2).",
+)
+flags.DEFINE_float(
     "length_scale", None, "Length scale of rff and hermite, in units of [0, 1] (default: public)."
 )
 flags.DEFINE_bool(

@@ -14,6 +14,7 @@ from jaxdp.embedding import FeatureMap
 
 _NUM_FREQUENCIES = 10000
 _HERMITE_ORDER = 100
+_PRODUCT_ORDER, _NUM_PAIRS = 20, 10
 Shape = tuple[int, ...]
 
 
@@ -27,6 +28,11 @@ def build_features(config: FeatureConfig, shape: Shape, num_logits: int) -> Feat
         raise InputError(
             f"--moments={config.moments}: --features={config.features} has no second moments "
             "here; use rff or scatter"
+        )
+    if config.product_share and config.features != "hermite":
+        raise InputError(
+            f"--product_share={config.product_share}: --features={config.features} has no product "
+            "kernel; use hermite"
         )
     return _FEATURES[config.features](config, shape, num_logits)
 
@@ -87,8 +93,27 @@ def _hermite(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap
     del num_logits
     dim, variance = _dim(shape), config.length_scale**2
     sums = random_features.hermite_weighted_sum(dim, order=_HERMITE_ORDER, variance=variance)
-    # The kernel is positive, so no two features are further apart than orthogonal ones.
-    return embedding.summed_features(sums, dim * (_HERMITE_ORDER + 1), diameter=math.sqrt(2))
+    # Both kernels are positive, so no two features are further apart than orthogonal ones.
+    single = embedding.summed_features(sums, dim * (_HERMITE_ORDER + 1), diameter=math.sqrt(2))
+    share = config.product_share
+    if share == 0:
+        return single
+    return embedding.joined([(single, 1 - share), (_hermite_pairs(config, dim), share)])
+
+
+def _hermite_pairs(config: FeatureConfig, dim: int) -> FeatureMap:
+    if dim < 2:
+        raise InputError(f"--product_share={config.product_share}: needs two columns, here is one")
+    phi = random_features.hermite_product_features(
+        random_features.random_pairs(jax.random.key(config.seed), dim, _NUM_PAIRS),
+        order=_PRODUCT_ORDER,
+        variance=config.length_scale**2,
+    )
+    return embedding.summed_features(
+        lambda x, weights: jnp.matmul(weights, phi(x), precision="highest"),
+        _NUM_PAIRS * (_PRODUCT_ORDER + 1) ** 2,
+        diameter=math.sqrt(2),
+    )
 
 
 def _scatter(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:

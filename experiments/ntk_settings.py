@@ -29,6 +29,7 @@ class NtkSettings:
     ntk_width: str | None
     moments: int | None
     length_scale: float | None
+    product_share: float | None
     unconditional: bool
     weights_share: float | None
     embedding: str | None
@@ -73,6 +74,7 @@ class FeatureConfig:
     ntk_width: str = "800"
     moments: int = 1
     length_scale: float = 0.0
+    product_share: float = 0.0
     seed: int = 0
 
 
@@ -93,6 +95,9 @@ _LENGTHS = {
     "hermite": {"mnist": math.sqrt(0.005), "fashion_mnist": math.sqrt(0.15)},
 }
 
+# Of the two kernels' mean, as the papers split their budget.
+_PRODUCT_SHARE = 0.2
+
 
 def check(settings: NtkSettings) -> None:
     """Raise an `InputError` for the first flag whose value makes no sense on its own."""
@@ -112,10 +117,10 @@ def check(settings: NtkSettings) -> None:
         raise InputError(f"--moments={settings.moments}: must be 1 or 2")
     if settings.ema_decay is not None and not 0 <= settings.ema_decay < 1:
         raise InputError(f"--ema_decay={settings.ema_decay}: must be in [0, 1)")
-    if settings.weights_share is not None and not 0 <= settings.weights_share < 1:
-        raise InputError(
-            f"--weights_share={settings.weights_share}: must be a part of the budget in [0, 1)"
-        )
+    for name in ("weights_share", "product_share"):
+        share = getattr(settings, name)
+        if share is not None and not 0 <= share < 1:
+            raise InputError(f"--{name}={share}: must be a part in [0, 1)")
     if settings.ntk_width is not None:
         parse_widths(settings.ntk_width)
     if settings.embedding is not None and settings.noise_seed is not None:
@@ -157,7 +162,12 @@ def feature_config_for(settings: NtkSettings, *, dim: int) -> FeatureConfig:
     # Two random rows in [0, 1]^d are sqrt(d / 6) apart on average.
     scales = {"rff": math.sqrt(dim / 6), "hermite": math.sqrt(0.15)}
     length = _LENGTHS.get(features, {}).get(settings.dataset, scales.get(features, 0.0))
-    defaults = FeatureConfig(network=network, ntk_width=width, length_scale=length)
+    defaults = FeatureConfig(
+        network=network,
+        ntk_width=width,
+        length_scale=length,
+        product_share=_PRODUCT_SHARE if features == "hermite" and dim > 1 else 0.0,
+    )
     return dataclasses.replace(defaults, **_given(settings, FeatureConfig))
 
 

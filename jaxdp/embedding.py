@@ -14,7 +14,8 @@ References:
         privacy-preserving data generation", algorithm 1 and equation 6.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -152,6 +153,34 @@ def summed_features(weighted_sum: WeightedSum, size: int, *, diameter: float = 2
         return weighted_sum(_finite_rows(x), scaled)
 
     return FeatureMap(size, safe_sum, diameter)
+
+
+def joined(parts: Sequence[tuple[FeatureMap, float]]) -> FeatureMap:
+    """Return several maps side by side, each with its share: `phi = (sqrt(a) phi_1, sqrt(b) ...)`.
+
+    Its kernel is the weighted mean of theirs, and its squared distance that of theirs.
+
+    Args:
+        parts: maps of the same rows with their shares, which are above 0 and have sum 1.
+
+    Raises:
+        ValueError: shares of another kind.
+
+    Guarantee:
+        Every row's features have norm at most 1, and are no further apart than `diameter`, the
+        root of the weighted mean of the squared diameters.
+    """
+    shares = [share for _, share in parts]
+    if not shares or min(shares) <= 0 or not math.isclose(sum(shares), 1.0):
+        raise ValueError(f"shares must be above 0 and have sum 1, got {shares}")
+
+    def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
+        return jnp.concatenate(
+            [math.sqrt(share) * part.weighted_sum(x, weights) for part, share in parts]
+        )
+
+    diameter = math.sqrt(sum(share * part.diameter**2 for part, share in parts))
+    return FeatureMap(sum(part.dim for part, _ in parts), weighted_sum, diameter)
 
 
 def entk_map(apply_fn: Callable[[Any, Array], Array], params: Any) -> FeatureMap:

@@ -149,14 +149,17 @@ def explicit_maps() -> dict[str, tuple[FeatureMap, int]]:
         return jnp.tanh(x @ linear)
 
     fc_1l, _, _, dim = network_map("fc_1l")
+    unit = embedding.unit_features(feature_fn, 5)
+    squares = embedding.unit_features(lambda x: feature_fn(x) ** 2, 5)
     return {
+        "joined": (embedding.joined([(unit, 0.3), (squares, 0.7)]), 5),
         "entk": (fc_1l, dim),
         "unit": (embedding.unit_features(feature_fn, 5), 5),
         "two moments": (embedding.unit_features(feature_fn, 5, moments=2), 5),
     }
 
 
-@pytest.mark.parametrize("name", ["entk", "unit", "two moments"])
+@pytest.mark.parametrize("name", ["entk", "unit", "two moments", "joined"])
 def test_guarantee_features_have_norm_at_most_one(name: str) -> None:
     features, dim = explicit_maps()[name]
     one = jax.jit(lambda row: features.weighted_sum(row[None], jnp.ones(1)))
@@ -168,7 +171,7 @@ def test_guarantee_features_have_norm_at_most_one(name: str) -> None:
                 assert norm > 1 - 1e-4
 
 
-@pytest.mark.parametrize("name", ["entk", "unit", "two moments"])
+@pytest.mark.parametrize("name", ["entk", "unit", "two moments", "joined"])
 def test_guarantee_replacing_one_example_moves_the_sum_by_at_most_two(name: str) -> None:
     features, dim = explicit_maps()[name]
     x, y = rows(dim), labels()
@@ -193,7 +196,7 @@ def test_guarantee_the_bound_of_two_is_attained() -> None:
     assert moved == pytest.approx(np.sqrt(2), abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ["entk", "unit", "two moments"])
+@pytest.mark.parametrize("name", ["entk", "unit", "two moments", "joined"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38])
 def test_guarantee_rows_that_are_not_finite_contribute_exactly_zero(name: str, bad: float) -> None:
     features, dim = explicit_maps()[name]
@@ -207,6 +210,28 @@ def test_guarantee_rows_that_are_not_finite_contribute_exactly_zero(name: str, b
         assert np.linalg.norm(difference) <= 1 + 1e-5
     else:
         np.testing.assert_allclose(difference, 0, atol=1e-6)
+
+
+def test_joined_maps_have_the_mean_of_their_kernels_and_distances() -> None:
+    def one(by: float) -> FeatureMap:
+        return embedding.summed_features(lambda x, w: w @ jnp.tanh(by * x) / 3, 5, diameter=by)
+
+    a, b = one(1.5), one(2.0)
+    both = embedding.joined([(a, 0.2), (b, 0.8)])
+    x, z = rows(5, 2)[:, None]
+
+    def kernel(features: FeatureMap) -> float:
+        phi, other = (features.weighted_sum(jnp.asarray(row), jnp.ones(1)) for row in (x, z))
+        assert phi.shape == (features.dim,)
+        return float(phi @ other)
+
+    assert kernel(both) == pytest.approx(0.2 * kernel(a) + 0.8 * kernel(b), rel=1e-5)
+    assert both.diameter**2 == pytest.approx(0.2 * 1.5**2 + 0.8 * 2.0**2)
+    for shares in ((0.5, 0.6), (1.0, 0.0), (1.5, -0.5)):
+        with pytest.raises(ValueError, match="shares must be above 0"):
+            embedding.joined(list(zip((a, b), shares, strict=True)))
+    with pytest.raises(ValueError, match="shares must be above 0"):
+        embedding.joined([])
 
 
 def test_chunks_hold_every_example_once_in_its_class() -> None:

@@ -178,6 +178,7 @@ def test_sample_draws_more_from_a_finished_run(finished: Path, tmp_path: Path) -
     [
         ("rff", ("--moments=2", "--check_copies")),
         ("hermite", ()),
+        ("hermite", ("--product_share=0",)),
         ("scatter", ("--unconditional",)),
         ("entk", ("--network=cnn2d", "--ntk_width=2", "--schedule=published")),
     ],
@@ -223,6 +224,8 @@ BAD = {
     "moments": ("--moments=3", "--moments=3"),
     "moments of entk": ("--moments=2", "--moments=2"),
     "share": ("--weights_share=1", "--weights_share=1"),
+    "product share": ("--product_share=-0.1", "--product_share=-0.1"),
+    "product of entk": ("--product_share=0.1", "has no product kernel; use hermite"),
     "decay": ("--ema_decay=1", "--ema_decay=1"),
     "batch": ("--batch_size=5", "--batch_size=5"),
     "eps": ("--eps=0", "--eps=0"),
