@@ -139,6 +139,7 @@ class Plan:
         return config | {
             "clip_space": self.settings.resolved_clip_space(),
             "steps": self.mechanism.num_steps,
+            "clip_norm": None if math.isinf(self.mechanism.clip_norm) else self.hyper.clip_norm,
             "num_classes": self.data.num_classes,
         }
 
@@ -282,14 +283,18 @@ def _hyperparameters(settings: Settings, num_examples: int) -> Hyperparameters:
 def _calibrated(
     settings: Settings, hyper: Hyperparameters, num_examples: int
 ) -> SubsampledGaussian:
-    """Return the mechanism with the noise that `--eps` asks for, or without any for inf."""
+    """Return the mechanism with the noise that `--eps` asks for.
+
+    For inf there is none, and gradients are clipped only where `--clip_norm` asks for that, which
+    keeps the few targets with the largest gradients from steering a step.
+    """
     private = settings.eps < math.inf
     per_epoch = math.ceil(num_examples / hyper.batch_size)
     mechanism = SubsampledGaussian(
         num_examples=num_examples,
         sampling_rate=sampling.realised_rate(hyper.batch_size / num_examples),
         num_steps=settings.steps or math.ceil(hyper.epochs * per_epoch),
-        clip_norm=hyper.clip_norm if private else math.inf,
+        clip_norm=hyper.clip_norm if private else settings.clip_norm or math.inf,
         noise_multiplier=0.0,
     )
     if not private:

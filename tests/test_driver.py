@@ -122,6 +122,19 @@ def test_plain_kip_says_that_it_is_not_private(
     assert read(tmp_path / "run", "config.json")["eps"] is None
 
 
+def test_plain_kip_clips_only_where_it_is_asked_to(tmp_path: Path) -> None:
+    arrays = []
+    for clip in (None, 1e-3):
+        out = tmp_path / str(clip)
+        flags = ("--eps=inf", "--noise_seed=0", *(() if clip is None else (f"--clip_norm={clip}",)))
+        assert drive(*TOY, *flags, f"--out_dir={out}") == 0
+        assert read(out, "config.json")["clip_norm"] == clip
+        privacy = read(out, "privacy.json")
+        assert (privacy["releasable"], privacy["clip_norm"]) == (False, None)
+        arrays.append(np.load(out / "distilled.npz")["x"])
+    assert np.abs(arrays[0] - arrays[1]).max() > 0.05
+
+
 def test_large_delta_warns_loudly_and_in_the_certificate(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
