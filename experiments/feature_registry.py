@@ -7,12 +7,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from experiments import public_map
 from experiments.errors import InputError
 from experiments.ntk_settings import FeatureConfig, parse_widths
-from jaxdp import embedding, entk_networks, random_features, scatter
+from jaxdp import embedding, entk_networks, random_features, scatter, scattering_maps
 from jaxdp.embedding import FeatureMap
 
 _NUM_FREQUENCIES = 10000
+_NUM_WAVES, _WHITEN = 4000, 0.1
 _HERMITE_ORDER = 100
 _PRODUCT_ORDER, _NUM_PAIRS = 20, 10
 Shape = tuple[int, ...]
@@ -126,9 +128,28 @@ def _scatter(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap
     return embedding.unit_features(features, _dim(shape), moments=config.moments)
 
 
+def _scatter_rbf(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
+    del num_logits
+    image = _image_shape("--features=scatter_rbf", shape)
+    try:
+        phi = scattering_maps.fine_map(image)
+    except ValueError as error:
+        raise InputError(f"--features=scatter_rbf: {error}") from error
+    what = {"what": "second moment of fine scattering features on dead leaves, version 1"}
+    features = random_features.fourier_features_of(
+        public_map.whitened(phi, image, gamma=_WHITEN, what=what),
+        jax.random.key(config.seed),
+        _dim(shape),
+        num_features=_NUM_WAVES,
+        length_scale=config.length_scale,
+    )
+    return embedding.unit_features(features, _dim(shape))
+
+
 _FEATURES: dict[str, Callable[[FeatureConfig, Shape, int], FeatureMap]] = {
     "entk": _entk,
     "rff": _fourier,
     "hermite": _hermite,
     "scatter": _scatter,
+    "scatter_rbf": _scatter_rbf,
 }

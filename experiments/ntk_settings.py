@@ -7,7 +7,7 @@ from typing import Any
 from experiments.errors import InputError
 from experiments.settings import check_common, check_known, check_positive
 
-FEATURES = ("entk", "rff", "hermite", "scatter")
+FEATURES = ("entk", "rff", "hermite", "scatter", "scatter_rbf")
 NETWORKS = ("fc_1l", "fc_2l", "cnn_2l", "cnn2d", "lenet5", "resnet")
 GENERATORS = ("conv", "resnet", "table")
 SCHEDULES = ("cosine", "published")
@@ -160,7 +160,7 @@ def feature_config_for(settings: NtkSettings, *, dim: int) -> FeatureConfig:
         width = "200_100"
     features = settings.features or "entk"
     # Two random rows in [0, 1]^d are sqrt(d / 6) apart on average.
-    scales = {"rff": math.sqrt(dim / 6), "hermite": math.sqrt(0.15)}
+    scales = {"rff": math.sqrt(dim / 6), "hermite": math.sqrt(0.15), "scatter_rbf": 0.7}
     length = _LENGTHS.get(features, {}).get(settings.dataset, scales.get(features, 0.0))
     defaults = FeatureConfig(
         network=network,

@@ -32,6 +32,7 @@ from jaxdp import (
     embedding,
     sampling,
     scatter,
+    scattering_maps,
     teacher,
     teacher_kip,
 )
@@ -273,7 +274,7 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
         config = _reused_config(settings, reused, data)
     height, width, channels = data.shape
     try:
-        teacher_kip.scattering_map((height, width, channels), mirror=config.mirror)
+        scattering_maps.pooled_map((height, width, channels), mirror=config.mirror)
     except ValueError as error:
         raise InputError(f"--dataset={settings.dataset}: {error}") from error
     hyper = hyper_for(settings, len(data.x_train))

@@ -81,6 +81,48 @@ def fourier_features(
     return features
 
 
+def fourier_features_of(
+    feature_fn: Callable[[Float[Array, "n d"]], Float[Array, "n q"]],
+    key: Key[Array, ""],
+    dim: int,
+    *,
+    num_features: int,
+    length_scale: float,
+) -> Callable[[Float[Array, "n d"]], Float[Array, "n p"]]:
+    """Return random Fourier features of the directions of other features, `u = g(x) / |g(x)|`.
+
+    `phi(x) . phi(z)` is about `exp(-|u(x) - u(z)|^2 / (2 l^2))`. A mean of `g` tells where a class
+    is; a mean of these tells how it is spread as well, since the kernel is characteristic.
+
+    Args:
+        feature_fn: g, each row's by itself, chosen without data.
+        key: public randomness; the same for private and for synthetic rows.
+        dim: number of columns d, >= 1.
+        num_features: p, even and >= 2.
+        length_scale: l > 0; directions are at most 2 apart.
+
+    Raises:
+        ValueError: a number out of range.
+
+    Guarantee:
+        That of `fourier_features`, whatever `g`.
+
+    References:
+        Gretton et al. (2012), "A kernel two-sample test" (characteristic kernels).
+    """
+    row = jax.ShapeDtypeStruct((1, dim), jnp.float32)
+    width = jax.eval_shape(feature_fn, row).shape[1]
+    waves = fourier_features(key, width, num_features=num_features, length_scale=length_scale)
+
+    def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        g = feature_fn(x)
+        squares = jnp.sum(g**2, axis=1, keepdims=True)
+        some = squares > 0  # a row of zeros stays one, with a gradient of zero
+        return waves(jnp.where(some, g / jnp.sqrt(jnp.where(some, squares, 1.0)), 0.0))
+
+    return features
+
+
 def hermite_features(
     dim: int, *, order: int, variance: float
 ) -> Callable[[Float[Array, "n d"]], Float[Array, "n p"]]:

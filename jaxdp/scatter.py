@@ -243,10 +243,12 @@ def scatter_features(
     max_scale: int = 2,
     num_angles: int = 8,
     normalisation: str = "none",
+    num_groups: int = _GROUPS,
 ) -> Callable[[Float[Array, "n d"]], Float[Array, "n features"]]:
     """Return the feature map of rows that hold images of `shape` (h, w, channels).
 
-    Every channel is transformed by itself; `d = h w channels`.
+    Every channel is transformed by itself; `d = h w channels`. For `normalisation` and
+    `num_groups` see `normalise`.
 
     Raises:
         ValueError: a size, scale or normalisation that does not work, found at once.
@@ -255,7 +257,7 @@ def scatter_features(
     filter_bank(height, width, max_scale, num_angles)
     paths = channels * num_paths(max_scale, num_angles)
     jax.eval_shape(
-        functools.partial(normalise, kind=normalisation),
+        functools.partial(normalise, kind=normalisation, num_groups=num_groups),
         jax.ShapeDtypeStruct((1, paths, 1, 1), jnp.float32),
     )
 
@@ -265,6 +267,6 @@ def scatter_features(
             images.reshape(-1, height, width), max_scale=max_scale, num_angles=num_angles
         )
         per_image = (rows.shape[0], paths, *coefficients.shape[2:])
-        return normalise(coefficients.reshape(per_image), normalisation)
+        return normalise(coefficients.reshape(per_image), normalisation, num_groups=num_groups)
 
     return features

@@ -30,13 +30,12 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Key
 
-from jaxdp import embedding, krr, preprocess, scatter, smoothing, whitening
+from jaxdp import embedding, krr, preprocess, smoothing
 from jaxdp.embedding import FeatureMap
 from jaxdp.kip import SupportSet
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 _SMOOTH_MODULUS = 1e-6
-_WINDOW = 8  # pixels of a window of 2 x 2 patches
 
 FeatureFn = Callable[[Array], Array]
 
@@ -103,37 +102,6 @@ class Distillation(NamedTuple):
 
     init: Callable[..., DistillState]
     update: Callable[..., DistillState]
-
-
-def scattering_map(image_shape: tuple[int, int, int], *, mirror: bool) -> FeatureFn:
-    """Return the public feature map of rows that hold images in [0, 1], before whitening.
-
-    Group-normalised scattering features of two scales and eight angles, averaged over windows
-    of 2 x 2 patches: 1296 features for 28 x 28 grey images, padded to 32 x 32, and 3888 for
-    32 x 32 colour images, which are turned into opponent colours first.
-
-    Args:
-        image_shape: (h, w, channels); sides that a border of zeros makes multiples of 8.
-        mirror: whether to keep only what an image and its mirror image share, which is half of the
-            features: for photographs, not for digits.
-
-    Raises:
-        ValueError: sides that are odd.
-    """
-    height, width, channels = image_shape
-    if height % 2 or width % 2:
-        raise ValueError(f"need even sides, got {height} x {width}")
-    margins = -height % _WINDOW // 2, -width % _WINDOW // 2
-    size = (height + 2 * margins[0], width + 2 * margins[1], channels)
-    phi = scatter.scatter_features(size, max_scale=2, num_angles=8, normalisation="group")
-    if channels == 3:
-        phi = whitening.with_opponent_colours(phi)
-    phi = whitening.padded(phi, image_shape, margins=margins)
-    phi = whitening.pooled(phi, (size[0] // 4, size[1] // 4))
-    if mirror:
-        paths = whitening.mirror_paths(2, 8, channels)
-        phi = whitening.symmetrised(phi, (size[0] // _WINDOW, size[1] // _WINDOW), paths)
-    return phi
 
 
 def initial_images(

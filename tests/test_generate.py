@@ -180,6 +180,7 @@ def test_sample_draws_more_from_a_finished_run(finished: Path, tmp_path: Path) -
         ("hermite", ()),
         ("hermite", ("--product_share=0",)),
         ("scatter", ("--unconditional",)),
+        ("scatter_rbf", ("--length_scale=0.5",)),
         ("entk", ("--network=cnn2d", "--ntk_width=2", "--schedule=published")),
     ],
 )

@@ -208,6 +208,38 @@ def test_guarantee_fourier_mean_moves_by_at_most_two_over_n() -> None:
     assert removed == pytest.approx(1 / n, rel=1e-6)
 
 
+def waves_of_squares(num_features: int, length_scale: float = 0.7) -> Any:
+    return jax.jit(
+        random_features.fourier_features_of(
+            lambda x: jnp.concatenate([x, x**2], axis=1),
+            jax.random.key(0),
+            3,
+            num_features=num_features,
+            length_scale=length_scale,
+        )
+    )
+
+
+def test_fourier_features_of_others_have_the_kernel_of_their_directions() -> None:
+    x = rows(6, 3).astype(np.float32)
+    g = np.concatenate([x, x**2], axis=1)
+    u = g / np.linalg.norm(g, axis=1, keepdims=True)
+    squares = np.sum((u[:, None] - u[None]) ** 2, axis=2)
+    phi = np.asarray(waves_of_squares(40000)(x))
+    np.testing.assert_allclose(phi @ phi.T, np.exp(-squares / (2 * 0.7**2)), atol=0.03)
+
+
+def test_guarantee_fourier_features_of_others_have_norm_at_most_one() -> None:
+    features = waves_of_squares(8)
+    x = np.concatenate([rows(300, 3), np.zeros((1, 3)), [EXTREMES[:3]]]).astype(np.float32)
+    for scale in (1e-20, 1e-3, 1.0, 1e10, 1e30):
+        norms = np.linalg.norm(np.asarray(features(x * np.float32(scale)), np.float64), axis=1)
+        assert np.all(norms <= 1 + 1e-6)
+    # A row without a direction has a gradient, and it is 0.
+    gradient = jax.grad(lambda x: jnp.sum(features(x)))(jnp.zeros((1, 3)))
+    np.testing.assert_array_equal(gradient, 0.0)
+
+
 @pytest.mark.parametrize("name", ["sum", "product"])
 def test_guarantee_hermite_mean_moves_by_at_most_sqrt_two_over_n(name: str) -> None:
     n, features = 10, MAPS[name](3)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import embedding, kernels, kip, teacher_kip, whitening
+from jaxdp import embedding, kernels, kip, teacher_kip
 
 SHAPE = (4, 5, 1)
 D, P, C, IPC = 20, 15, 3, 2
@@ -213,36 +213,6 @@ def test_guarantee_no_argument_takes_private_data() -> None:
         "feature_fn",
         "config",
     ]
-
-
-@pytest.mark.parametrize(
-    ("shape", "mirror", "num_features"),
-    [((28, 28, 1), False, 1296), ((32, 32, 3), True, 1944), ((8, 12, 1), True, 81)],
-)
-def test_scattering_maps_have_few_features(
-    shape: tuple[int, int, int], mirror: bool, num_features: int
-) -> None:
-    feature_fn = teacher_kip.scattering_map(shape, mirror=mirror)
-    rows = jax.ShapeDtypeStruct((5, int(np.prod(shape))), jnp.float32)
-    assert jax.eval_shape(feature_fn, rows).shape == (5, num_features)
-
-
-def test_mirror_images_have_nearly_the_same_features() -> None:
-    shape = (16, 16, 1)
-    x = whitening.noise_images(jax.random.key(0), 4, shape)
-    mirrored = x.reshape(-1, *shape)[:, :, ::-1].reshape(x.shape)
-
-    def distance(mirror: bool) -> float:
-        feature_fn = jax.jit(teacher_kip.scattering_map(shape, mirror=mirror))
-        first, second = feature_fn(x), feature_fn(mirrored)
-        return float(jnp.linalg.norm(first - second) / jnp.linalg.norm(first))
-
-    assert distance(True) < 0.6 * distance(False)
-
-
-def test_scattering_maps_need_even_sides() -> None:
-    with pytest.raises(ValueError, match="even sides"):
-        teacher_kip.scattering_map((27, 28, 1), mirror=False)
 
 
 @pytest.mark.parametrize(("mean", "smooth"), [(0.5, 0.0), (0.5, 1.5), (0.1, 2.0)])
