@@ -61,6 +61,12 @@ flags.DEFINE_string("schedule", None, "Decay of the step size: cosine, or publis
 flags.DEFINE_float("ema_decay", None, "Decay of the moving average of the generator; 0 for none.")
 flags.DEFINE_integer("num_synthetic", 60000, "Size of the synthetic dataset, equal per class.")
 flags.DEFINE_bool("judge", True, "Train classifiers on the result and test them on real data.")
+flags.DEFINE_string(
+    "inception_weights",
+    None,
+    "File of the Inception network, as torch-fidelity has it, for a Frechet inception distance; "
+    "needs the extra [fid]. Unpickled by torch: one that you trust.",
+)
 flags.DEFINE_bool(
     "check_copies",
     False,

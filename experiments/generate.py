@@ -267,6 +267,13 @@ def judge(plan: NtkPlan, rows: np.ndarray, labels: np.ndarray) -> dict[str, Any]
         found["frechet"] = frechet.scatter_frechet(
             rows, test_rows, (height, width, channels), seed=0
         )
+    if plan.settings.inception_weights is not None:
+        from experiments import inception_fid
+
+        height, width, channels = data.shape
+        found["frechet_inception_distance"] = inception_fid.inception_fid(
+            rows, test_rows, (height, width, channels), plan.settings.inception_weights
+        )
     return found
 
 

@@ -35,7 +35,7 @@ _CHUNK = {"cpu": 500}
 _CHUNK_ACCELERATOR = 4096
 _TABLE_SHARE = 0.1
 _NOT_FIXED = (
-    *("out_dir", "data_dir", "num_synthetic", "judge", "check_copies"),
+    *("out_dir", "data_dir", "num_synthetic", "judge", "inception_weights", "check_copies"),
     *("resume", "overwrite"),
 )
 
@@ -149,6 +149,11 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
         raise InputError(
             f"--check_copies: compares images, and --dataset={settings.dataset} holds rows of "
             f"{data.dim} values; leave it out"
+        )
+    if settings.inception_weights is not None and not data.is_image:
+        raise InputError(
+            f"--inception_weights={settings.inception_weights}: looks at images, and "
+            f"--dataset={settings.dataset} holds rows of {data.dim} values; leave it out"
         )
     hyper = hyper_for(settings)
     num_classes = 1 if settings.unconditional else data.num_classes

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from typing import Any
 
+from experiments import inception_fid
 from experiments.errors import InputError
 from experiments.settings import check_common, check_known, check_positive
 
@@ -43,6 +44,7 @@ class NtkSettings:
     ema_decay: float | None
     num_synthetic: int
     judge: bool
+    inception_weights: str | None
     check_copies: bool
     seed: int
     noise_seed: int | None
@@ -123,6 +125,8 @@ def check(settings: NtkSettings) -> None:
             raise InputError(f"--{name}={share}: must be a part in [0, 1)")
     if settings.ntk_width is not None:
         parse_widths(settings.ntk_width)
+    if settings.inception_weights is not None:
+        inception_fid.require(settings.inception_weights)
     if settings.embedding is not None and settings.noise_seed is not None:
         raise InputError(
             f"--noise_seed={settings.noise_seed}: no noise is drawn with --embedding, leave it out"
@@ -144,6 +148,12 @@ def parse_widths(text: str) -> tuple[int, ...]:
 def hyper_for(settings: NtkSettings) -> GeneratorHyper:
     """Return the defaults of the dataset and preset with the flags that were given."""
     defaults = _HYPER.get(settings.dataset, GeneratorHyper())
+    if settings.features == "scatter_rbf":  # dearer steps, and a kernel that rewards variety
+        defaults = dataclasses.replace(
+            defaults,
+            batch_size=min(defaults.batch_size, 1000),
+            code_dim=max(defaults.code_dim, 16),
+        )
     if settings.preset == "fast":
         defaults = dataclasses.replace(
             defaults,

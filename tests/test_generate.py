@@ -225,6 +225,7 @@ BAD = {
     "moments": ("--moments=3", "--moments=3"),
     "moments of entk": ("--moments=2", "--moments=2"),
     "share": ("--weights_share=1", "--weights_share=1"),
+    "weights": ("--inception_weights=none.pth", "--inception_weights=none.pth: no such file"),
     "product share": ("--product_share=-0.1", "--product_share=-0.1"),
     "product of entk": ("--product_share=0.1", "has no product kernel; use hermite"),
     "decay": ("--ema_decay=1", "--ema_decay=1"),
