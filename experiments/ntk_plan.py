@@ -155,13 +155,13 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
             f"--inception_weights={settings.inception_weights}: looks at images, and "
             f"--dataset={settings.dataset} holds rows of {data.dim} values; leave it out"
         )
-    hyper = hyper_for(settings)
     num_classes = 1 if settings.unconditional else data.num_classes
     config = feature_config_for(settings, dim=data.dim)
     reused = None
     if settings.embedding is not None:
         reused = released_file.read(settings.embedding)
         config = _reused_config(settings, reused, data, num_classes)
+    hyper = hyper_for(settings, config.features)
     features = build_features(config, data.shape, num_classes)
     module = _generator(settings, data)
     return NtkPlan(

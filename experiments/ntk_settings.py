@@ -145,10 +145,10 @@ def parse_widths(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-def hyper_for(settings: NtkSettings) -> GeneratorHyper:
-    """Return the defaults of the dataset and preset with the flags that were given."""
+def hyper_for(settings: NtkSettings, features: str) -> GeneratorHyper:
+    """Return the defaults of dataset, preset and features with the flags that were given."""
     defaults = _HYPER.get(settings.dataset, GeneratorHyper())
-    if settings.features == "scatter_rbf":  # dearer steps, and a kernel that rewards variety
+    if features == "scatter_rbf":  # dearer steps, and a kernel that rewards variety
         defaults = dataclasses.replace(
             defaults,
             batch_size=min(defaults.batch_size, 1000),

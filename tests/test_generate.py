@@ -295,3 +295,20 @@ def test_stored_examples_are_scaled_back_and_rounded() -> None:
 def test_settings_are_the_flags() -> None:
     assert settings("--eps=inf").eps == math.inf
     assert settings("--features=rff").features == "rff"
+
+
+@pytest.mark.parametrize(
+    ("flags", "features", "expected"),
+    [
+        (("--dataset=mnist",), "entk", (2000, 5000, 5)),
+        (("--dataset=mnist", "--preset=fast"), "entk", (800, 1000, 5)),
+        (("--dataset=mnist",), "scatter_rbf", (2000, 1000, 16)),
+        (("--dataset=cifar10",), "scatter_rbf", (20000, 1000, 31)),
+        (("--dataset=mnist", "--batch_size=60", "--code_dim=4"), "scatter_rbf", (2000, 60, 4)),
+    ],
+)
+def test_training_defaults_depend_on_data_and_features(
+    flags: tuple[str, ...], features: str, expected: tuple[int, int, int]
+) -> None:
+    hyper = ntk_settings.hyper_for(settings(*flags), features)
+    assert (hyper.steps, hyper.batch_size, hyper.code_dim) == expected
