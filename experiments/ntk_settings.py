@@ -151,7 +151,7 @@ def hyper_for(settings: NtkSettings, features: str) -> GeneratorHyper:
     if features == "scatter_rbf":  # dearer steps, and a kernel that rewards variety
         defaults = dataclasses.replace(
             defaults,
-            batch_size=min(defaults.batch_size, 1000),
+            batch_size=min(defaults.batch_size, 500),
             code_dim=max(defaults.code_dim, 16),
         )
     if settings.preset == "fast":

@@ -302,8 +302,8 @@ def test_settings_are_the_flags() -> None:
     [
         (("--dataset=mnist",), "entk", (2000, 5000, 5)),
         (("--dataset=mnist", "--preset=fast"), "entk", (800, 1000, 5)),
-        (("--dataset=mnist",), "scatter_rbf", (2000, 1000, 16)),
-        (("--dataset=cifar10",), "scatter_rbf", (20000, 1000, 31)),
+        (("--dataset=mnist",), "scatter_rbf", (2000, 500, 16)),
+        (("--dataset=cifar10",), "scatter_rbf", (20000, 500, 31)),
         (("--dataset=mnist", "--batch_size=60", "--code_dim=4"), "scatter_rbf", (2000, 60, 4)),
     ],
 )
