@@ -38,7 +38,10 @@ flags.DEFINE_float(
     "Part of hermite that is the product kernel of random pairs of columns (default: 0.2).",
 )
 flags.DEFINE_float(
-    "length_scale", None, "Length scale of rff and hermite, in units of [0, 1] (default: public)."
+    "length_scale",
+    None,
+    "Length scale of rff and hermite, in units of [0, 1], and of scatter_rbf, in units of a "
+    "feature vector's length (default: public).",
 )
 flags.DEFINE_bool(
     "unconditional", False, "Treat all examples as one class; labels are neither used nor made."

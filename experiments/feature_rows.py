@@ -2,9 +2,12 @@
 
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import json
+import math
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -146,7 +149,11 @@ def _written(
 ) -> np.ndarray:
     """Fill a new file, which takes its name when it is whole."""
     temporary = path.with_suffix(f".{os.getpid()}.part")
+    needed = math.prod(shape) * np.dtype(dtype).itemsize
     try:
+        # A mapped file on a full disk would end the process by a signal, without a word.
+        if needed > shutil.disk_usage(path.parent).free:
+            raise OSError(errno.ENOSPC, f"needs {needed / 1e9:.2g} GB, more than is free")
         temporary.touch(mode=0o600)
         features = np.lib.format.open_memmap(temporary, mode="w+", dtype=dtype, shape=shape)
         fill(features)

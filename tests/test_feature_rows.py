@@ -1,6 +1,7 @@
 """Features of splits: in order, in chunks, and kept between runs only where that is asked for."""
 
 import functools
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,6 +73,12 @@ def test_a_cache_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> No
         cache_for(str(tmp_path / "file"), {})
     cache = cache_for(str(tmp_path / "gone"), {})
     assert cache is not None
+    usage = shutil.disk_usage(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=100))
+        with pytest.raises(InputError, match="more than is free"):
+            features(scaled(2.0), cache=cache)
+    assert list(cache.folder.iterdir()) == []
     cache.folder.rmdir()
     with pytest.raises(InputError, match="--feature_cache="):
         features(scaled(2.0), cache=cache)
