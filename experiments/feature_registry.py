@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from experiments import public_map
 from experiments.errors import InputError
 from experiments.ntk_settings import FeatureConfig, parse_widths
-from jaxdp import embedding, entk_networks, random_features, scatter, scattering_maps
+from jaxdp import embedding, entk_networks, hermite, random_features, scatter, scattering_maps
 from jaxdp.embedding import FeatureMap
 
 _NUM_FREQUENCIES = 10000
@@ -94,7 +94,7 @@ def _fourier(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap
 def _hermite(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
     del num_logits
     dim, variance = _dim(shape), config.length_scale**2
-    sums = random_features.hermite_weighted_sum(dim, order=_HERMITE_ORDER, variance=variance)
+    sums = hermite.hermite_weighted_sum(dim, order=_HERMITE_ORDER, variance=variance)
     # Both kernels are positive, so no two features are further apart than orthogonal ones.
     single = embedding.summed_features(sums, dim * (_HERMITE_ORDER + 1), diameter=math.sqrt(2))
     share = config.product_share
@@ -106,8 +106,8 @@ def _hermite(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap
 def _hermite_pairs(config: FeatureConfig, dim: int) -> FeatureMap:
     if dim < 2:
         raise InputError(f"--product_share={config.product_share}: needs two columns, here is one")
-    phi = random_features.hermite_product_features(
-        random_features.random_pairs(jax.random.key(config.seed), dim, _NUM_PAIRS),
+    phi = hermite.hermite_product_features(
+        hermite.random_pairs(jax.random.key(config.seed), dim, _NUM_PAIRS),
         order=_PRODUCT_ORDER,
         variance=config.length_scale**2,
     )
@@ -136,10 +136,10 @@ def _scatter_rbf(config: FeatureConfig, shape: Shape, num_logits: int) -> Featur
     except ValueError as error:
         raise InputError(f"--features=scatter_rbf: {error}") from error
     what = {"what": "second moment of fine scattering features on dead leaves, version 1"}
-    features = random_features.fourier_features_of(
-        public_map.whitened(phi, image, gamma=_WHITEN, what=what),
+    features = random_features.directional_fourier_features(
+        phi,
+        public_map.whitening_of(phi, image, gamma=_WHITEN, what=what),
         jax.random.key(config.seed),
-        _dim(shape),
         num_features=_NUM_WAVES,
         length_scale=config.length_scale,
     )

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from experiments import public_cache
 from experiments.teacher_settings import MapConfig
@@ -26,13 +26,14 @@ def public_map(config: MapConfig, image_shape: tuple[int, int, int]) -> FeatureF
         "what": "second moment of scattering features on dead leaves, version 1",
         "mirror": config.mirror,
     }
-    return whitened(phi, image_shape, gamma=config.whiten, what=what)
+    matrix = whitening_of(phi, image_shape, gamma=config.whiten, what=what)
+    return whitening.transformed(phi, matrix)
 
 
-def whitened(
+def whitening_of(
     phi: FeatureFn, image_shape: tuple[int, int, int], *, gamma: float, what: dict[str, Any]
-) -> FeatureFn:
-    """Return a public map whitened by its second moment on synthetic images from a fixed seed.
+) -> Float[Array, "p p"]:
+    """Return what whitens a public map's second moment on synthetic images from a fixed seed.
 
     Args:
         phi: features of rows in [0, 1].
@@ -47,5 +48,4 @@ def whitened(
         return np.asarray(whitening.second_moment(phi, images))
 
     description = what | {"seed": _SEED, "images": _NUM_IMAGES, "shape": list(image_shape)}
-    matrix = whitening.whitening(jnp.asarray(public_cache.cached(description, moment)), gamma=gamma)
-    return whitening.transformed(phi, matrix)
+    return whitening.whitening(jnp.asarray(public_cache.cached(description, moment)), gamma=gamma)

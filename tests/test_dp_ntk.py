@@ -13,7 +13,7 @@ import optax
 import pytest
 from scipy import stats
 
-from jaxdp import dp_ntk, embedding, generators, random_features, releases
+from jaxdp import dp_ntk, embedding, generators, hermite, releases
 from jaxdp.dp_ntk import GeneratorConfig
 from jaxdp.embedding import ClassChunks, FeatureMap
 
@@ -99,7 +99,7 @@ def test_guarantee_the_sensitivity_is_attained() -> None:
 
 def test_guarantee_hermite_features_are_never_opposite() -> None:
     """Their diameter is sqrt(2), and so is the sensitivity, over n."""
-    sums = random_features.hermite_weighted_sum(DIM, order=20, variance=0.5)
+    sums = hermite.hermite_weighted_sum(DIM, order=20, variance=0.5)
     features = embedding.summed_features(sums, DIM * 21, diameter=math.sqrt(2))
     x, y = data()
     assert dp_ntk.sensitivities(features, N, class_weights=False) == {

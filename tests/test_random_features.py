@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import random_features
+from jaxdp import hermite, random_features
 
 EXTREMES = [0.0, -0.0, -1.0, 3.7, -8.0, 12.3, -12.4, 13.5, -15.0, 40.0, -1e6, 1e6, 3e38, -3e38]
 
@@ -61,20 +61,18 @@ def frequencies(features: Any, d: int, p: int) -> np.ndarray:
     return np.arcsin(sines * math.sqrt(p / 2)).T / 0.01
 
 
-def hermite(d: int, order: int = 100, variance: float = 0.15) -> Any:
-    return jax.jit(random_features.hermite_features(d, order=order, variance=variance))
+def single_columns(d: int, order: int = 100, variance: float = 0.15) -> Any:
+    return jax.jit(hermite.hermite_features(d, order=order, variance=variance))
 
 
 def product(pairs: list[list[int]], order: int = 40, variance: float = 0.15) -> Any:
     columns = jnp.asarray(pairs)
-    return jax.jit(
-        random_features.hermite_product_features(columns, order=order, variance=variance)
-    )
+    return jax.jit(hermite.hermite_product_features(columns, order=order, variance=variance))
 
 
 MAPS: dict[str, Callable[[int], Any]] = {
     "fourier": functools.partial(fourier, p=40),
-    "sum": hermite,
+    "sum": single_columns,
     "product": lambda d: product([[0, 1], [d - 1, 0], [1, 1]]),
 }
 
@@ -100,7 +98,7 @@ def test_fourier_features_are_cosines_then_sines() -> None:
 def test_hermite_functions_equal_polynomials_and_recursion() -> None:
     for variance, order in ((0.15, 60), (0.005, 60), (3.0, 7), (0.15, 1)):
         x = np.concatenate([rows(20, 1)[:, 0] * 2, [0.0, -5.0]])
-        ours = hermite(1, order, variance)(x[:, None]).T
+        ours = single_columns(1, order, variance)(x[:, None]).T
         np.testing.assert_allclose(ours, naive_hermite(x, order, variance), atol=1e-12)
         np.testing.assert_allclose(ours, naive_recursion(x, order, variance), atol=1e-12)
 
@@ -109,14 +107,14 @@ def test_hermite_functions_equal_polynomials_and_recursion() -> None:
 @pytest.mark.parametrize("variance", [0.15, 1.0, 30.0])
 def test_sum_features_give_the_mean_of_column_kernels(variance: float) -> None:
     x, z = rows(7, 5), rows(6, 5, seed=1)
-    phi = hermite(5, 100, variance)
+    phi = single_columns(5, 100, variance)
     np.testing.assert_allclose(phi(x) @ phi(z).T, gaussian(x, z, variance).mean(-1), atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(phi(x), axis=1), 1.0, atol=1e-5)
 
 
 @pytest.mark.usefixtures("float64")
 def test_too_low_an_order_loses_the_mass_the_spec_names() -> None:
-    phi = hermite(1, 100, 0.005)(np.zeros((1, 1)))
+    phi = single_columns(1, 100, 0.005)(np.zeros((1, 1)))
     assert np.sum(phi**2) == pytest.approx(0.69, abs=0.005)
 
 
@@ -173,7 +171,7 @@ def test_guarantee_norms_are_at_most_one(name: str) -> None:
 def test_guarantee_hermite_norms_at_other_orders_and_variances(order: int, variance: float) -> None:
     scale = 13 * math.sqrt(1 + 2 * variance)
     x = np.linspace(-scale, scale, 5001, dtype=np.float32)[:, None]
-    phi = np.asarray(hermite(1, order, variance)(x), np.float64)
+    phi = np.asarray(single_columns(1, order, variance)(x), np.float64)
     assert np.all(np.linalg.norm(phi, axis=1) <= 1)
     assert np.any(phi != 0)
 
@@ -208,28 +206,31 @@ def test_guarantee_fourier_mean_moves_by_at_most_two_over_n() -> None:
     assert removed == pytest.approx(1 / n, rel=1e-6)
 
 
+MIXING = rows(6, 4, seed=1).astype(np.float32)
+
+
 def waves_of_squares(num_features: int, length_scale: float = 0.7) -> Any:
     return jax.jit(
-        random_features.fourier_features_of(
+        random_features.directional_fourier_features(
             lambda x: jnp.concatenate([x, x**2], axis=1),
+            jnp.asarray(MIXING),
             jax.random.key(0),
-            3,
             num_features=num_features,
             length_scale=length_scale,
         )
     )
 
 
-def test_fourier_features_of_others_have_the_kernel_of_their_directions() -> None:
+def test_directional_fourier_features_have_the_kernel_of_directions() -> None:
     x = rows(6, 3).astype(np.float32)
-    g = np.concatenate([x, x**2], axis=1)
+    g = np.concatenate([x, x**2], axis=1) @ MIXING
     u = g / np.linalg.norm(g, axis=1, keepdims=True)
     squares = np.sum((u[:, None] - u[None]) ** 2, axis=2)
     phi = np.asarray(waves_of_squares(40000)(x))
     np.testing.assert_allclose(phi @ phi.T, np.exp(-squares / (2 * 0.7**2)), atol=0.03)
 
 
-def test_guarantee_fourier_features_of_others_have_norm_at_most_one() -> None:
+def test_guarantee_directional_fourier_features_have_norm_at_most_one() -> None:
     features = waves_of_squares(8)
     x = np.concatenate([rows(300, 3), np.zeros((1, 3)), [EXTREMES[:3]]]).astype(np.float32)
     for scale in (1e-20, 1e-3, 1.0, 1e10, 1e30):
@@ -259,7 +260,7 @@ def test_guarantee_hermite_mean_moves_by_at_most_sqrt_two_over_n(name: str) -> N
 
 @pytest.mark.parametrize("shape", [(), (4,)])
 def test_guarantee_a_record_adds_its_weight_to_the_sum(shape: tuple[int, ...]) -> None:
-    weighted_sum = jax.jit(random_features.hermite_weighted_sum(3, order=100, variance=0.15))
+    weighted_sum = jax.jit(hermite.hermite_weighted_sum(3, order=100, variance=0.15))
     x = rows(9, 3).astype(np.float32)
     w = np.random.default_rng(1).normal(size=(9, *shape)).astype(np.float32)
     without = w.copy()
@@ -271,7 +272,7 @@ def test_guarantee_a_record_adds_its_weight_to_the_sum(shape: tuple[int, ...]) -
     x[0] = 0.0
     moved = weighted_sum(x, w) - weighted_sum(x, without)
     assert np.linalg.norm(moved) == pytest.approx(np.linalg.norm(w[0]), rel=1e-4)
-    expected = np.tensordot(hermite(3)(x), w, axes=(0, 0))
+    expected = np.tensordot(single_columns(3)(x), w, axes=(0, 0))
     np.testing.assert_allclose(weighted_sum(x, w), expected, atol=1e-5)
 
 
@@ -281,8 +282,8 @@ def test_weighted_sum_and_gradients_equal_those_of_features() -> None:
     x, w = rows(120, 4), rows(120, 3, 1)
     x[0, 0] = 1e6
     options: dict[str, Any] = {"order": 25, "variance": 0.15}
-    weighted_sum = random_features.hermite_weighted_sum(4, **options)
-    features = random_features.hermite_features(4, **options)
+    weighted_sum = hermite.hermite_weighted_sum(4, **options)
+    features = hermite.hermite_features(4, **options)
     cotangent = rows(26 * 4, 3, 2)
 
     @functools.partial(jax.jit, static_argnums=0)
@@ -322,7 +323,7 @@ def test_gradients_are_finite_everywhere(name: str) -> None:
     values = np.array([*EXTREMES, np.inf, np.nan], np.float32)
     x = np.stack([values, values[::-1], np.full_like(values, 0.3)], axis=1)
     assert np.all(np.isfinite(jax.jit(jax.grad(lambda x: jnp.sum(features(x))))(x)))
-    weighted_sum = random_features.hermite_weighted_sum(3, order=100, variance=0.15)
+    weighted_sum = hermite.hermite_weighted_sum(3, order=100, variance=0.15)
     w = jnp.ones(len(x))
     assert np.all(np.isfinite(jax.jit(jax.grad(lambda x: jnp.sum(weighted_sum(x, w))))(x)))
 
@@ -334,7 +335,7 @@ def test_same_key_gives_the_same_features() -> None:
 
 
 def test_random_pairs_are_uniform_pairs_of_different_columns() -> None:
-    pairs = np.asarray(random_features.random_pairs(jax.random.key(0), 3, 6000))
+    pairs = np.asarray(hermite.random_pairs(jax.random.key(0), 3, 6000))
     assert pairs.shape == (6000, 2)
     counts = np.zeros((3, 3))
     np.add.at(counts, (pairs[:, 0], pairs[:, 1]), 1)
@@ -348,11 +349,11 @@ def test_pairs_may_be_drawn_inside_a_compiled_function() -> None:
 
     @jax.jit
     def redrawn(key: Any, x: Any) -> Any:
-        columns = random_features.random_pairs(key, 5, 2)
-        return random_features.hermite_product_features(columns, order=4, variance=0.15)(x)
+        columns = hermite.random_pairs(key, 5, 2)
+        return hermite.hermite_product_features(columns, order=4, variance=0.15)(x)
 
     key = jax.random.key(3)
-    expected = product(np.asarray(random_features.random_pairs(key, 5, 2)).tolist(), 4)(x)
+    expected = product(np.asarray(hermite.random_pairs(key, 5, 2)).tolist(), 4)(x)
     np.testing.assert_allclose(redrawn(key, x), expected, atol=1e-6)
 
 
@@ -365,19 +366,19 @@ def test_pairs_may_be_drawn_inside_a_compiled_function() -> None:
         (lambda: fourier(3, 4, 0.0), "length_scale must be > 0 and finite, got 0.0"),
         (lambda: fourier(3, 4, math.inf), "length_scale must be > 0 and finite, got inf"),
         (lambda: fourier(3, 4)(np.zeros((2, 4), np.float32)), "rows of width 3, got 4"),
-        (lambda: hermite(0), "dim must be >= 1, got 0"),
-        (lambda: hermite(3, -1), "order must be >= 0, got -1"),
-        (lambda: hermite(3, 5, math.nan), "variance must be > 0 and finite, got nan"),
-        (lambda: hermite(3, 5)(np.zeros((2, 1), np.float32)), "rows of width 3, got 1"),
+        (lambda: single_columns(0), "dim must be >= 1, got 0"),
+        (lambda: single_columns(3, -1), "order must be >= 0, got -1"),
+        (lambda: single_columns(3, 5, math.nan), "variance must be > 0 and finite, got nan"),
+        (lambda: single_columns(3, 5)(np.zeros((2, 1), np.float32)), "rows of width 3, got 1"),
         (
-            lambda: random_features.hermite_weighted_sum(3, order=5, variance=-1.0),
+            lambda: hermite.hermite_weighted_sum(3, order=5, variance=-1.0),
             "variance must be > 0 and finite, got -1.0",
         ),
         (lambda: product([[0, 1]], -2), "order must be >= 0, got -2"),
         (lambda: product([[0, -1]]), "columns must be >= 0, got -1"),
         (lambda: product([[0, 3]])(np.zeros((2, 3), np.float32)), "no column 3 in rows of width 3"),
-        (lambda: random_features.random_pairs(jax.random.key(0), 1, 1), "dim >= 2"),
-        (lambda: random_features.random_pairs(jax.random.key(0), 2, 0), "num_pairs >= 1"),
+        (lambda: hermite.random_pairs(jax.random.key(0), 1, 1), "dim >= 2"),
+        (lambda: hermite.random_pairs(jax.random.key(0), 2, 0), "num_pairs >= 1"),
     ],
 )
 def test_bad_arguments(call: Callable[[], Any], message: str) -> None:
@@ -388,9 +389,9 @@ def test_bad_arguments(call: Callable[[], Any], message: str) -> None:
 def test_columns_of_another_shape_are_refused() -> None:
     # Beneath the run-time check of shapes, which would refuse them first.
     undecorated = getattr(
-        random_features.hermite_product_features,
+        hermite.hermite_product_features,
         "__wrapped__",
-        random_features.hermite_product_features,
+        hermite.hermite_product_features,
     )
     with pytest.raises(ValueError, match=r"columns must have shape \(pairs, 2\), got \(2, 3\)"):
         undecorated(jnp.zeros((2, 3), jnp.int32), order=1, variance=1.0)
