@@ -24,7 +24,7 @@ from _harness import (
     report,
 )
 
-from jaxdp import clipping, dp_kip, kernels, kip_grads, precision, preprocess
+from jaxdp import clipping, dp_kip, kernels, kip_grads, kip_terms, precision, preprocess
 
 # (s, d, batch)
 _CASES = (
@@ -56,7 +56,7 @@ Arrays = tuple[jax.Array, ...]
 def exact(kernel: kernels.Kernel, x_s: Any, y_s: Any, x_t: Any, y_t: Any, mask: Any) -> jax.Array:
     """Return the clipped sum without per-example gradients."""
     assert kernel.dot_product is not None
-    terms = kip_grads.support_terms(kernel.dot_product, x_s, y_s, _RIDGE, num_targets=len(x_t))
+    terms = kip_terms.support_terms(kernel.dot_product, x_s, y_s, _RIDGE, num_targets=len(x_t))
     moments = kip_grads.clipped_moments(kernel.dot_product, terms, x_t, y_t, mask, _CLIP_NORM)
     return kip_grads.assemble(terms, moments)
 

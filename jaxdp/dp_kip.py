@@ -29,6 +29,7 @@ from jaxdp import (
     feature_grads,
     kernels,
     kip_grads,
+    kip_terms,
     precision,
     preprocess,
     sampling,
@@ -231,7 +232,7 @@ def _dot_product_sum(
     norms_fn: Callable[..., Array] | None = None,
 ) -> Array:
     """Sum exactly clipped gradients without forming any one of them."""
-    terms = kip_grads.support_terms(
+    terms = kip_terms.support_terms(
         dot_product,
         support.x,
         support.y,

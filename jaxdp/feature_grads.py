@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxdp.kip_grads import SupportTerms, TargetTerms
+from jaxdp.kip_terms import SupportTerms, TargetTerms
 
 FeatureFn = Callable[[Array], Array]
 

@@ -11,7 +11,17 @@ import numpy as np
 import optax
 import pytest
 
-from jaxdp import clipping, dp_kip, feature_grads, kernels, kip_grads, krr, precision, preprocess
+from jaxdp import (
+    clipping,
+    dp_kip,
+    feature_grads,
+    kernels,
+    kip_grads,
+    kip_terms,
+    krr,
+    precision,
+    preprocess,
+)
 from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise
 
 N, D, P, C, IPC = 20, 6, 15, 3, 2
@@ -162,7 +172,7 @@ def test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm(
     rng = np.random.default_rng(1)
     with precision.float64():
         wide = support.x.astype(jnp.float64)
-        terms = kip_grads.support_terms(
+        terms = kip_terms.support_terms(
             kernels.LINEAR, features(wide), support.y, RIDGE, num_targets=float(N)
         )
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import clipping, kernels, kip_grads, krr
+from jaxdp import clipping, kernels, kip_grads, kip_norms, kip_terms, krr
 
 KERNELS = {
     "ntk": kernels.fc_ntk(),
@@ -147,7 +147,7 @@ def _module(kernel: kernels.Kernel, ridge: float, shared: bool) -> Any:
     assert dot_product is not None
 
     def one(x_s: Any, y_s: Any, x_t: Any, y_t: Any) -> tuple[Any, ...]:
-        support = kip_grads.support_terms(
+        support = kip_terms.support_terms(
             dot_product, x_s, y_s, ridge, num_targets=1e9 if shared else 1e-9
         )
         assert (support.pairs is not None) == shared
@@ -163,13 +163,13 @@ def _module(kernel: kernels.Kernel, ridge: float, shared: bool) -> Any:
             sums = jax.vmap(with_mask)(masks)
             return sums[0], sums[1:]
 
-        target = kip_grads.target_terms(dot_product, support, x_t, y_t)
+        target = kip_terms.target_terms(dot_product, support, x_t, y_t)
         return (
             *assembled(1.0),
             *assembled(math.inf),
-            kip_grads.norm_bounds(support, target),
-            jnp.sqrt(kip_grads._magnitude_square(support, target)),
-            kip_grads._diagonal_magnitude(support, target),
+            kip_norms.norm_bounds(support, target),
+            jnp.sqrt(kip_norms._magnitude_square(support, target)),
+            kip_norms._diagonal_magnitude(support, target),
         )
 
     # Most of the time here is compilation; one kernel and ridge gets all of it.
@@ -297,17 +297,17 @@ def test_error_of_nearly_collinear_points_grows_slowly() -> None:
 @wide
 def test_an_asymmetric_product_does_not_cost_the_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some matrix products round `x_i . x_j` and `x_j . x_i` differently, by one unit here."""
-    exact = kip_grads._dot
+    exact = kip_terms.dot
 
     def uneven(x: Any, y: Any) -> Any:
         z = exact(x, y)
         is_gram = x.shape == (S, D) and y.shape == (D, S)
         return z * (1 + EPS * jnp.triu(jnp.ones_like(z), 1)) if is_gram else z
 
-    monkeypatch.setattr(kip_grads, "_dot", uneven)
+    monkeypatch.setattr(kip_terms, "dot", uneven)
     kernel, ridge, p = KERNELS["ntk"], RIDGES[0], at_angle(1e-4)
     x_s, y_s, x_t, y_t = (jnp.asarray(z) for z in p)
-    terms = kip_grads.support_terms(kernel.dot_product, x_s, y_s, ridge, num_targets=float(N))
+    terms = kip_terms.support_terms(kernel.dot_product, x_s, y_s, ridge, num_targets=float(N))
     moments = kip_grads.clipped_moments(
         kernel.dot_product, terms, x_t, y_t, jnp.ones(N, bool), math.inf
     )
@@ -441,7 +441,7 @@ CUSTOM = kernels.DotProduct(cross=quadratic, diagonal=lambda xx, d: quadratic(xx
 
 
 def custom_terms(p: Problem, *, shared: bool = False) -> Any:
-    return kip_grads.support_terms(
+    return kip_terms.support_terms(
         CUSTOM, jnp.asarray(p.x_s), jnp.asarray(p.y_s), 1e-3, num_targets=1e9 if shared else 1e-9
     )
 
@@ -471,7 +471,7 @@ def test_any_kernel_of_inner_products_will_do_with_jit_and_without() -> None:
 
     @jax.jit
     def compiled(x_s: Any, y_s: Any, x_t: Any, y_t: Any) -> Any:
-        support = kip_grads.support_terms(CUSTOM, x_s, y_s, 1e-3, num_targets=1e-9)
+        support = kip_terms.support_terms(CUSTOM, x_s, y_s, 1e-3, num_targets=1e-9)
         everyone = jnp.ones(x_t.shape[0], bool)
         moments = kip_grads.clipped_moments(CUSTOM, support, x_t, y_t, everyone, clip_norm)
         return kip_grads.assemble(support, moments)
@@ -538,11 +538,11 @@ def test_norms_do_not_depend_on_how_many_are_computed_at_once(
 ) -> None:
     p = problem()
     support = custom_terms(p)
-    target = kip_grads.target_terms(CUSTOM, support, jnp.asarray(p.x_t), jnp.asarray(p.y_t))
-    want = kip_grads.norm_bounds(support, target)
+    target = kip_terms.target_terms(CUSTOM, support, jnp.asarray(p.x_t), jnp.asarray(p.y_t))
+    want = kip_norms.norm_bounds(support, target)
     size = at_once * 8 * S * S
-    monkeypatch.setattr(kip_grads, "_MATRIX_BYTES", {})
-    monkeypatch.setattr(kip_grads, "_MATRIX_BYTES_ACCELERATOR", size)
+    monkeypatch.setattr(kip_norms, "_MATRIX_BYTES", {})
+    monkeypatch.setattr(kip_norms, "_MATRIX_BYTES_ACCELERATOR", size)
     batches = []
     plain_map = jax.lax.map
 
@@ -551,7 +551,7 @@ def test_norms_do_not_depend_on_how_many_are_computed_at_once(
         return plain_map(f, xs, batch_size=batch_size)
 
     monkeypatch.setattr(jax.lax, "map", spy)
-    np.testing.assert_allclose(kip_grads.norm_bounds(support, target), want, rtol=1e-13)
+    np.testing.assert_allclose(kip_norms.norm_bounds(support, target), want, rtol=1e-13)
     assert batches == [at_once]
 
 
@@ -570,6 +570,6 @@ def test_without_64_bit_mode_there_is_a_clear_error() -> None:
         custom_terms(problem())
     p = problem()
     with pytest.raises(RuntimeError, match="64-bit"):
-        jax.jit(lambda x, y: kip_grads.support_terms(CUSTOM, x, y, 1e-3, num_targets=1.0))(
+        jax.jit(lambda x, y: kip_terms.support_terms(CUSTOM, x, y, 1e-3, num_targets=1.0))(
             p.x_s, p.y_s
         )
