@@ -25,8 +25,8 @@ from _harness import (
     timed,
 )
 
-from jaxdp import embedding, entk_networks
-from jaxdp.embedding import FeatureMap
+from jaxdp import embedding, entk_networks, feature_maps
+from jaxdp.feature_maps import FeatureMap
 
 _CLASSES = 10
 # n embedded, batch of a generator step, width, chunk of vmap(grad), examples of the baselines
@@ -47,7 +47,7 @@ def network(width: int) -> tuple[FeatureMap, Callable[[jax.Array], jax.Array]]:
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(gradient)])
         return flat / jnp.linalg.norm(flat)
 
-    return embedding.entk_map(module.apply, params), phi
+    return feature_maps.entk_map(module.apply, params), phi
 
 
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:

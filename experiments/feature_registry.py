@@ -10,8 +10,15 @@ import jax.numpy as jnp
 from experiments import public_map
 from experiments.errors import InputError
 from experiments.ntk_settings import FeatureConfig, parse_widths
-from jaxdp import embedding, entk_networks, hermite, random_features, scatter, scattering_maps
-from jaxdp.embedding import FeatureMap
+from jaxdp import (
+    entk_networks,
+    feature_maps,
+    hermite,
+    random_features,
+    scatter,
+    scattering_maps,
+)
+from jaxdp.feature_maps import FeatureMap
 
 _NUM_FREQUENCIES = 10000
 _NUM_WAVES, _WHITEN = 4000, 0.1
@@ -50,7 +57,7 @@ def _entk(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
         variables = jax.jit(module.init)(jax.random.key(config.seed), example)
     except ValueError as error:
         raise InputError(f"--network={config.network}: {error}") from error
-    return embedding.entk_map(module.apply, variables)
+    return feature_maps.entk_map(module.apply, variables)
 
 
 def _network(config: FeatureConfig, shape: Shape, num_logits: int) -> Any:
@@ -88,7 +95,7 @@ def _fourier(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap
         num_features=_NUM_FREQUENCIES,
         length_scale=config.length_scale,
     )
-    return embedding.unit_features(features, dim, moments=config.moments)
+    return feature_maps.unit_features(features, dim, moments=config.moments)
 
 
 def _hermite(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
@@ -96,11 +103,11 @@ def _hermite(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap
     dim, variance = _dim(shape), config.length_scale**2
     sums = hermite.hermite_weighted_sum(dim, order=_HERMITE_ORDER, variance=variance)
     # Both kernels are positive, so no two features are further apart than orthogonal ones.
-    single = embedding.summed_features(sums, dim * (_HERMITE_ORDER + 1), diameter=math.sqrt(2))
+    single = feature_maps.summed_features(sums, dim * (_HERMITE_ORDER + 1), diameter=math.sqrt(2))
     share = config.product_share
     if share == 0:
         return single
-    return embedding.joined([(single, 1 - share), (_hermite_pairs(config, dim), share)])
+    return feature_maps.joined([(single, 1 - share), (_hermite_pairs(config, dim), share)])
 
 
 def _hermite_pairs(config: FeatureConfig, dim: int) -> FeatureMap:
@@ -111,7 +118,7 @@ def _hermite_pairs(config: FeatureConfig, dim: int) -> FeatureMap:
         order=_PRODUCT_ORDER,
         variance=config.length_scale**2,
     )
-    return embedding.summed_features(
+    return feature_maps.summed_features(
         lambda x, weights: jnp.matmul(weights, phi(x), precision="highest"),
         _NUM_PAIRS * (_PRODUCT_ORDER + 1) ** 2,
         diameter=math.sqrt(2),
@@ -125,7 +132,7 @@ def _scatter(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap
         features = scatter.scatter_features(image, normalisation="group")
     except ValueError as error:
         raise InputError(f"--features=scatter: {error}") from error
-    return embedding.unit_features(features, _dim(shape), moments=config.moments)
+    return feature_maps.unit_features(features, _dim(shape), moments=config.moments)
 
 
 def _scatter_rbf(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
@@ -143,7 +150,7 @@ def _scatter_rbf(config: FeatureConfig, shape: Shape, num_logits: int) -> Featur
         num_features=_NUM_WAVES,
         length_scale=config.length_scale,
     )
-    return embedding.unit_features(features, _dim(shape))
+    return feature_maps.unit_features(features, _dim(shape))
 
 
 _FEATURES: dict[str, Callable[[FeatureConfig, Shape, int], FeatureMap]] = {

@@ -25,8 +25,9 @@ from experiments.ntk_settings import (
     feature_config_for,
     hyper_for,
 )
-from jaxdp import dp_ntk, embedding, generators, releases
-from jaxdp.embedding import ClassChunks, FeatureMap
+from jaxdp import dp_ntk, embedding, feature_maps, generators, releases
+from jaxdp.embedding import ClassChunks
+from jaxdp.feature_maps import FeatureMap
 from jaxdp.mechanism import private_key
 from jaxdp.releases import GaussianRelease
 
@@ -89,7 +90,7 @@ class NtkPlan:
         scaling = self.data.scaling
         return dp_ntk.release_embedding(
             private_key(self.settings.noise_seed),
-            embedding.rescaled(self.features, low=scaling.low, high=scaling.high),
+            feature_maps.rescaled(self.features, low=scaling.low, high=scaling.high),
             self._chunks(),
             self.releases,
             num_examples=len(self.data.x_train),

@@ -30,13 +30,14 @@ from experiments.teacher_settings import (
 from jaxdp import (
     class_means,
     embedding,
+    feature_maps,
     sampling,
     scatter,
     scattering_maps,
     teacher,
     teacher_kip,
 )
-from jaxdp.embedding import FeatureMap
+from jaxdp.feature_maps import FeatureMap
 from jaxdp.mechanism import SubsampledGaussian
 
 _CHUNK_LIMIT = {"cpu": 512}
@@ -158,7 +159,7 @@ class TeacherPlan:
     def mean_features(self) -> FeatureMap:
         """The public map whose class means are matched: unit-norm scattering features."""
         phi = scatter.scatter_features(self.image_shape, normalisation="group")
-        return embedding.unit_features(phi, self.data.dim)
+        return feature_maps.unit_features(phi, self.data.dim)
 
     def release_means(self, key: Array) -> np.ndarray:
         """Return noisy class means of private features, as `class_means.release_class_means`."""
@@ -174,7 +175,7 @@ class TeacherPlan:
         )
         means = class_means.release_class_means(
             key,
-            embedding.rescaled(self.mean_features, low=scaling.low, high=scaling.high),
+            feature_maps.rescaled(self.mean_features, low=scaling.low, high=scaling.high),
             chunks,
             num_classes=classes,
             num_examples=len(x),

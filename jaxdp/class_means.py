@@ -13,7 +13,8 @@ References:
 from jaxtyping import Array, Float, Key
 
 from jaxdp import dp_ntk
-from jaxdp.embedding import ClassChunks, FeatureMap
+from jaxdp.embedding import ClassChunks
+from jaxdp.feature_maps import FeatureMap
 from jaxdp.mechanism import SubsampledGaussian
 
 

@@ -24,7 +24,8 @@ import optax
 from jaxtyping import Array, Float, Key
 
 from jaxdp import embedding, generators, mechanism, precision
-from jaxdp.embedding import ClassChunks, FeatureMap
+from jaxdp.embedding import ClassChunks
+from jaxdp.feature_maps import FeatureMap
 from jaxdp.releases import GaussianRelease
 
 EMBEDDING = "mean embedding"

@@ -31,7 +31,7 @@ import optax
 from jaxtyping import Array, Float, Key
 
 from jaxdp import embedding, krr, preprocess, smoothing
-from jaxdp.embedding import FeatureMap
+from jaxdp.feature_maps import FeatureMap
 from jaxdp.kip import SupportSet
 
 _HIGHEST = jax.lax.Precision.HIGHEST

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import accounting, class_means, embedding
+from jaxdp import accounting, class_means, embedding, feature_maps
 
 N, D, C = 30, 5, 3
-FEATURES = embedding.unit_features(jnp.tanh, D)
+FEATURES = feature_maps.unit_features(jnp.tanh, D)
 
 
 def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -24,7 +24,7 @@ def means(
     *,
     noise: float = 0.0,
     seed: int = 0,
-    features: embedding.FeatureMap = FEATURES,
+    features: feature_maps.FeatureMap = FEATURES,
 ) -> np.ndarray:
     chunks = embedding.arrange_by_class(x, y, num_classes=C, chunk_size=7)
     released = class_means.release_class_means(
@@ -59,7 +59,7 @@ def test_guarantee_one_example_moves_the_sums_by_at_most_one(scale: float) -> No
 
 def test_guarantee_noise_is_what_is_accounted() -> None:
     dim = 2000
-    wide = embedding.unit_features(jnp.tanh, dim)
+    wide = feature_maps.unit_features(jnp.tanh, dim)
     x = np.random.default_rng(0).normal(size=(N, dim)).astype(np.float32)
     exact, first, second = (
         means(x, data()[1], noise=noise, seed=seed, features=wide)

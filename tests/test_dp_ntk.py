@@ -13,16 +13,17 @@ import optax
 import pytest
 from scipy import stats
 
-from jaxdp import dp_ntk, embedding, generators, hermite, releases
+from jaxdp import dp_ntk, embedding, feature_maps, generators, hermite, releases
 from jaxdp.dp_ntk import GeneratorConfig
-from jaxdp.embedding import ClassChunks, FeatureMap
+from jaxdp.embedding import ClassChunks
+from jaxdp.feature_maps import FeatureMap
 
 N, DIM, CLASSES, DELTA = 50, 6, 3, 1e-5
 
 
 def odd_features(size: int = 8) -> FeatureMap:
     linear = jax.random.normal(jax.random.key(1), (DIM, size))
-    return embedding.unit_features(lambda x: jnp.tanh(x @ linear), DIM)
+    return feature_maps.unit_features(lambda x: jnp.tanh(x @ linear), DIM)
 
 
 def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +101,7 @@ def test_guarantee_the_sensitivity_is_attained() -> None:
 def test_guarantee_hermite_features_are_never_opposite() -> None:
     """Their diameter is sqrt(2), and so is the sensitivity, over n."""
     sums = hermite.hermite_weighted_sum(DIM, order=20, variance=0.5)
-    features = embedding.summed_features(sums, DIM * 21, diameter=math.sqrt(2))
+    features = feature_maps.summed_features(sums, DIM * 21, diameter=math.sqrt(2))
     x, y = data()
     assert dp_ntk.sensitivities(features, N, class_weights=False) == {
         dp_ntk.EMBEDDING: math.sqrt(2) / N

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import embedding, entk_networks
-from jaxdp.embedding import FeatureMap
+from jaxdp import embedding, entk_networks, feature_maps
+from jaxdp.feature_maps import FeatureMap
 
 N, CLASSES = 40, 3
 NETWORKS: dict[str, tuple[Any, int]] = {
@@ -36,7 +36,7 @@ def labels(n: int = N) -> np.ndarray:
 def network_map(name: str) -> tuple[FeatureMap, Any, Any, int]:
     module, dim = NETWORKS[name]
     params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, dim)))
-    return embedding.entk_map(module.apply, params), module, params, dim
+    return feature_maps.entk_map(module.apply, params), module, params, dim
 
 
 def naive_features(module: Any, params: Any, x: np.ndarray) -> np.ndarray:
@@ -149,13 +149,13 @@ def explicit_maps() -> dict[str, tuple[FeatureMap, int]]:
         return jnp.tanh(x @ linear)
 
     fc_1l, _, _, dim = network_map("fc_1l")
-    unit = embedding.unit_features(feature_fn, 5)
-    squares = embedding.unit_features(lambda x: feature_fn(x) ** 2, 5)
+    unit = feature_maps.unit_features(feature_fn, 5)
+    squares = feature_maps.unit_features(lambda x: feature_fn(x) ** 2, 5)
     return {
-        "joined": (embedding.joined([(unit, 0.3), (squares, 0.7)]), 5),
+        "joined": (feature_maps.joined([(unit, 0.3), (squares, 0.7)]), 5),
         "entk": (fc_1l, dim),
-        "unit": (embedding.unit_features(feature_fn, 5), 5),
-        "two moments": (embedding.unit_features(feature_fn, 5, moments=2), 5),
+        "unit": (feature_maps.unit_features(feature_fn, 5), 5),
+        "two moments": (feature_maps.unit_features(feature_fn, 5, moments=2), 5),
     }
 
 
@@ -214,10 +214,10 @@ def test_guarantee_rows_that_are_not_finite_contribute_exactly_zero(name: str, b
 
 def test_joined_maps_have_the_mean_of_their_kernels_and_distances() -> None:
     def one(by: float) -> FeatureMap:
-        return embedding.summed_features(lambda x, w: w @ jnp.tanh(by * x) / 3, 5, diameter=by)
+        return feature_maps.summed_features(lambda x, w: w @ jnp.tanh(by * x) / 3, 5, diameter=by)
 
     a, b = one(1.5), one(2.0)
-    both = embedding.joined([(a, 0.2), (b, 0.8)])
+    both = feature_maps.joined([(a, 0.2), (b, 0.8)])
     x, z = rows(5, 2)[:, None]
 
     def kernel(features: FeatureMap) -> float:
@@ -229,9 +229,9 @@ def test_joined_maps_have_the_mean_of_their_kernels_and_distances() -> None:
     assert both.diameter**2 == pytest.approx(0.2 * 1.5**2 + 0.8 * 2.0**2)
     for shares in ((0.5, 0.6), (1.0, 0.0), (1.5, -0.5)):
         with pytest.raises(ValueError, match="shares must be above 0"):
-            embedding.joined(list(zip((a, b), shares, strict=True)))
+            feature_maps.joined(list(zip((a, b), shares, strict=True)))
     with pytest.raises(ValueError, match="shares must be above 0"):
-        embedding.joined([])
+        feature_maps.joined([])
 
 
 def test_chunks_hold_every_example_once_in_its_class() -> None:
@@ -270,7 +270,7 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="one label per row"):
         embedding.arrange_by_class(x, labels(3), num_classes=CLASSES, chunk_size=4)
     with pytest.raises(ValueError, match="moments"):
-        embedding.unit_features(lambda x: x, 4, moments=3)
+        feature_maps.unit_features(lambda x: x, 4, moments=3)
 
 
 def test_block_means_is_the_embedding_of_equal_blocks() -> None:
@@ -285,10 +285,10 @@ def test_block_means_is_the_embedding_of_equal_blocks() -> None:
 _SHARDED = """
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxdp import embedding, entk_networks
+from jaxdp import embedding, entk_networks, feature_maps
 module = entk_networks.FullyConnected1(16, 4)
 params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, 12)))
-features = embedding.entk_map(module.apply, params)
+features = feature_maps.entk_map(module.apply, params)
 rng = np.random.default_rng(0)
 x, y = rng.uniform(0, 1, (100, 12)).astype(np.float32), rng.integers(0, 3, 100)
 chunks = embedding.arrange_by_class(x, y, num_classes=3, chunk_size=16)
@@ -327,9 +327,9 @@ def test_eight_devices_give_the_result_of_one() -> None:
 
 
 def test_rescaled_features_are_those_of_the_scaled_rows() -> None:
-    features = embedding.unit_features(jnp.tanh, 4)
+    features = feature_maps.unit_features(jnp.tanh, 4)
     stored = jnp.arange(12, dtype=jnp.uint8).reshape(3, 4)
     weights = jnp.array([1.0, -2.0, 0.5])
-    found = embedding.rescaled(features, low=2.0, high=18.0).weighted_sum(stored, weights)
+    found = feature_maps.rescaled(features, low=2.0, high=18.0).weighted_sum(stored, weights)
     expected = features.weighted_sum((jnp.asarray(stored, jnp.float32) - 2) / 16, weights)
     np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import embedding, kernels, kip, teacher_kip
+from jaxdp import feature_maps, kernels, kip, teacher_kip
 
 SHAPE = (4, 5, 1)
 D, P, C, IPC = 20, 15, 3, 2
@@ -59,7 +59,7 @@ def test_embedding_distance_is_that_of_class_means(projection: jax.Array) -> Non
     phi = np.asarray(feature_fn(x))
     phi = phi / np.linalg.norm(phi, axis=1, keepdims=True)
     expected = np.mean(np.sum((phi.reshape(C, IPC, P).mean(1) - means) ** 2, axis=1))
-    features = embedding.unit_features(feature_fn, D)
+    features = feature_maps.unit_features(feature_fn, D)
     found = teacher_kip.embedding_distance(x, means, features=features)
     assert float(found) == pytest.approx(float(expected), rel=1e-4)
 
