@@ -89,6 +89,10 @@ _HYPER = {
     "cifar100": GeneratorHyper(steps=20000, code_dim=31),
     "svhn_cropped": GeneratorHyper(steps=20000, code_dim=31),
 }
+# Dear steps.
+_LARGEST_BATCH = {"scatter_rbf": 500}
+# A kernel that rewards variety.
+_SHORTEST_CODE = {"scatter_rbf": 16}
 _COLOUR = ("fc_2l", "3000_200")
 _NETWORK = {"cifar10": _COLOUR, "cifar100": _COLOUR, "svhn_cropped": _COLOUR}
 # Harder et al. (2021) and Vinaroz et al. (2022): here public constants, whatever the data.
@@ -148,12 +152,11 @@ def parse_widths(text: str) -> tuple[int, ...]:
 def hyper_for(settings: NtkSettings, features: str) -> GeneratorHyper:
     """Return the defaults of dataset, preset and features with the flags that were given."""
     defaults = _HYPER.get(settings.dataset, GeneratorHyper())
-    if features == "scatter_rbf":  # dearer steps, and a kernel that rewards variety
-        defaults = dataclasses.replace(
-            defaults,
-            batch_size=min(defaults.batch_size, 500),
-            code_dim=max(defaults.code_dim, 16),
-        )
+    defaults = dataclasses.replace(
+        defaults,
+        batch_size=min(defaults.batch_size, _LARGEST_BATCH.get(features, defaults.batch_size)),
+        code_dim=max(defaults.code_dim, _SHORTEST_CODE.get(features, 1)),
+    )
     if settings.preset == "fast":
         defaults = dataclasses.replace(
             defaults,
