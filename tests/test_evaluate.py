@@ -26,7 +26,10 @@ from jaxdp.networks import ConvNet
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 # Shared by the tests, as compiling it takes longer than using it.
-SMALL = ConvNetRecipe(width=4, epochs=20, batch_size=8)
+# Stripes are not moved: it would turn one class into another.
+SMALL = ConvNetRecipe(
+    width=4, epochs=20, batch_size=8, max_shift=0.0, max_scaling=0.0, max_rotation=0.0
+)
 SHAPE = (8, 8, 1)
 
 
@@ -176,7 +179,8 @@ def test_convnet_training_is_sgd_on_cross_entropy() -> None:
     state = network.init(jax.random.key(0), x[:1])
     params, velocity = state.params, jax.tree.map(jnp.zeros_like, state.params)
     for _ in range(2):
-        state = network.step(state, x, y, np.random.default_rng(0).permutation(len(y)))
+        rows = np.random.default_rng(0).permutation(len(y))
+        state = network.step(jax.random.key(0), state, x[rows], y[rows])
         velocity = jax.tree.map(
             lambda v, g, p: 0.9 * v + g + 5e-4 * p, velocity, gradient(params), params
         )
@@ -186,6 +190,19 @@ def test_convnet_training_is_sgd_on_cross_entropy() -> None:
         ):
             # The decay moves a parameter of 0.3 by 1.5e-6 a step.
             np.testing.assert_allclose(ours, expected, rtol=0, atol=2e-7)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_grey_images_are_moved_at_every_step_and_colour_ones_are_not(channels: int) -> None:
+    network = evaluate_module._network(ConvNetRecipe(width=4), 3, 1)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(6, 8, 8, channels)), jnp.float32)
+    y = jnp.arange(6) % 3
+    start = network.init(jax.random.key(0), x[:1])
+    first, second = (
+        jax.tree.leaves(network.step(jax.random.key(seed), start, x, y).params) for seed in (0, 1)
+    )
+    differ = [bool(jnp.any(a != b)) for a, b in zip(first, second, strict=True)]
+    assert any(differ) == (channels == 1)
 
 
 @pytest.mark.parametrize(("batches", "epochs", "half"), [(1, 301, 151), (2, 10, 10)])
