@@ -21,7 +21,7 @@ import flax.linen as nn
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from jaxdp.networks import LeNet, ResNet18, uniform_init
+from jaxdp.networks import Conv, LeNet, ResNet18, uniform_init
 
 _EPSILON = 1e-5
 
@@ -35,7 +35,7 @@ def dense(features: int, x: Array) -> Array:
 def conv(features: int, size: int, x: Array) -> Array:
     """Apply a padded convolution that starts as in torch; within a module's `__call__`."""
     init = uniform_init(1 / math.sqrt(size * size * x.shape[-1]))
-    return nn.Conv(
+    return Conv(
         features, (size, size), padding="SAME", dtype=x.dtype, kernel_init=init, bias_init=init
     )(x)
 

@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxdp.networks import uniform_init
+from jaxdp.networks import Conv, uniform_init
 from jaxdp.upsampling import upsample_conv
 
 _KERNEL_SIZE = 5
@@ -249,7 +249,7 @@ def _dense(x: Array, features: int, *, name: str | None = None) -> Array:
 
 def _xavier_conv(x: Array, features: int, size: int) -> Array:
     fan_in, fan_out = (size * size * channels for channels in (x.shape[-1], features))
-    return nn.Conv(
+    return Conv(
         features,
         (size, size),
         dtype=x.dtype,

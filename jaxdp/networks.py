@@ -12,6 +12,7 @@ References:
         appendix (the ConvNet that evaluates distilled images).
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -20,6 +21,11 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
+
+from jaxdp.convolution import convolve
+
+Conv = functools.partial(nn.Conv, conv_general_dilated=convolve)
+"""Flax's layer as a matrix product on CPUs."""
 
 _GROUPS = 32
 _STAGES = (2, 2, 2, 2)
@@ -65,10 +71,10 @@ class LeNet(nn.Module):
         if min(sides) < 8 or any(side % 2 for side in sides):
             raise ValueError(f"LeNet needs even sides of at least 8 pixels, got {sides}")
         dtype = x.dtype
-        x = nn.relu(nn.Conv(6, (5, 5), padding="SAME", dtype=dtype)(x))
+        x = nn.relu(Conv(6, (5, 5), padding="SAME", dtype=dtype)(x))
         x = nn.avg_pool(x, (2, 2), strides=(2, 2))
         padding = "VALID" if min(x.shape[1:3]) >= 6 else "SAME"
-        x = nn.relu(nn.Conv(16, (5, 5), padding=padding, dtype=dtype)(x))
+        x = nn.relu(Conv(16, (5, 5), padding=padding, dtype=dtype)(x))
         x = nn.avg_pool(x, (2, 2), strides=(2, 2)).reshape(x.shape[0], -1)
         for features in (120, 84):
             x = nn.relu(nn.Dense(features, dtype=dtype)(x))
@@ -100,14 +106,14 @@ class ResidualBlock(nn.Module):
         """Return the block's output, `stride` times smaller."""
         strides = (self.stride, self.stride)
 
-        def convolve(y: Array, size: int, strides: tuple[int, int]) -> Array:
+        def normalised(y: Array, size: int, strides: tuple[int, int]) -> Array:
             window = (size, size)
-            y = nn.Conv(self.features, window, strides, use_bias=False, dtype=y.dtype)(y)
+            y = Conv(self.features, window, strides, use_bias=False, dtype=y.dtype)(y)
             return _group_norm(y)(y)
 
-        y = nn.relu(convolve(x, 3, strides))
-        y = convolve(y, 3, (1, 1))
-        shortcut = x if x.shape == y.shape else convolve(x, 1, strides)
+        y = nn.relu(normalised(x, 3, strides))
+        y = normalised(y, 3, (1, 1))
+        shortcut = x if x.shape == y.shape else normalised(x, 1, strides)
         return nn.relu(y + shortcut)
 
 
@@ -128,7 +134,7 @@ class ResNet18Trunk(nn.Module):
             Ten arrays: the stem convolution's output before normalisation, the input of each of
             the eight blocks (all NHWC), and the global average (n, 8 width).
         """
-        x = nn.Conv(self.width, (7, 7), (2, 2), use_bias=False, dtype=x.dtype)(x)
+        x = Conv(self.width, (7, 7), (2, 2), use_bias=False, dtype=x.dtype)(x)
         activations = [x]
         x = nn.relu(_group_norm(x)(x))
         x = nn.max_pool(x, (3, 3), strides=(2, 2), padding="SAME")
@@ -171,7 +177,7 @@ class ConvNet(nn.Module):
         """Return logits."""
         margin = 3 if x.shape[-1] == 1 else 1
         for block in range(self.depth):
-            x = nn.Conv(self.width, (3, 3), padding=margin, dtype=x.dtype)(x)
+            x = Conv(self.width, (3, 3), padding=margin, dtype=x.dtype)(x)
             x = nn.GroupNorm(self.width, epsilon=_EPSILON, dtype=x.dtype, use_fast_variance=False)(
                 x
             )
@@ -249,7 +255,7 @@ def record_linear_calls(
 
 
 def _is_plain(layer: Any) -> bool:
-    replaced = any(getattr(layer, name, None) is not None for name in _REPLACEMENTS)
+    replaced = any(getattr(layer, name, None) not in (None, convolve) for name in _REPLACEMENTS)
     if replaced or type(layer) not in (nn.Dense, nn.Conv):
         return False
     if type(layer) is nn.Dense:
