@@ -2,7 +2,8 @@
 
 XLA's own convolution on a CPU reaches a small part of what its matrix products do, and less in
 gradients and inside compiled loops. Windows laid side by side turn it into such a product, at the
-price of a copy that is as many times the input as a window has pixels.
+price of a copy that is as many times the input as a window has pixels; large batches are worked
+through in parts.
 
 References:
     Chellapilla, Puri & Simard (2006), "High performance convolutional neural networks for document
@@ -15,6 +16,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
+
+# Windows that are alive at once.
+_WINDOW_BYTES = 2**29
 
 Padding = str | Sequence[tuple[int, int]]
 
@@ -42,10 +46,20 @@ def convolve(
         return jax.lax.conv_general_dilated(
             x, kernel, strides, padding, precision=precision, **options
         )
-    windows = _windows(x, kernel.shape[:2], strides, padding)
-    rows = windows.reshape(-1, windows.shape[-1])
-    product = jnp.matmul(rows, kernel.reshape(-1, kernel.shape[-1]), precision=precision)
-    return product.reshape(*windows.shape[:3], -1)
+
+    def product(x: Array) -> Array:
+        windows = _windows(x, kernel.shape[:2], strides, padding)
+        rows = windows.reshape(-1, windows.shape[-1])
+        y = jnp.matmul(rows, kernel.reshape(-1, kernel.shape[-1]), precision=precision)
+        return y.reshape(*windows.shape[:3], -1)
+
+    size = jax.eval_shape(lambda x: _windows(x, kernel.shape[:2], strides, padding), x).size
+    size *= x.dtype.itemsize
+    if size <= _WINDOW_BYTES:
+        return product(x)
+    # Without the checkpoint a gradient would keep all windows.
+    one = jax.checkpoint(lambda image: product(image[None])[0])
+    return jax.lax.map(one, x, batch_size=max(1, _WINDOW_BYTES * len(x) // size))
 
 
 def _is_plain(options: dict[str, Any]) -> bool:

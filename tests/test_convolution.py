@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxdp import convolution
 from jaxdp.convolution import convolve
 from jaxdp.networks import Conv
 
@@ -32,7 +33,11 @@ def lax_convolve(x: Any, kernel: Any, strides: Any, padding: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", list(CASES))
-def test_equals_xla_forwards_and_backwards(case: str, float64: None) -> None:
+@pytest.mark.parametrize("limit", [2**29, 1], ids=["at once", "in parts"])
+def test_equals_xla_forwards_and_backwards(
+    case: str, limit: int, float64: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(convolution, "_WINDOW_BYTES", limit)
     shape, window, strides, padding = CASES[case]
     rng = np.random.default_rng(0)
     x, kernel = rng.normal(size=(3, *shape)), rng.normal(size=(*window, shape[-1], 6))
@@ -66,3 +71,16 @@ def test_accelerators_keep_their_own_convolution(monkeypatch: pytest.MonkeyPatch
     program = jax.make_jaxpr(lambda x, k: convolve(x, k, (1, 1), "SAME", **options))(x, kernel)
     assert "conv_general_dilated" in str(program)
     assert "dot_general" not in str(program)
+
+
+def test_large_batches_need_bounded_memory() -> None:
+    """A gradient at once would keep 25 windows of 4 MB for each of 2000 images."""
+    x = jax.ShapeDtypeStruct((2000, 32, 32, 64), jnp.float32)
+    kernel = jax.ShapeDtypeStruct((5, 5, 64, 8), jnp.float32)
+
+    def loss(x: Any, kernel: Any) -> Any:
+        return jnp.sum(convolve(x, kernel, (1, 1), "SAME") ** 2)
+
+    compiled = jax.jit(jax.grad(loss, (0, 1))).lower(x, kernel).compile()
+    image_bytes = 4 * 2000 * 32 * 32 * 64
+    assert compiled.memory_analysis().temp_size_in_bytes < 8 * image_bytes
