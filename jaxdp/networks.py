@@ -25,7 +25,7 @@ from jaxtyping import Array, Float
 from jaxdp.convolution import convolve
 
 Conv = functools.partial(nn.Conv, conv_general_dilated=convolve)
-"""Flax's layer as a matrix product on CPUs."""
+"""Flax's layer, as a matrix product where XLA is slow."""
 
 _GROUPS = 32
 _STAGES = (2, 2, 2, 2)

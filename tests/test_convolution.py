@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import convolution
-from jaxdp.convolution import convolve
+from jaxdp.convolution import convolve, unfolded
 from jaxdp.networks import Conv
 
 CASES = {
@@ -33,15 +32,11 @@ def lax_convolve(x: Any, kernel: Any, strides: Any, padding: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", list(CASES))
-@pytest.mark.parametrize("limit", [2**29, 1], ids=["at once", "in parts"])
-def test_equals_xla_forwards_and_backwards(
-    case: str, limit: int, float64: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(convolution, "_WINDOW_BYTES", limit)
+def test_unfolded_equals_xla_forwards_and_backwards(case: str, float64: None) -> None:
     shape, window, strides, padding = CASES[case]
     rng = np.random.default_rng(0)
     x, kernel = rng.normal(size=(3, *shape)), rng.normal(size=(*window, shape[-1], 6))
-    ours, ours_vjp = jax.vjp(lambda x, k: convolve(x, k, strides, padding), x, kernel)
+    ours, ours_vjp = jax.vjp(lambda x, k: unfolded(x, k, strides, padding), x, kernel)
     want, want_vjp = jax.vjp(lambda x, k: lax_convolve(x, k, strides, padding), x, kernel)
     np.testing.assert_allclose(ours, want, rtol=1e-12, atol=1e-12)
     cotangent = jnp.asarray(rng.normal(size=want.shape))
@@ -49,13 +44,14 @@ def test_equals_xla_forwards_and_backwards(
         np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("shape", [(9, 9, 4), (4, 4, 4), (2, 2, 4)], ids=str)
 @pytest.mark.parametrize(
     "options",
     [{"strides": 2}, {"kernel_dilation": 2}, {"feature_group_count": 2}, {"padding": 3}],
     ids=["strides", "dilation", "groups", "padding"],
 )
-def test_layer_equals_that_of_flax(options: dict[str, Any]) -> None:
-    x = jnp.asarray(np.random.default_rng(0).normal(size=(2, 9, 9, 4)), jnp.float32)
+def test_layer_equals_that_of_flax(shape: tuple[int, ...], options: dict[str, Any]) -> None:
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(2, *shape)), jnp.float32)
     params = nn.Conv(6, (3, 3), **options).init(jax.random.key(0), x)
     np.testing.assert_allclose(
         Conv(6, (3, 3), **options).apply(params, x),
@@ -64,23 +60,27 @@ def test_layer_equals_that_of_flax(options: dict[str, Any]) -> None:
     )
 
 
-def test_accelerators_keep_their_own_convolution(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    x, kernel = jnp.ones((1, 4, 4, 2)), jnp.ones((3, 3, 2, 5))
+@pytest.mark.parametrize(
+    ("backend", "shape", "features", "is_unfolded"),
+    [
+        ("cpu", (4, 7, 64), 64, True),
+        ("cpu", (28, 28, 1), 128, True),
+        ("cpu", (28, 28, 1), 6, False),
+        ("cpu", (8, 8, 64), 64, False),
+        ("gpu", (4, 7, 64), 64, False),
+        ("gpu", (28, 28, 1), 128, False),
+    ],
+)
+def test_unfolds_where_xla_is_slow(
+    backend: str,
+    shape: tuple[int, int, int],
+    features: int,
+    is_unfolded: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    x, kernel = jnp.ones((1, *shape)), jnp.ones((3, 3, shape[-1], features))
     options = {"dimension_numbers": ("NHWC", "HWIO", "NHWC")}
-    program = jax.make_jaxpr(lambda x, k: convolve(x, k, (1, 1), "SAME", **options))(x, kernel)
-    assert "conv_general_dilated" in str(program)
-    assert "dot_general" not in str(program)
-
-
-def test_large_batches_need_bounded_memory() -> None:
-    """A gradient at once would keep 25 windows of 4 MB for each of 2000 images."""
-    x = jax.ShapeDtypeStruct((2000, 32, 32, 64), jnp.float32)
-    kernel = jax.ShapeDtypeStruct((5, 5, 64, 8), jnp.float32)
-
-    def loss(x: Any, kernel: Any) -> Any:
-        return jnp.sum(convolve(x, kernel, (1, 1), "SAME") ** 2)
-
-    compiled = jax.jit(jax.grad(loss, (0, 1))).lower(x, kernel).compile()
-    image_bytes = 4 * 2000 * 32 * 32 * 64
-    assert compiled.memory_analysis().temp_size_in_bytes < 8 * image_bytes
+    program = str(jax.make_jaxpr(lambda x, k: convolve(x, k, (1, 1), "SAME", **options))(x, kernel))
+    assert ("dot_general" in program) == is_unfolded
+    assert ("conv_general_dilated" in program) != is_unfolded
