@@ -22,6 +22,8 @@ from jaxdp.feature_maps import FeatureMap
 
 _NUM_FREQUENCIES = 10000
 _NUM_WAVES, _WHITEN = 4000, 0.1
+# 5 for 28 x 28 pixels in [0, 1], whose images are about 10 apart.
+_NUM_PIXEL_WAVES, _PIXEL_SHARE, _PIXEL_SCALE = 2000, 0.2, 0.18
 _HERMITE_ORDER = 100
 _PRODUCT_ORDER, _NUM_PAIRS = 20, 10
 Shape = tuple[int, ...]
@@ -143,14 +145,28 @@ def _scatter_rbf(config: FeatureConfig, shape: Shape, num_logits: int) -> Featur
     except ValueError as error:
         raise InputError(f"--features=scatter_rbf: {error}") from error
     what = {"what": "second moment of fine scattering features on dead leaves, version 1"}
-    features = random_features.directional_fourier_features(
+    shapes_key, pixels_key = jax.random.split(jax.random.key(config.seed))
+    shapes = random_features.directional_fourier_features(
         phi,
         public_map.whitening_of(phi, image, gamma=_WHITEN, what=what),
-        jax.random.key(config.seed),
+        shapes_key,
         num_features=_NUM_WAVES,
         length_scale=config.length_scale,
     )
-    return feature_maps.unit_features(features, _dim(shape))
+    dim = _dim(shape)
+    # Group-normalised coefficients tell shapes, not brightness: pixels do.
+    pixels = random_features.fourier_features(
+        pixels_key,
+        dim,
+        num_features=_NUM_PIXEL_WAVES,
+        length_scale=_PIXEL_SCALE * math.sqrt(dim),
+    )
+    return feature_maps.joined(
+        [
+            (feature_maps.unit_features(shapes, dim), 1 - _PIXEL_SHARE),
+            (feature_maps.unit_features(pixels, dim), _PIXEL_SHARE),
+        ]
+    )
 
 
 _FEATURES: dict[str, Callable[[FeatureConfig, Shape, int], FeatureMap]] = {

@@ -47,3 +47,14 @@ def quick_compilation() -> Iterator[None]:
         jax.config.update("jax_disable_most_optimizations", True)
         yield
         jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture(scope="module")
+def few_public_images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Whiten public maps by a small set of images, kept in a folder of this run of the tests."""
+    from experiments import public_map
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(public_map, "_NUM_IMAGES", 200)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import drivers
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from drivers import read
@@ -19,13 +21,14 @@ from experiments import dp_ntk as driver
 from experiments import generate, ntk_settings, released_file
 from experiments import sample as sampling_driver
 from experiments.drawing import as_stored, balanced_labels
+from experiments.feature_registry import build_features
 from experiments.ntk_plan import make_plan
 
 drive = functools.partial(drivers.drive, driver.main)
 sample = functools.partial(drivers.drive, sampling_driver.main)
 settings = functools.partial(drivers.settings, ntk_settings.NtkSettings)
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
+pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
 
 TOY = ("--ntk_width=8", "--steps=4", "--batch_size=40", "--num_synthetic=200")
 FILES = {
@@ -196,6 +199,18 @@ def test_every_kind_of_features_runs(
     if "--check_copies" in options:
         assert read(out, "not_for_release.json")["computed_on_private_data"]
         assert "held_out" not in json.dumps(read(out, "metrics.json"))
+
+
+def test_a_fifth_of_the_scatter_rbf_kernel_is_one_of_pixels() -> None:
+    """Without it images of another brightness have nearly the same normalised coefficients."""
+    config = ntk_settings.FeatureConfig(features="scatter_rbf", length_scale=0.7)
+    features = build_features(config, (8, 8, 1), 10)
+    x = jax.random.uniform(jax.random.key(0), (1, 64))
+    phi, dark = (features.weighted_sum(z, jnp.ones(1))[4000:] for z in (x, x / 2))
+    squared = float(jnp.sum((x / 2) ** 2))
+    expected = 0.2 * math.exp(-squared / (2 * (0.18 * 8) ** 2))
+    assert float(phi @ phi) == pytest.approx(0.2, rel=1e-4)
+    assert float(phi @ dark) == pytest.approx(expected, abs=0.02)
 
 
 def test_tables_run_with_noisy_class_weights(tmp_path: Path) -> None:

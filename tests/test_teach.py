@@ -20,7 +20,7 @@ from experiments.teacher_settings import MapConfig, TeacherSettings
 
 drive = functools.partial(drivers.drive, driver.main)
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
+pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
 
 TOY = ("--steps=4", "--batch_size=200", "--distill_steps=3")
 FILES = {
@@ -33,15 +33,6 @@ FILES = {
     "config.json",
     "checkpoints",
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _few_public_images(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A small public set, kept in a cache folder of this run of the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(public_map, "_NUM_IMAGES", 200)
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 def plan_of(*arguments: str) -> teacher_plan.TeacherPlan:
