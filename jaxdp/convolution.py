@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-# A side of the maps below which unfolding was faster throughout, and the output channels from which
-# it was for a kernel of one input channel: measured with 3x3 kernels, 64 to 512 channels.
+# The side of a map up to which, and for one input channel the output channels from which, unfolding
+# was faster or as fast in whole networks with 3x3 kernels (`benchmarks/networks.py`).
 _SMALL_SIDE = 4
 _MANY_CHANNELS = 32
 
