@@ -164,6 +164,11 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
         config = _reused_config(settings, reused, data, num_classes)
     hyper = hyper_for(settings, config.features)
     features = build_features(config, data.shape, num_classes)
+    if reused is not None and reused.released.mu.shape[1] != features.dim:
+        raise InputError(
+            f"--embedding={settings.embedding}: holds {reused.released.mu.shape[1]} features per "
+            f"class, and --features={config.features} has {features.dim}: another version made it"
+        )
     module = _generator(settings, data)
     return NtkPlan(
         settings=settings,

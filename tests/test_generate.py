@@ -283,6 +283,11 @@ def test_embedding_of_other_data_or_features_is_refused(
     np.savez(tmp_path / "other.npz", mu=np.zeros((2, 3)))
     assert drive(f"--embedding={tmp_path / 'other.npz'}", out) == 2
     assert "lacks" in capsys.readouterr().err
+    with np.load(finished / "embedding.npz") as saved:
+        narrow = dict(saved) | {"mu": saved["mu"][:, :-1]}
+    np.savez(tmp_path / "narrow.npz", **narrow)
+    assert drive(f"--embedding={tmp_path / 'narrow.npz'}", out) == 2
+    assert "another version made it" in capsys.readouterr().err
 
 
 def test_released_file_survives_a_round_trip(finished: Path) -> None:
