@@ -25,6 +25,7 @@ from experiments.ntk_settings import (
     feature_config_for,
     hyper_for,
 )
+from experiments.run_folder import RunFolder
 from jaxdp import dp_ntk, embedding, feature_maps, generators, releases
 from jaxdp.embedding import ClassChunks
 from jaxdp.feature_maps import FeatureMap
@@ -68,16 +69,12 @@ class NtkPlan:
     @property
     def out_dir(self) -> str:
         """Where results go."""
-        s = self.settings
-        return s.out_dir or f"runs/{s.dataset}_{self.feature_config.features}_eps{self.eps:g}"
+        return _out_dir(self.settings, self.feature_config, self.eps)
 
     @property
     def eps(self) -> float:
         """The budget: by flag, or that of an embedding that is used again."""
-        if self.reused is None:
-            return self.settings.eps
-        epsilon = self.reused.certificate["target_epsilon"]
-        return math.inf if epsilon is None else epsilon
+        return _eps(self.settings, self.reused)
 
     def unit_rows(self, x: np.ndarray) -> np.ndarray:
         """Return examples as rows with values in [0, 1], by public constants."""
@@ -163,6 +160,9 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
         reused = released_file.read(settings.embedding)
         config = _reused_config(settings, reused, data, num_classes)
     hyper = hyper_for(settings, config.features)
+    # A folder that is taken is found before features are built, which may whiten public images.
+    out_dir = _out_dir(settings, config, _eps(settings, reused))
+    RunFolder(out_dir, resume=settings.resume, overwrite=settings.overwrite)
     features = build_features(config, data.shape, num_classes)
     if reused is not None and reused.released.mu.shape[1] != features.dim:
         raise InputError(
@@ -181,6 +181,17 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
         module=module,
         training=_training(module, features, hyper, num_classes),
     )
+
+
+def _eps(settings: NtkSettings, reused: released_file.ReleasedFile | None) -> float:
+    if reused is None:
+        return settings.eps
+    epsilon = reused.certificate["target_epsilon"]
+    return math.inf if epsilon is None else epsilon
+
+
+def _out_dir(settings: NtkSettings, config: FeatureConfig, eps: float) -> str:
+    return settings.out_dir or f"runs/{settings.dataset}_{config.features}_eps{eps:g}"
 
 
 def _reused_config(

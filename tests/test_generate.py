@@ -131,6 +131,17 @@ def test_resumed_run_uses_the_embedding_that_was_released(finished: Path, tmp_pa
         np.testing.assert_array_equal(a["x"], b["x"])
 
 
+def test_taken_folder_is_refused_before_features_are_built(
+    finished: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*_: Any) -> None:
+        raise AssertionError("features were built")
+
+    monkeypatch.setattr("experiments.ntk_plan.build_features", forbidden)
+    assert drive(*TOY, "--eps=5", f"--out_dir={finished}") == 2
+    assert "already holds a run" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_killed_run_resumes_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "run"
