@@ -19,8 +19,8 @@ flags.DEFINE_string(
     "features",
     None,
     "What is embedded: entk (gradients of a random network, DP-NTK; default), rff (random Fourier "
-    "features, DP-MERF), hermite (DP-HP), scatter, or scatter_rbf (best; random Fourier features of "
-    "scattering features and of pixels).",
+    "features, DP-MERF), hermite (DP-HP), scatter, or scatter_rbf (best: random Fourier "
+    "features of scattering features and of pixels).",
 )
 flags.DEFINE_string(
     "network",

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from experiments import public_cache
 from experiments.teacher_settings import MapConfig
-from jaxdp import scattering_maps, whitening
+from jaxdp import public_images, scattering_maps, whitening
 
 FeatureFn = Callable[[Array], Array]
 # Of the synthetic public images; part of the method, not of a run.
@@ -44,7 +44,7 @@ def whitening_of(
     """
 
     def moment() -> np.ndarray:
-        images = whitening.dead_leaves_images(jax.random.key(_SEED), _NUM_IMAGES, image_shape)
+        images = public_images.dead_leaves_images(jax.random.key(_SEED), _NUM_IMAGES, image_shape)
         return np.asarray(whitening.second_moment(phi, images))
 
     description = what | {"seed": _SEED, "images": _NUM_IMAGES, "shape": list(image_shape)}

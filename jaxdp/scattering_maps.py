@@ -6,8 +6,8 @@ References:
     Bruna & Mallat (2013), "Invariant scattering convolution networks".
 """
 
-from jaxdp import scatter, whitening
-from jaxdp.whitening import FeatureFn
+from jaxdp import map_parts, scatter
+from jaxdp.map_parts import FeatureFn
 
 _PATCH = 4  # pixels between two coefficients, 2^J
 _PATHS_OF_A_GROUP = 5
@@ -31,11 +31,11 @@ def pooled_map(image_shape: tuple[int, int, int], *, mirror: bool) -> FeatureFn:
     size, margins = _padded_size(image_shape, 2 * _PATCH)
     phi = scatter.scatter_features(size, max_scale=2, num_angles=8, normalisation="group")
     phi = _with_border(phi, image_shape, margins)
-    phi = whitening.pooled(phi, (size[0] // _PATCH, size[1] // _PATCH))
+    phi = map_parts.pooled(phi, (size[0] // _PATCH, size[1] // _PATCH))
     if mirror:
-        paths = whitening.mirror_paths(2, 8, image_shape[2])
+        paths = map_parts.mirror_paths(2, 8, image_shape[2])
         grid = size[0] // (2 * _PATCH), size[1] // (2 * _PATCH)
-        phi = whitening.symmetrised(phi, grid, paths)
+        phi = map_parts.symmetrised(phi, grid, paths)
     return phi
 
 
@@ -79,5 +79,5 @@ def _with_border(
     phi: FeatureFn, image_shape: tuple[int, int, int], margins: tuple[int, int]
 ) -> FeatureFn:
     if image_shape[2] == 3:
-        phi = whitening.with_opponent_colours(phi)
-    return whitening.padded(phi, image_shape, margins=margins)
+        phi = map_parts.with_opponent_colours(phi)
+    return map_parts.padded(phi, image_shape, margins=margins)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import scattering_maps, whitening
+from jaxdp import public_images, scattering_maps
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_pooled_maps_have_few_features(
 
 def test_mirror_images_have_nearly_the_same_features() -> None:
     shape = (16, 16, 1)
-    x = whitening.noise_images(jax.random.key(0), 4, shape)
+    x = public_images.dead_leaves_images(jax.random.key(0), 4, shape)
     mirrored = x.reshape(-1, *shape)[:, :, ::-1].reshape(x.shape)
 
     def distance(mirror: bool) -> float:
@@ -49,7 +49,7 @@ def test_fine_maps_have_features_of_every_patch(
 @pytest.mark.parametrize("channels", [1, 3])
 def test_fine_maps_are_normalised_in_groups_of_five_paths(channels: int) -> None:
     shape = (16, 16, channels)
-    x = whitening.noise_images(jax.random.key(0), 3, shape)
+    x = public_images.dead_leaves_images(jax.random.key(0), 3, shape)
     groups = jax.jit(scattering_maps.fine_map(shape))(x).reshape(3, 5 * channels, 5 * 16)
     np.testing.assert_allclose(jnp.mean(groups, axis=2), 0, atol=1e-4)
     # Groups whose variance is near the floor, of faint second-order paths, stay below 1.
