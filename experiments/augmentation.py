@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from jaxdp.views import resampled
+
 _KINDS = 3
 
 
@@ -31,7 +33,7 @@ def augmented(
         Zhao, Mopuri & Bilen (2021), "Dataset condensation with gradient matching" (one of crop,
             scale and rotate at a time, for digits).
     """
-    num_images, *size = images.shape[:3]
+    num_images = len(images)
     kind_key, *keys = jax.random.split(key, 1 + _KINDS)
     kind = jax.random.randint(kind_key, (num_images, 1), 0, _KINDS)
 
@@ -44,18 +46,4 @@ def augmented(
     angle = jnp.deg2rad(drawn(2, 1, max_rotation)[:, 0])
     turn = jnp.stack([jnp.cos(angle), -jnp.sin(angle), jnp.sin(angle), jnp.cos(angle)], axis=1)
     matrices = turn.reshape(-1, 2, 2) / scale[:, None, :]  # from where a pixel comes
-    middle = (jnp.asarray(size, images.dtype) - 1) / 2
-    grid = jnp.stack(jnp.meshgrid(*(jnp.arange(side) for side in size), indexing="ij"))
-
-    def one(image: Array, matrix: Array, shift: Array) -> Array:
-        places = jnp.tensordot(matrix, grid - middle[:, None, None], axes=1)
-        places = places + (middle - shift)[:, None, None]
-        return jax.vmap(
-            lambda channel: jax.scipy.ndimage.map_coordinates(
-                channel, list(places), order=1, mode="nearest"
-            ),
-            in_axes=2,
-            out_axes=2,
-        )(image)
-
-    return jax.vmap(one)(images, matrices, shift)
+    return jax.vmap(resampled)(images, matrices, shift)

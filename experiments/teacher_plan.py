@@ -36,6 +36,7 @@ from jaxdp import (
     scattering_maps,
     teacher,
     teacher_kip,
+    views,
 )
 from jaxdp.feature_maps import FeatureMap
 from jaxdp.mechanism import SubsampledGaussian
@@ -157,9 +158,10 @@ class TeacherPlan:
 
     @functools.cached_property
     def mean_features(self) -> FeatureMap:
-        """The public map whose class means are matched: unit-norm scattering features."""
+        """The public map whose class means are matched: unit-norm scattering features of views."""
         phi = scatter.scatter_features(self.image_shape, normalisation="group")
-        return feature_maps.unit_features(phi, self.data.dim)
+        seen = views.viewed(phi, self.image_shape, views.FIVE_VIEWS)
+        return feature_maps.unit_features(seen, self.data.dim)
 
     def release_means(self, key: Array) -> np.ndarray:
         """Return noisy class means of private features, as `class_means.release_class_means`."""
@@ -282,7 +284,7 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
     mechanism, multiplier = mechanisms_for(
         settings, hyper, len(data.x_train), reused=reused is not None
     )
-    return TeacherPlan(
+    plan = TeacherPlan(
         settings=settings,
         hyper=hyper,
         data=data,
@@ -292,6 +294,20 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
         reused=reused,
         evaluators=tuple(name for name in names if name != evaluate.KRR),
     )
+    _require_width(plan)
+    return plan
+
+
+def _require_width(plan: TeacherPlan) -> None:
+    """Raise an `InputError` where stored class means are of other features than today's."""
+    if plan.reused is None or plan.reused.means is None or not plan.uses_means:
+        return
+    stored, today = plan.reused.means.shape[1], plan.mean_features.dim
+    if stored != today:
+        raise InputError(
+            f"--teacher={plan.settings.teacher}: holds means of {stored} features, and today's are "
+            f"{today}: another version made it"
+        )
 
 
 def _reused_config(

@@ -9,6 +9,7 @@ from typing import Any
 
 import drivers
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from drivers import read
@@ -161,10 +162,16 @@ def test_options_run(tmp_path: Path) -> None:
     assert set(metrics["evaluation"]) == {"logistic"}
 
 
-def test_matching_both_is_one_budget_and_can_be_reused(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    options = ("--match=both", "--ipc=2", "--eps=5")
-    assert drive(*TOY, *options, f"--out_dir={out}") == 0
+@pytest.fixture(scope="module")
+def finished_both(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with a teacher and class means; tests only read it."""
+    out = tmp_path_factory.mktemp("both") / "run"
+    assert drive(*TOY, "--match=both", "--ipc=2", "--eps=5", f"--out_dir={out}") == 0
+    return out
+
+
+def test_matching_both_is_one_budget_and_can_be_reused(finished_both: Path, tmp_path: Path) -> None:
+    out = finished_both
     certificate = read(out, "privacy.json")
     assert certificate["epsilon"] <= 5
     assert len(certificate["also_released"]) == 1
@@ -201,6 +208,26 @@ def test_embedding_alone_is_one_release_and_needs_no_teacher(
     capsys.readouterr()
     assert drive(*again[:1], "--subset=300", f"--out_dir={tmp_path / 'third'}") == 2
     assert "was released without a teacher" in capsys.readouterr().err
+
+
+def test_means_of_other_features_are_refused(
+    finished_both: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with np.load(finished_both / "teacher.npz") as saved:
+        arrays = {**saved, "means": saved["means"][:, :-1]}
+    np.savez(tmp_path / "other.npz", **arrays)
+    arguments = (f"--teacher={tmp_path / 'other.npz'}", "--match=both")
+    assert drive(*arguments, f"--out_dir={tmp_path / 'run'}") == 2
+    assert "another version made it" in capsys.readouterr().err
+
+
+def test_guarantee_class_means_move_by_one_example_as_accounted() -> None:
+    """Features of all views together have norm 1 at most, and nearly attain it."""
+    features = plan_of(*TOY, "--match=both").mean_features
+    rows = jax.random.uniform(jax.random.key(0), (8, 64))
+    for i in range(8):
+        norm = jnp.linalg.norm(features.weighted_sum(rows, jnp.eye(8)[i]))
+        assert 0.999 < norm <= 1
 
 
 def test_runs_without_noise_are_not_releasable() -> None:
