@@ -332,8 +332,9 @@ def test_settings_are_the_flags() -> None:
     ("flags", "features", "expected"),
     [
         (("--dataset=mnist",), "entk", (2000, 5000, 5)),
-        (("--dataset=mnist", "--preset=fast"), "entk", (800, 1000, 5)),
+        (("--dataset=mnist", "--preset=fast"), "entk", (1200, 500, 16)),
         (("--dataset=mnist",), "scatter_rbf", (2000, 500, 16)),
+        (("--dataset=mnist", "--preset=fast"), "scatter_rbf", (600, 300, 16)),
         (("--dataset=cifar10",), "scatter_rbf", (20000, 500, 31)),
         (("--dataset=mnist", "--batch_size=60", "--code_dim=4"), "scatter_rbf", (2000, 60, 4)),
     ],
