@@ -16,8 +16,8 @@ NAME = "teacher.npz"
 class TeacherFile(NamedTuple):
     """What was released before, a teacher or class means; distilling from it costs nothing more.
 
-    `weights` (p, c) are the teacher's and `means` (c, p) the noisy class means of scattering
-    features; at least one of them is there.
+    `weights` (p, c) are the teacher's and `means` (c, p) the noisy class means of
+    `mean_map.mean_map`; at least one of them is there.
     """
 
     weights: np.ndarray | None

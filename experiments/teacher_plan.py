@@ -17,6 +17,7 @@ from experiments import evaluate, run_start, teacher_file
 from experiments.data import Dataset, dataset_for
 from experiments.errors import InputError
 from experiments.feature_rows import cache_for, features_of
+from experiments.mean_map import mean_map
 from experiments.public_map import FeatureFn, public_map
 from experiments.teacher_mechanisms import mechanisms_for
 from experiments.teacher_settings import (
@@ -32,11 +33,9 @@ from jaxdp import (
     embedding,
     feature_maps,
     sampling,
-    scatter,
     scattering_maps,
     teacher,
     teacher_kip,
-    views,
 )
 from jaxdp.feature_maps import FeatureMap
 from jaxdp.mechanism import SubsampledGaussian
@@ -158,10 +157,8 @@ class TeacherPlan:
 
     @functools.cached_property
     def mean_features(self) -> FeatureMap:
-        """The public map whose class means are matched: unit-norm scattering features of views."""
-        phi = scatter.scatter_features(self.image_shape, normalisation="group")
-        seen = views.viewed(phi, self.image_shape, views.FIVE_VIEWS)
-        return feature_maps.unit_features(seen, self.data.dim)
+        """The public map whose class means are matched."""
+        return mean_map(self.image_shape)
 
     def release_means(self, key: Array) -> np.ndarray:
         """Return noisy class means of private features, as `class_means.release_class_means`."""
