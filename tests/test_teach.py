@@ -224,10 +224,10 @@ def test_means_of_other_features_are_refused(
 def test_guarantee_class_means_move_by_one_example_as_accounted() -> None:
     """Features of all views together have norm 1 at most, and nearly attain it."""
     features = plan_of(*TOY, "--match=both").mean_features
-    rows = jax.random.uniform(jax.random.key(0), (8, 64))
-    for i in range(8):
-        norm = jnp.linalg.norm(features.weighted_sum(rows, jnp.eye(8)[i]))
-        assert 0.999 < norm <= 1
+    rows = jax.random.uniform(jax.random.key(0), (4, 64))
+    each = jax.jit(jax.vmap(features.weighted_sum, in_axes=(None, 0)))(rows, jnp.eye(4))
+    norms = jnp.linalg.norm(each, axis=1)
+    assert jnp.all((norms > 0.999) & (norms <= 1))
 
 
 def test_runs_without_noise_are_not_releasable() -> None:
