@@ -14,7 +14,7 @@ References:
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-FeatureFn = Callable[[Array], Array]
+from jaxdp.map_parts import FeatureFn
 
 
 class View(NamedTuple):
