@@ -7,7 +7,7 @@ few directions and all of them matter alike. On top of scattering features these
 * fewer directions out: averages over neighbouring patches (after padding where they are odd in
   number), and the projection onto what an image and its mirror image share.
 
-None of these functions is given a private array, and none mixes rows.
+Their constants are chosen without data, and no row's features depend on other rows.
 
 References:
     Ruderman, Cronin & Chiao (1998), "Statistics of cone responses to natural images: implications

@@ -6,7 +6,7 @@ is one feature vector: normalised to norm 1, its class means are one release, li
 alone. Images whose means agree with the data's in every view are less free to be noise in one of
 them, and train networks that are shown turned and stretched images better.
 
-Views are constants: no private array is given to any function here.
+Views are constants, chosen without data.
 
 References:
     Zhao & Bilen (2021), "Dataset condensation with differentiable Siamese augmentation" (the same
@@ -47,7 +47,11 @@ FIVE_VIEWS = (View(), View(15.0), View(-15.0), View(0.0, 1.15, 0.9), View(0.0, 0
 def viewed(
     feature_fn: FeatureFn, image_shape: tuple[int, int, int], views: Sequence[View]
 ) -> FeatureFn:
-    """Return `feature_fn` of all views side by side, of rows that hold images of `image_shape`."""
+    """Return `feature_fn` of all views side by side, of rows that hold images of `image_shape`.
+
+    Guarantee:
+        A row's features depend on that row alone, where those of `feature_fn` do.
+    """
     matrices = jnp.asarray(np.stack([view.matrix for view in views]), jnp.float32)
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:

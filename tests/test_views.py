@@ -50,3 +50,11 @@ def test_viewed_features_are_those_of_the_resampled_images_side_by_side() -> Non
     np.testing.assert_allclose(found[0], np.concatenate(expected), atol=1e-6)
     np.testing.assert_allclose(found[1], 2 * found[0], atol=1e-5)
     np.testing.assert_allclose(found[0, : IMAGE.size], IMAGE.reshape(-1), atol=1e-6)
+
+
+def test_guarantee_a_row_of_viewed_features_depends_on_that_row_alone() -> None:
+    rows = jax.random.normal(jax.random.key(0), (3, IMAGE.size))
+    features = jax.jit(viewed(identity, IMAGE.shape, FIVE_VIEWS))
+    changed = features(rows.at[1].set(7.0))
+    np.testing.assert_array_equal(changed[jnp.array([0, 2])], features(rows)[jnp.array([0, 2])])
+    assert np.any(changed[1] != features(rows)[1])
