@@ -175,18 +175,33 @@ class ConvNet(nn.Module):
     @nn.compact
     def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n classes"]:
         """Return logits."""
-        margin = 3 if x.shape[-1] == 1 else 1
-        for block in range(self.depth):
-            x = Conv(self.width, (3, 3), padding=margin, dtype=x.dtype)(x)
-            x = nn.GroupNorm(self.width, epsilon=_EPSILON, dtype=x.dtype, use_fast_variance=False)(
-                x
-            )
-            x = nn.relu(x)
-            last = block == self.depth - 1
-            if min(x.shape[1:3]) >= (2 if last else 4):
-                x = nn.avg_pool(x, (2, 2), strides=(2, 2))
-            margin = 1
-        return nn.Dense(self.num_classes, dtype=x.dtype)(x.reshape(x.shape[0], -1))
+        x = _convnet_blocks(x, self.width, self.depth)
+        return nn.Dense(self.num_classes, dtype=x.dtype)(x)
+
+
+class ConvNetTrunk(nn.Module):
+    """All of `ConvNet` but its dense layer."""
+
+    width: int = 128
+    depth: int = 3
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n features"]:
+        """Return the last block's activations."""
+        return _convnet_blocks(x, self.width, self.depth)
+
+
+def _convnet_blocks(x: Array, width: int, depth: int) -> Array:
+    margin = 3 if x.shape[-1] == 1 else 1
+    for block in range(depth):
+        x = Conv(width, (3, 3), padding=margin, dtype=x.dtype)(x)
+        x = nn.GroupNorm(width, epsilon=_EPSILON, dtype=x.dtype, use_fast_variance=False)(x)
+        x = nn.relu(x)
+        last = block == depth - 1
+        if min(x.shape[1:3]) >= (2 if last else 4):
+            x = nn.avg_pool(x, (2, 2), strides=(2, 2))
+        margin = 1
+    return x.reshape(x.shape[0], -1)
 
 
 class Window(NamedTuple):
