@@ -15,7 +15,7 @@ References:
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -26,7 +26,7 @@ from jaxtyping import Array, Float, Key
 from jaxdp import embedding, generators, mechanism, precision
 from jaxdp.embedding import ClassChunks
 from jaxdp.feature_maps import FeatureMap
-from jaxdp.releases import GaussianRelease
+from jaxdp.releases import GaussianRelease, joint_noise_multiplier
 
 EMBEDDING = "mean embedding"
 WEIGHTS = "class weights"
@@ -46,6 +46,26 @@ def sensitivities(
     if class_weights:
         bounds[WEIGHTS] = 2**0.5 / num_examples
     return bounds
+
+
+def multiplier_by_removal(released: Sequence[GaussianRelease], num_examples: int) -> float:
+    """Return the noise multiplier of releases under adding or removing one example of n.
+
+    `sensitivities` counts examples as replaced. Where a release is accounted beside mechanisms that
+    count them as added or removed, with n a public constant still, one example moves the embedding
+    by `|phi| / n` and the class weights by `1 / n`, so by `1 / n` at most either.
+
+    Args:
+        released: all that was released with an embedding.
+        num_examples: n, by which sums were divided.
+
+    Guarantee:
+        All releases together are at most as revealing as one Gaussian release of sensitivity 1 with
+        noise of this standard deviation, 0 where one of them has no noise.
+    """
+    return joint_noise_multiplier(
+        [dataclasses.replace(release, sensitivity=1 / num_examples) for release in released]
+    )
 
 
 class Released(NamedTuple):

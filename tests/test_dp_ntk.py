@@ -98,6 +98,22 @@ def test_guarantee_the_sensitivity_is_attained() -> None:
     assert np.linalg.norm(a - b) == pytest.approx(2 / N, rel=1e-4)
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_guarantee_removing_an_example_moves_less_than_its_multiplier_says(weights: bool) -> None:
+    """Every release, in units of its noise, at n that stays what it was; nearly attained."""
+    x, y = data()
+    bounds = dp_ntk.sensitivities(odd_features(), N, class_weights=weights)
+    planned = releases.calibrate(bounds, target_epsilon=1.0, delta=DELTA)
+    before = embedding.class_sums(odd_features(), chunked(x, y), num_classes=CLASSES)
+    after = embedding.class_sums(odd_features(), chunked(x[1:], y[1:]), num_classes=CLASSES)
+    moved = {dp_ntk.EMBEDDING: np.linalg.norm(before - after) / N, dp_ntk.WEIGHTS: 1 / N}
+    total = math.sqrt(sum((moved[r.name] / r.stddev) ** 2 for r in planned))
+    found = dp_ntk.multiplier_by_removal(planned, N)
+    assert 0.999 / found < total <= (1 + 1e-6) / found
+    plain = releases.GaussianRelease(name="without noise", sensitivity=1.0, stddev=0.0)
+    assert dp_ntk.multiplier_by_removal((*planned, plain), N) == 0
+
+
 def test_guarantee_hermite_features_are_never_opposite() -> None:
     """Their diameter is sqrt(2), and so is the sensitivity, over n."""
     sums = hermite.hermite_weighted_sum(DIM, order=20, variance=0.5)
