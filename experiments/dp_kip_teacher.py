@@ -26,6 +26,13 @@ flags.DEFINE_string(
     "What the images are moved towards: teacher; embedding, private class means of scattering "
     "features, for images that train networks; or both.",
 )
+flags.DEFINE_string(
+    "synthetic",
+    None,
+    "Folder of a finished run of experiments.dp_ntk: with --match=embedding or both, images start "
+    "as representatives of what it generated and are matched with that, not with class means. "
+    "What it released counts towards --eps.",
+)
 flags.DEFINE_float(
     "embedding_share", 0.5, "With --match=both: part of the budget that the class means get."
 )

@@ -13,7 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from experiments import released_file, run_start
+from experiments import released_file, released_npz, run_start
 from experiments.data import Dataset, dataset_for
 from experiments.errors import InputError
 from experiments.feature_registry import build_features
@@ -184,10 +184,7 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
 
 
 def _eps(settings: NtkSettings, reused: released_file.ReleasedFile | None) -> float:
-    if reused is None:
-        return settings.eps
-    epsilon = reused.certificate["target_epsilon"]
-    return math.inf if epsilon is None else epsilon
+    return settings.eps if reused is None else released_npz.budget(reused.certificate)
 
 
 def _out_dir(settings: NtkSettings, config: FeatureConfig, eps: float) -> str:

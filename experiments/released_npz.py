@@ -1,6 +1,7 @@
 """What a run has released, as an npz file of arrays with a JSON description beside them."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +14,12 @@ from experiments.run_folder import RunFolder
 
 Released = TypeVar("Released")
 _META = "meta"
+
+
+def budget(certificate: Mapping[str, Any]) -> float:
+    """Return the epsilon that was asked for when something was released; inf without privacy."""
+    epsilon = certificate["target_epsilon"]
+    return math.inf if epsilon is None else epsilon
 
 
 def write(

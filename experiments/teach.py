@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from experiments import report, report_contents, run_start, teacher_file
+from experiments import report, report_contents, run_start, teacher_file, teacher_reuse
 from experiments.checkpoints import Checkpoints
 from experiments.errors import InputError
 from experiments.run_folder import RunFolder
@@ -24,19 +24,26 @@ _SOURCES = {
     "embedding": "private class means",
     "both": "a private teacher and class means",
 }
+_SOURCES_WITH_IMAGES = {
+    "embedding": "a private generator",
+    "both": "a private teacher and a private generator",
+}
 _RELEASED = {
     "teacher": "the weights of the private teacher, with every checkpoint of its training",
     "embedding": "the noisy class means",
     "both": "the weights of the private teacher, with every checkpoint of its training, and the "
     "noisy class means",
 }
+_RELEASED_BESIDE_IMAGES = (
+    f"{_RELEASED['teacher']}, together with the embedding that --synthetic was generated from"
+)
 _DERIVED = (
     "distilled.npz and distilled.png, which are computed from these alone",
     "anything computed from these without the private data",
 )
 _REUSED = (
-    "a teacher that an earlier run released: this run has not used the private training data, and "
-    "costs no privacy beyond that release"
+    "what an earlier run released: this run has not used the private training data, and costs no "
+    "privacy beyond that release"
 )
 _CHECKPOINT_SECONDS = 60.0
 _SLICE_SECONDS = 1.0
@@ -57,18 +64,33 @@ def run(settings: TeacherSettings) -> None:
 
 
 def certificate_of(plan: TeacherPlan) -> dict[str, Any]:
-    """Return the certificate: of the training to come, or of the teacher that is used again."""
-    if plan.reused is not None:
-        return plan.reused.certificate | {"reused": _REUSED}
-    return certificates.certify(
-        plan.mechanism,
-        delta=plan.settings.delta,
-        target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,
-        accountant="pld",
-        seeded_noise=plan.settings.noise_seed is not None,
-        covers=(f"{teacher_file.NAME}: {_RELEASED[plan.settings.match]}", *_DERIVED),
-        also=plan.also_released,
-    ).to_json()
+    """Return the certificate: of what is to be released, or of what is used again."""
+    if plan.earlier_certificate is not None:
+        return plan.earlier_certificate | {"reused": _REUSED}
+    covers, beside = _RELEASED[plan.settings.match], {}
+    seeded = plan.settings.noise_seed is not None
+    if plan.synthetic is not None:
+        covers = _RELEASED_BESIDE_IMAGES
+        beside = {teacher_reuse.BESIDE: [plan.synthetic.digest]}
+        seeded = seeded or not plan.synthetic.certificate["releasable"]
+    return (
+        beside
+        | certificates.certify(
+            plan.mechanism,
+            delta=plan.settings.delta,
+            target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,
+            accountant="pld",
+            seeded_noise=seeded,
+            covers=(f"{teacher_file.NAME}: {covers}", *_DERIVED),
+            also=plan.also_released,
+        ).to_json()
+    )
+
+
+def _source(plan: TeacherPlan) -> str:
+    """Return what images are distilled from, in words."""
+    sources = _SOURCES if plan.synthetic is None else _SOURCES_WITH_IMAGES
+    return sources[plan.settings.match]
 
 
 class _Run:
@@ -91,12 +113,14 @@ class _Run:
 
     def finish(self) -> None:
         """Train the teacher, distil from it and write the results."""
-        released = self._release()
-        weights = None
-        if self._plan.uses_teacher:
-            weights = jnp.asarray(released.weights)
-            self._metrics["teacher_test_accuracy"] = self._plan.test_accuracy(weights)
-        support = self._distil(weights, released.means)
+        weights = means = None
+        if self._plan.settings.draws_noise or self._plan.reused is not None:
+            released = self._release()
+            means = released.means
+            if self._plan.uses_teacher:
+                weights = jnp.asarray(released.weights)
+                self._metrics["teacher_test_accuracy"] = self._plan.test_accuracy(weights)
+        support = self._distil(weights, means)
         m = self._metrics
         m["train_seconds"] = m["teacher_seconds"] + m["distill_seconds"]
         self._write_results(np.asarray(support.x), np.asarray(support.y))
@@ -235,20 +259,22 @@ class _Run:
             data.class_names,
             low=data.scaling.low,
             high=data.scaling.high,
-            title=f"{title}, from {_SOURCES[plan.settings.match]}",
+            title=f"{title}, from {_source(plan)}",
         )
         folder.write_bytes("distilled.png", picture)
         self._judge(rows, labels)
         self._metrics["finished"] = True
         folder.write_json("metrics.json", self._metrics)
         page = report.render_report(
-            title=f"Distilled from {_SOURCES[plan.settings.match]}: {title}",
+            title=f"Distilled from {_source(plan)}: {title}",
             config=folder.read_json("config.json") or {},
             metrics=self._metrics,
             privacy=folder.read_json("privacy.json") or {},
             picture_png=picture,
             curve_png=None,
-            contents=report_contents.TAUGHT,
+            contents=report_contents.TAUGHT
+            if (folder.path / teacher_file.NAME).exists()
+            else report_contents.DISTILLED,
         )
         folder.write_bytes("report.html", page.encode())
 

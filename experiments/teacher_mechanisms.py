@@ -9,20 +9,34 @@ from jaxdp.mechanism import SubsampledGaussian
 
 
 def mechanisms_for(
-    settings: TeacherSettings, hyper: TeacherHyper, num_examples: int, *, reused: bool
+    settings: TeacherSettings,
+    hyper: TeacherHyper,
+    num_examples: int,
+    *,
+    earlier: float | None,
 ) -> tuple[SubsampledGaussian, float | None]:
     """Return the accounted mechanism, and the noise of class means where they are released.
 
     The mechanism is the teacher's training, with class means accounted beside it, or the release of
     class means where there is no teacher.
+
+    Args:
+        settings: the flags.
+        hyper: how the teacher is trained.
+        num_examples: n.
+        earlier: noise multiplier of what was released before and counts towards `--eps`, too.
+
+    Raises:
+        InputError: what `--eps` asks for cannot be reached.
     """
-    private = not reused and settings.eps < math.inf
+    anew = settings.draws_noise
+    private = anew and settings.eps < math.inf
     if settings.match == "embedding":
         alone = class_means.one_release(num_examples, noise_multiplier=0.0)
         mechanism = _calibrated(settings, alone, ()) if private else alone
-        return mechanism, None if reused else mechanism.noise_multiplier
+        return mechanism, mechanism.noise_multiplier if anew else None
     multiplier = None
-    if settings.match == "both" and not reused:
+    if settings.match == "both" and anew and earlier is None:
         multiplier = _means_multiplier(settings) if private else 0.0
     mechanism = SubsampledGaussian(
         num_examples=num_examples,
@@ -32,7 +46,9 @@ def mechanisms_for(
         noise_multiplier=0.0,
     )
     if private:
-        also = () if multiplier is None else (multiplier,)
+        if earlier is not None:
+            _require_room(settings, earlier)
+        also = tuple(noise for noise in (earlier, multiplier) if noise is not None)
         mechanism = _calibrated(settings, mechanism, also)
     return mechanism, multiplier
 
@@ -58,3 +74,16 @@ def _calibrated(
             f"--eps={settings.eps}: not reachable in {mechanism.num_steps} steps of sampling rate "
             f"{mechanism.sampling_rate:.3g} ({error}); raise --eps or --delta, or lower --epochs"
         ) from error
+
+
+def _require_room(settings: TeacherSettings, earlier: float) -> None:
+    """Raise an `InputError` where an earlier release leaves the teacher no budget."""
+    spent = math.inf
+    if earlier > 0:
+        spent = accounting.gaussian_epsilon(earlier, delta=settings.delta)
+    if spent >= settings.eps:
+        raise InputError(
+            f"--eps={settings.eps}: {settings.synthetic} has spent "
+            f"{'everything, without noise' if math.isinf(spent) else f'{spent:.3g}'}, examples "
+            "counted as added or removed; raise --eps"
+        )

@@ -5,7 +5,6 @@ Everything that can be wrong is found here, before anything is computed or writt
 
 import dataclasses
 import functools
-import math
 from typing import Any
 
 import jax
@@ -13,12 +12,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from experiments import evaluate, run_start, teacher_file
+from experiments import (
+    evaluate,
+    released_npz,
+    run_start,
+    synthetic_images,
+    teacher_file,
+    teacher_reuse,
+)
 from experiments.data import Dataset, dataset_for
 from experiments.errors import InputError
 from experiments.feature_rows import cache_for, features_of
 from experiments.mean_map import mean_map
 from experiments.public_map import FeatureFn, public_map
+from experiments.representatives import representatives
 from experiments.teacher_mechanisms import mechanisms_for
 from experiments.teacher_settings import (
     MapConfig,
@@ -30,14 +37,17 @@ from experiments.teacher_settings import (
 )
 from jaxdp import (
     class_means,
+    distribution_matching,
     embedding,
     feature_maps,
+    preprocess,
     sampling,
     scattering_maps,
     teacher,
     teacher_kip,
 )
 from jaxdp.feature_maps import FeatureMap
+from jaxdp.kip import SupportSet
 from jaxdp.mechanism import SubsampledGaussian
 
 _CHUNK_LIMIT = {"cpu": 512}
@@ -72,6 +82,7 @@ class TeacherPlan:
     mechanism: SubsampledGaussian
     means_multiplier: float | None
     reused: teacher_file.TeacherFile | None
+    synthetic: synthetic_images.SyntheticImages | None
     evaluators: tuple[str, ...]
 
     @property
@@ -82,11 +93,19 @@ class TeacherPlan:
 
     @property
     def eps(self) -> float:
-        """The budget: by flag, or that of a teacher that is used again."""
-        if self.reused is None:
+        """The budget: by flag, or that of what is used again."""
+        if self.earlier_certificate is None:
             return self.settings.eps
-        epsilon = self.reused.certificate["target_epsilon"]
-        return math.inf if epsilon is None else epsilon
+        return released_npz.budget(self.earlier_certificate)
+
+    @property
+    def earlier_certificate(self) -> dict[str, Any] | None:
+        """The certificate of an earlier run, where nothing is released anew."""
+        if self.reused is not None:
+            return self.reused.certificate
+        if self.synthetic is not None and not self.uses_teacher:
+            return self.synthetic.certificate
+        return None
 
     @property
     def uses_teacher(self) -> bool:
@@ -96,14 +115,15 @@ class TeacherPlan:
     @property
     def uses_means(self) -> bool:
         """Whether images are moved towards class means."""
-        return self.settings.match != "teacher"
+        return self.settings.match != "teacher" and self.synthetic is None
 
     @property
     def also_released(self) -> tuple[float, ...]:
         """Noise multipliers of what is released beside what `mechanism` stands for."""
-        if self.means_multiplier is None or not self.uses_teacher:
+        if not self.uses_teacher:
             return ()
-        return (self.means_multiplier,)
+        earlier = None if self.synthetic is None else self.synthetic.noise_multiplier
+        return tuple(noise for noise in (self.means_multiplier, earlier) if noise is not None)
 
     @property
     def scaling(self) -> dict[str, float]:
@@ -186,13 +206,14 @@ class TeacherPlan:
         self, weights: Array | None, means: np.ndarray | None
     ) -> teacher_kip.Distillation:
         """Return the distillation from what was released; it is not given any data."""
-        extra = None
+        extra, extra_data = None, None
         if self.uses_means:
-            extra = functools.partial(
-                teacher_kip.embedding_distance,
-                means=jnp.asarray(means),
-                features=self.mean_features,
-            )
+            extra = functools.partial(teacher_kip.embedding_distance, features=self.mean_features)
+            extra_data = jnp.asarray(means)
+        elif self.synthetic is not None:
+            matching = distribution_matching.MatchingConfig(image_shape=self.image_shape)
+            extra = functools.partial(distribution_matching.matching_distance, config=matching)
+            extra_data = jnp.asarray(self.synthetic.x)
         config = teacher_kip.DistillConfig(
             num_steps=self.hyper.distill_steps,
             ridge=self.hyper.ridge,
@@ -202,12 +223,18 @@ class TeacherPlan:
             learn_labels=self.settings.learn_labels,
             total_variation=self.settings.total_variation,
             image_shape=self.image_shape,
+            seed=self.settings.seed,
             bounds=(0.0, 1.0),  # pixels that can be shown; costs next to no accuracy
         )
-        return teacher_kip.distill(weights, self.feature_fn, config)
+        return teacher_kip.distill(weights, self.feature_fn, config, extra_data)
 
     def initial_support(self) -> Any:
-        """Return the images before the first step: noise from the public seed."""
+        """Return the images before the first step: noise from the public seed, or generated."""
+        if self.synthetic is not None:
+            x = representatives(self.synthetic.x, self.settings.ipc, seed=self.settings.seed)
+            labels = jnp.repeat(jnp.arange(self.data.num_classes), self.settings.ipc)
+            y = preprocess.centred_one_hot(labels, self.data.num_classes)
+            return SupportSet(jnp.asarray(x), y)
         return teacher_kip.initial_images(
             jax.random.key(self.settings.seed),
             ipc=self.settings.ipc,
@@ -271,7 +298,11 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
     config, reused = map_config_for(settings), None
     if settings.teacher is not None:
         reused = teacher_file.read(settings.teacher)
-        config = _reused_config(settings, reused, data)
+        config = teacher_reuse.config_of(settings, reused, data)
+    synthetic = None
+    if settings.synthetic is not None:
+        synthetic = synthetic_images.read(settings.synthetic, data, ipc=settings.ipc)
+        teacher_reuse.require_accounted(settings, reused, synthetic)
     height, width, channels = data.shape
     try:
         scattering_maps.pooled_map((height, width, channels), mirror=config.mirror)
@@ -279,7 +310,10 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
         raise InputError(f"--dataset={settings.dataset}: {error}") from error
     hyper = hyper_for(settings, len(data.x_train))
     mechanism, multiplier = mechanisms_for(
-        settings, hyper, len(data.x_train), reused=reused is not None
+        settings,
+        hyper,
+        len(data.x_train),
+        earlier=None if synthetic is None else synthetic.noise_multiplier,
     )
     plan = TeacherPlan(
         settings=settings,
@@ -289,51 +323,9 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
         mechanism=mechanism,
         means_multiplier=multiplier,
         reused=reused,
+        synthetic=synthetic,
         evaluators=tuple(name for name in names if name != evaluate.KRR),
     )
-    _require_width(plan)
+    if reused is not None and reused.means is not None and plan.uses_means:
+        teacher_reuse.require_width(settings, reused.means.shape[1], plan.mean_features.dim)
     return plan
-
-
-def _require_width(plan: TeacherPlan) -> None:
-    """Raise an `InputError` where stored class means are of other features than today's."""
-    if plan.reused is None or plan.reused.means is None or not plan.uses_means:
-        return
-    stored, today = plan.reused.means.shape[1], plan.mean_features.dim
-    if stored != today:
-        raise InputError(
-            f"--teacher={plan.settings.teacher}: holds means of {stored} features, and today's are "
-            f"{today}: another version made it"
-        )
-
-
-def _reused_config(
-    settings: TeacherSettings, reused: teacher_file.TeacherFile, data: Dataset
-) -> MapConfig:
-    """Return how a stored teacher's features were made, which the flags must not contradict."""
-    for field in dataclasses.fields(MapConfig):
-        given, stored = getattr(settings, field.name), getattr(reused.map_config, field.name)
-        if given is not None and given != stored:
-            raise InputError(
-                f"--{field.name}={given}: --teacher={settings.teacher} was made with {stored}; "
-                "leave the flag out"
-            )
-    for what, here, there in (
-        ("images of shape", list(data.shape), reused.example_shape),
-        ("classes:", data.num_classes, reused.num_classes),
-    ):
-        if here != there:
-            raise InputError(
-                f"--teacher={settings.teacher}: was trained on {what} {there}, and "
-                f"--dataset={settings.dataset} has {here}"
-            )
-    for what, matches, stored in (
-        ("a teacher", ("teacher", "both"), reused.weights),
-        ("class means", ("embedding", "both"), reused.means),
-    ):
-        if settings.match in matches and stored is None:
-            raise InputError(
-                f"--match={settings.match}: --teacher={settings.teacher} was released without "
-                f"{what}; make one with --match={settings.match}"
-            )
-    return reused.map_config

@@ -21,6 +21,7 @@ class TeacherSettings:
     delta: float
     teacher: str | None
     match: str
+    synthetic: str | None
     embedding_share: float
     whiten: float | None
     mirror: bool | None
@@ -43,6 +44,12 @@ class TeacherSettings:
     noise_seed: int | None
     resume: bool
     overwrite: bool
+
+    @property
+    def draws_noise(self) -> bool:
+        """Whether the run releases anything that was not released before."""
+        matches_only = self.match == "embedding" and self.synthetic is not None
+        return self.teacher is None and not matches_only
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,8 +106,10 @@ _CLEAR = {
 
 
 MATCHES = ("teacher", "embedding", "both")
-# Beside a distance of class means, whose weight is 1.
+# Beside a distance of class means, or of generated images, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
+_COSINE_BESIDE_IMAGES = 0.05
+_MATCHING = (300, 0.01)
 
 
 def check(settings: TeacherSettings) -> None:
@@ -119,6 +128,10 @@ def check(settings: TeacherSettings) -> None:
                     f"--{name}={getattr(settings, name)}: needs a teacher, which "
                     "--match=embedding does without"
                 )
+    if settings.synthetic is not None and settings.match == "teacher":
+        raise InputError(
+            f"--synthetic={settings.synthetic}: is for --match=embedding or --match=both"
+        )
     if not 0 < settings.embedding_share < 1:
         raise InputError(
             f"--embedding_share={settings.embedding_share}: must be a part of the budget in (0, 1)"
@@ -131,9 +144,9 @@ def check(settings: TeacherSettings) -> None:
         raise InputError(f"--label_smoothing={settings.label_smoothing}: must be in [0, 1)")
     if settings.epochs is not None and settings.steps is not None:
         raise InputError(f"--steps={settings.steps}: give either --steps or --epochs, not both")
-    if settings.teacher is not None and settings.noise_seed is not None:
+    if settings.noise_seed is not None and not settings.draws_noise:
         raise InputError(
-            f"--noise_seed={settings.noise_seed}: no noise is drawn with --teacher, leave it out"
+            f"--noise_seed={settings.noise_seed}: nothing is released anew here, leave it out"
         )
 
 
@@ -149,7 +162,10 @@ def hyper_for(settings: TeacherSettings, num_examples: int) -> TeacherHyper:
     weight = 1.0
     if settings.match != "teacher":
         steps, rate = 2 * steps, rate / 2
-        weight = _COSINE_BESIDE_MEANS if settings.match == "both" else 0.0
+        beside = _COSINE_BESIDE_MEANS
+        if settings.synthetic is not None:
+            (steps, rate), beside = _MATCHING, _COSINE_BESIDE_IMAGES
+        weight = beside if settings.match == "both" else 0.0
     defaults = dataclasses.replace(
         defaults,
         batch_size=min(defaults.batch_size, num_examples),

@@ -62,9 +62,10 @@ class DistillConfig:
         learn_labels: whether the support's labels are moved, too.
         total_variation: weight of `total_variation`, >= 0; needs `image_shape`.
         image_shape: (h, w, channels) of a support row, where total variation is asked for.
-        extra_loss: another public or released target, `(s, d) -> ()`, e.g. a distance to a
-            released mean embedding. It must not see private data.
+        extra_loss: another target, `(x (s, d), key, extra_data) -> ()`: a distance to released
+            class means or images. `key` is a fresh public one at every step.
         extra_weight: its weight, >= 0.
+        seed: public; of the keys that `extra_loss` is given.
         bounds: pixels are kept between these two; None for no bounds.
 
     Raises:
@@ -78,8 +79,9 @@ class DistillConfig:
     learn_labels: bool = False
     total_variation: float = 0.0
     image_shape: tuple[int, int, int] | None = None
-    extra_loss: Callable[[Array], Array] | None = None
+    extra_loss: Callable[[Array, Array, Any], Array] | None = None
     extra_weight: float = 1.0
+    seed: int = 0
     bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -178,16 +180,22 @@ def total_variation(
 
 
 def embedding_distance(
-    x: Float[Array, "s d"], means: Float[Array, "c p"], *, features: FeatureMap
+    x: Float[Array, "s d"],
+    key: Key[Array, ""],
+    means: Float[Array, "c p"],
+    *,
+    features: FeatureMap,
 ) -> Float[Array, ""]:
     """Return the mean over classes of `|mean_j phi(x_kj) - m_k|^2`, for rows ordered by class.
 
     A second target for images that should look like their classes, not only predict them: made
-    for `DistillConfig.extra_loss`, with released class means of unit-norm features.
+    for `DistillConfig.extra_loss`, with released class means of unit-norm features. `key` is not
+    used.
 
     References:
         Zhao & Bilen (2023), "Dataset condensation with distribution matching", equation 5.
     """
+    del key
     blocks = x.reshape(means.shape[0], -1, x.shape[1])
     nu = embedding.block_means(features, blocks, jnp.ones(means.shape[0], x.dtype))
     return embedding.squared_distance(nu, means) / means.shape[0]
@@ -198,6 +206,9 @@ def loss(
     teacher_weights: Float[Array, "p c"] | None,
     feature_fn: FeatureFn,
     config: DistillConfig,
+    *,
+    key: Key[Array, ""],
+    extra_data: Any = None,
 ) -> Float[Array, ""]:
     """Return what distillation minimises; see `DistillConfig`."""
     total = jnp.zeros((), support.x.dtype)
@@ -207,32 +218,40 @@ def loss(
     if config.image_shape is not None and config.total_variation > 0:
         total += config.total_variation * total_variation(support.x, image_shape=config.image_shape)
     if config.extra_loss is not None:
-        total += config.extra_weight * config.extra_loss(support.x)
+        total += config.extra_weight * config.extra_loss(support.x, key, extra_data)
     return total
 
 
 def distill(
-    teacher_weights: Float[Array, "p c"] | None, feature_fn: FeatureFn, config: DistillConfig
+    teacher_weights: Float[Array, "p c"] | None,
+    feature_fn: FeatureFn,
+    config: DistillConfig,
+    extra_data: Any = None,
 ) -> Distillation:
     """Return `(init, update)` that move a support towards a teacher's weights.
 
     `init(support) -> DistillState`.
     `update(state, num_steps) -> DistillState` runs `num_steps` steps, fewer where
-    `config.num_steps` comes first, in one compiled loop; `num_steps` may differ from call to
-    call without another compilation, and a run may be cut into calls anywhere.
+    `config.num_steps` comes first; a run may be cut into calls anywhere.
+
+    The loop over steps is Python's, on purpose: inside a compiled one, XLA's convolutions on the
+    CPU have gradients about twenty times slower (jax issue 12868).
 
     Args:
         teacher_weights: V, released under differential privacy or public; None where
             `config.cosine_weight` is 0.
         feature_fn: public map of rows (s, d) to features (s, p), differentiable.
         config: static configuration.
+        extra_data: what `config.extra_loss` compares with: arrays that were released or are
+            public.
 
     Raises:
         ValueError: no weights, and a cosine with them is asked for.
 
     Guarantee:
-        Post-processing: the result is a function of the teacher's weights, of `feature_fn`, of
-        `config` and of the support that `init` is given, and no argument takes private data.
+        Post-processing: the result is a function of the teacher's weights, of `feature_fn`,
+        `config` and `extra_data` and of the support that `init` is given, and no argument takes
+        private data.
     """
     if teacher_weights is None and config.cosine_weight > 0:
         raise ValueError(f"cosine_weight={config.cosine_weight} needs the weights of a teacher")
@@ -241,8 +260,16 @@ def distill(
     def init(support: SupportSet) -> DistillState:
         return DistillState(jnp.zeros((), jnp.int32), support, optimizer.init(support))
 
-    def step(state: DistillState) -> DistillState:
-        grads = jax.grad(loss)(state.support, teacher_weights, feature_fn, config)
+    @jax.jit
+    def step(state: DistillState, weights: Any, extra_data: Any) -> DistillState:
+        grads = jax.grad(loss)(
+            state.support,
+            weights,
+            feature_fn,
+            config,
+            key=jax.random.fold_in(jax.random.key(config.seed), state.step),
+            extra_data=extra_data,
+        )
         updates, opt_state = optimizer.update(grads, state.opt_state, state.support)
         x, y = optax.apply_updates(state.support, updates)
         if config.bounds is not None:
@@ -251,12 +278,9 @@ def distill(
             state.step + 1, SupportSet(x, y if config.learn_labels else state.support.y), opt_state
         )
 
-    @jax.jit
-    def run(state: DistillState, num_steps: Array) -> DistillState:
-        stop = jnp.minimum(state.step + num_steps, config.num_steps)
-        return jax.lax.while_loop(lambda state: state.step < stop, step, state)
-
     def update(state: DistillState, num_steps: int) -> DistillState:
-        return run(state, jnp.asarray(num_steps, jnp.int32))
+        for _ in range(min(num_steps, config.num_steps - int(state.step))):
+            state = step(state, teacher_weights, extra_data)
+        return state
 
     return Distillation(init, update)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,28 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from drivers import read
+from generated_folder import GENERATED_EPS, written
 from PIL import Image
 
 from experiments import dp_kip_teacher as driver
-from experiments import public_cache, public_map, teach, teacher_file, teacher_plan
+from experiments import (
+    public_cache,
+    public_map,
+    synthetic_images,
+    teach,
+    teacher_file,
+    teacher_plan,
+)
+from experiments.data import load_dataset
 from experiments.teacher_settings import MapConfig, TeacherSettings
+from jaxdp import accounting
+from jaxdp.mechanism import SubsampledGaussian
 
 drive = functools.partial(drivers.drive, driver.main)
 
 pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
 
+DIGITS = load_dataset("digits", data_dir="nowhere")
 TOY = ("--steps=4", "--batch_size=200", "--distill_steps=3")
 FILES = {
     "teacher.npz",
@@ -210,6 +223,113 @@ def test_embedding_alone_is_one_release_and_needs_no_teacher(
     assert "was released without a teacher" in capsys.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as a generating run leaves it; tests only read it."""
+    return written(tmp_path_factory.mktemp("generated") / "run")
+
+
+BESIDE = ("--match=both", "--distill_steps=2", "--subset=300", "--whiten=0")
+
+
+@pytest.fixture(scope="module")
+def finished_beside(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with a teacher and generated images; tests only read it."""
+    out = tmp_path_factory.mktemp("beside") / "run"
+    arguments = (*BESIDE, f"--synthetic={generated}", "--eps=5", f"--out_dir={out}")
+    assert drive(*TOY[:2], *arguments) == 0
+    return out
+
+
+def test_guarantee_generated_images_and_a_teacher_are_accounted_together(
+    finished_beside: Path, generated: Path
+) -> None:
+    certificate = read(finished_beside, "privacy.json")
+    (beside,) = certificate["also_released"]
+    assert beside == pytest.approx(synthetic_images.read(str(generated), DIGITS, ipc=1)[2])
+    alone = SubsampledGaussian(
+        num_examples=certificate["num_examples"],
+        sampling_rate=certificate["sampling_rate"],
+        num_steps=certificate["num_steps"],
+        clip_norm=certificate["clip_norm"],
+        noise_multiplier=certificate["noise_multiplier"],
+    )
+    together = accounting.epsilon(alone, delta=1e-5, accountant="pld", also=(beside,))
+    assert together == pytest.approx(certificate["epsilon"])
+    assert accounting.epsilon(alone, delta=1e-5, accountant="pld") < 4.9 < together <= 5
+    assert certificate["releasable"]
+    assert "the embedding that --synthetic was generated from" in certificate["covers"][0]
+
+
+def test_images_beside_a_teacher_start_as_generated_ones_and_move(
+    finished_beside: Path, generated: Path
+) -> None:
+    with np.load(finished_beside / "distilled.npz") as saved:
+        x = saved["x"].reshape(10, 64)
+    images = synthetic_images.read(str(generated), DIGITS, ipc=1).x
+    distances = np.abs(x[:, None] - images).max(axis=2).min(axis=1)
+    assert np.all((distances > 0) & (distances < 0.1))
+    text = (finished_beside / "report.html").read_text()
+    assert "Distilled from a private teacher and a private generator" in text
+
+
+def test_guarantee_a_teacher_is_used_with_the_images_it_was_accounted_with_alone(
+    finished_beside: Path, generated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    teacher = f"--teacher={finished_beside / 'teacher.npz'}"
+    again = tmp_path / "again"
+    assert drive(teacher, *BESIDE, f"--synthetic={generated}", f"--out_dir={again}") == 0
+    old, new = read(finished_beside, "privacy.json"), read(again, "privacy.json")
+    assert {key: new[key] for key in old} == old
+    other = written(tmp_path / "other", mu=0.5)
+    arguments = (teacher, *BESIDE, f"--synthetic={other}", f"--out_dir={tmp_path / 'third'}")
+    assert drive(*arguments) == 2
+    assert "was not accounted for" in capsys.readouterr().err
+
+
+def test_guarantee_images_alone_cost_nothing_and_see_no_data(
+    generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other private data, the same generated images: the same result, to the last bit."""
+
+    def forbidden(*_: Any) -> None:
+        raise AssertionError("the private data were used")
+
+    monkeypatch.setattr(teach._Run, "_release", forbidden)
+    results = []
+    for number, subset in enumerate(("--subset=300", "--subset=400")):
+        out = tmp_path / str(number)
+        options = ("--match=embedding", f"--synthetic={generated}", "--distill_steps=2")
+        assert drive(*options, "--ipc=2", subset, "--whiten=0", f"--out_dir={out}") == 0
+        with np.load(out / "distilled.npz") as saved:
+            results.append(saved["x"])
+    np.testing.assert_array_equal(*results)
+    certificate = read(out, "privacy.json")
+    assert certificate["epsilon"] == pytest.approx(GENERATED_EPS, rel=1e-6)
+    assert "no privacy beyond that release" in certificate["reused"]
+    assert not (out / "teacher.npz").exists()
+    assert "Distilled from a private generator" in (out / "report.html").read_text()
+
+
+def test_images_of_unsafe_releases_make_nothing_releasable(tmp_path: Path) -> None:
+    plain = written(tmp_path / "plain", eps=math.inf)
+    plan = plan_of(*TOY, "--match=both", f"--synthetic={plain}", "--eps=inf")
+    assert not teach.certificate_of(plan)["releasable"]
+    seeded = written(tmp_path / "seeded", seeded=True)
+    plan = plan_of(*TOY, "--match=both", f"--synthetic={seeded}", "--eps=5")
+    assert not teach.certificate_of(plan)["releasable"]
+
+
+def test_generated_images_must_leave_the_teacher_a_budget(
+    generated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = written(tmp_path / "plain", eps=math.inf)
+    for folder, said in ((generated, "has spent 1.16"), (plain, "everything, without noise")):
+        arguments = ("--match=both", f"--synthetic={folder}", "--eps=0.5")
+        assert drive(*arguments, f"--out_dir={tmp_path / 'run'}") == 2
+        assert said in capsys.readouterr().err
+
+
 def test_means_of_other_features_are_refused(
     finished_both: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -249,6 +369,9 @@ BAD = {
     "both lengths": ("--steps=3 --epochs=2", "--steps=3"),
     "smoothing": ("--label_smoothing=1", "--label_smoothing=1"),
     "teacher": ("--teacher=nowhere.npz", "no such file"),
+    "synthetic": ("--synthetic=nowhere --match=both", "--synthetic=nowhere"),
+    "what for": ("--synthetic=nowhere", "is for --match=embedding or --match=both"),
+    "seed": ("--synthetic=a --match=embedding --noise_seed=1", "--noise_seed=1"),
     "dataset": ("--dataset=none", "--dataset=none"),
     "evaluate": ("--evaluate=magic", "--evaluate=magic"),
     "rate": ("--distill_learning_rate=0", "--distill_learning_rate=0"),

@@ -60,7 +60,7 @@ def test_embedding_distance_is_that_of_class_means(projection: jax.Array) -> Non
     phi = phi / np.linalg.norm(phi, axis=1, keepdims=True)
     expected = np.mean(np.sum((phi.reshape(C, IPC, P).mean(1) - means) ** 2, axis=1))
     features = feature_maps.unit_features(feature_fn, D)
-    found = teacher_kip.embedding_distance(x, means, features=features)
+    found = teacher_kip.embedding_distance(x, jax.random.key(0), means, features=features)
     assert float(found) == pytest.approx(float(expected), rel=1e-4)
 
 
@@ -109,18 +109,24 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(
     teacher_weights: jax.Array,
 ) -> None:
     def of(**changes: object) -> float:
-        return float(teacher_kip.loss(support, teacher_weights, feature_fn, config(**changes)))
+        settings, key = config(**changes), jax.random.key(7)
+        return float(
+            teacher_kip.loss(
+                support, teacher_weights, feature_fn, settings, key=key, extra_data=jnp.ones(2)
+            )
+        )
 
     weights = teacher_kip.induced_weights(feature_fn(support.x), support.y, ridge=RIDGE)
     cosine = 1 - float(teacher_kip.cosine(weights, teacher_weights))
     variation = float(teacher_kip.total_variation(support.x, image_shape=SHAPE))
-    extra = float(jnp.sum(support.x**2))
+    draw = jax.random.uniform(jax.random.key(7))
+    extra = float(jnp.sum(support.x**2) + draw + 2)
     assert of() == pytest.approx(cosine, rel=1e-5)
     together = of(
         cosine_weight=0.3,
         total_variation=2.0,
         image_shape=SHAPE,
-        extra_loss=lambda x: jnp.sum(x**2),
+        extra_loss=lambda x, key, data: jnp.sum(x**2) + jax.random.uniform(key) + jnp.sum(data),
         extra_weight=5.0,
     )
     assert together == pytest.approx(0.3 * cosine + 2 * variation + 5 * extra, rel=1e-5)
@@ -152,7 +158,8 @@ def test_learned_labels_move_and_help(
         settings = config(num_steps=20, learn_labels=learn_labels)
         fit = teacher_kip.distill(teacher_weights, feature_fn, settings)
         after = fit.update(fit.init(support), 20).support
-        return float(teacher_kip.loss(after, teacher_weights, feature_fn, settings)), after
+        key = jax.random.key(0)
+        return float(teacher_kip.loss(after, teacher_weights, feature_fn, settings, key=key)), after
 
     fixed, _ = reached(False)
     learned, after = reached(True)
@@ -207,11 +214,12 @@ def test_compiled_once_per_run(
 
 
 def test_guarantee_no_argument_takes_private_data() -> None:
-    """The support, the released weights, a public map and settings are all there is."""
+    """Released weights and arrays, a public map and settings are all there is."""
     assert list(inspect.signature(teacher_kip.distill).parameters) == [
         "teacher_weights",
         "feature_fn",
         "config",
+        "extra_data",
     ]
 
 
@@ -273,12 +281,35 @@ def test_impossible_configurations_are_refused(changes: dict, match: str) -> Non
 def test_without_a_teacher_only_the_other_target_counts(
     support: teacher_kip.SupportSet, feature_fn: teacher_kip.FeatureFn
 ) -> None:
-    def brightness(x: jax.Array) -> jax.Array:
-        return jnp.mean((x - 0.9) ** 2)
+    def brightness(x: jax.Array, key: jax.Array, level: jax.Array) -> jax.Array:
+        del key
+        return jnp.mean((x - level) ** 2)
 
     alone = config(num_steps=200, cosine_weight=0.0, extra_loss=brightness)
-    algorithm = teacher_kip.distill(None, feature_fn, alone)
+    algorithm = teacher_kip.distill(None, feature_fn, alone, jnp.float32(0.9))
     after = algorithm.update(algorithm.init(support), 200)
     np.testing.assert_allclose(after.support.x, 0.9, atol=0.05)
     with pytest.raises(ValueError, match="needs the weights of a teacher"):
         teacher_kip.distill(None, feature_fn, config(extra_loss=brightness))
+
+
+def test_every_step_gives_the_other_target_a_key_of_its_own(
+    support: teacher_kip.SupportSet, feature_fn: teacher_kip.FeatureFn
+) -> None:
+    """A step moves the images along a random direction: the second is not the first again."""
+
+    def pushed(x: jax.Array, key: jax.Array, _: None) -> jax.Array:
+        return jnp.sum(x * jax.random.normal(key, x.shape))
+
+    def first_gradients(seed: int) -> list[np.ndarray]:
+        alone = config(num_steps=2, cosine_weight=0.0, extra_loss=pushed, seed=seed)
+        algorithm = teacher_kip.distill(None, feature_fn, alone)
+        states = [algorithm.init(support)]
+        for _ in range(2):
+            states.append(algorithm.update(states[-1], 1))
+        moments = [np.asarray(state.opt_state[0].mu.x) for state in states]
+        return [moments[1] / 0.1, (moments[2] - 0.9 * moments[1]) / 0.1]
+
+    (first, second), (other, _) = first_gradients(0), first_gradients(1)
+    for gradient in (second, other):
+        assert abs(np.corrcoef(first.ravel(), gradient.ravel())[0, 1]) < 0.5

@@ -1,0 +1,105 @@
+"""Released synthetic images of an earlier generating run, to distil from."""
+
+import hashlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments import npz_files, released_file
+from experiments.data import Dataset
+from experiments.errors import InputError
+from jaxdp import dp_ntk
+from jaxdp.releases import GaussianRelease
+
+_NAME = "synthetic.npz"
+# As many images of a class as are looked at; more change little.
+_MOST = 2000
+
+
+class SyntheticImages(NamedTuple):
+    """Images that were generated from a released embedding; using them costs no further privacy.
+
+    Attributes:
+        x: (c, m, d) float32 in [0, 1], m of each class.
+        certificate: of the release that they come from.
+        noise_multiplier: of that release under adding or removing one example; 0 without noise.
+        digest: of the released embedding: tells one release from another.
+    """
+
+    x: np.ndarray
+    certificate: dict[str, Any]
+    noise_multiplier: float
+    digest: str
+
+
+def read(folder: str, data: Dataset, *, ipc: int) -> SyntheticImages:
+    """Read the images of a finished run of `experiments.dp_ntk`.
+
+    Args:
+        folder: of that run.
+        data: what is distilled; its stored scale is that of the images.
+        ipc: images per class that will be asked for.
+
+    Raises:
+        InputError: there is no such run, it has not finished, or it is of other data.
+    """
+    path = Path(folder).expanduser()
+    if not (path / released_file.NAME).is_file() or not (path / _NAME).is_file():
+        raise InputError(
+            f"--synthetic={folder}: is not the folder of a finished run of experiments.dp_ntk (it "
+            f"needs {released_file.NAME} and {_NAME})"
+        )
+    embedding = released_file.read(path / released_file.NAME)
+    x, y = _arrays(path / _NAME, folder, data.num_classes)
+    for what, here, there in (
+        ("images of shape", list(data.shape), list(x.shape[1:])),
+        ("classes:", data.num_classes, len(embedding.released.mu)),
+    ):
+        if here != there:
+            raise InputError(
+                f"--synthetic={folder}: holds {what} {there}, and --dataset={data.name} has {here}"
+            )
+    counts = np.bincount(y, minlength=data.num_classes)
+    if counts.min() < ipc:
+        raise InputError(
+            f"--synthetic={folder}: has {counts.min()} images of class "
+            f"{data.class_names[int(counts.argmin())]}, and --ipc={ipc} asks for more; generate "
+            "more with --num_synthetic"
+        )
+    each = min(_MOST, int(counts.min()))
+    chosen = [np.flatnonzero(y == label)[:each] for label in range(data.num_classes)]
+    rows = x[np.stack(chosen)].reshape(data.num_classes, each, -1).astype(np.float32)
+    scaling, certificate = data.scaling, embedding.certificate
+    mu = np.ascontiguousarray(embedding.released.mu)
+    return SyntheticImages(
+        np.clip((rows - scaling.low) / (scaling.high - scaling.low), 0, 1),
+        certificate,
+        _multiplier(certificate, folder),
+        hashlib.sha256(mu.tobytes()).hexdigest(),
+    )
+
+
+def _arrays(path: Path, folder: str, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        arrays = npz_files.load(path)
+        x, y = arrays["x"], arrays["y"]
+        if y.shape != (len(x),) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
+            raise ValueError(f"its labels do not fit {len(x)} images")
+        if y.max() >= num_classes:
+            raise ValueError(f"it has labels beyond {num_classes} classes")
+        if not np.all(np.isfinite(x)):
+            raise ValueError("it has values that are not finite")
+    except (KeyError, ValueError) as error:
+        raise InputError(f"--synthetic={folder}: {_NAME} cannot be used ({error})") from error
+    return x, y
+
+
+def _multiplier(certificate: dict[str, Any], folder: str) -> float:
+    try:
+        released = [GaussianRelease(**release) for release in certificate["releases"]]
+        return dp_ntk.multiplier_by_removal(released, certificate["num_examples"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"--synthetic={folder}: its certificate does not say what was released ({error})"
+        ) from error

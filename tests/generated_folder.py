@@ -1,0 +1,54 @@
+"""A folder as experiments.dp_ntk leaves it, without running it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+
+from experiments import released_file
+from experiments.ntk_settings import FeatureConfig
+from experiments.run_folder import RunFolder
+from jaxdp import dp_ntk, releases
+
+GENERATED_EPS = 2.0
+_DELTA = 1e-5
+
+
+def written(
+    path: Path,
+    *,
+    eps: float = GENERATED_EPS,
+    mu: float = 0.0,
+    seeded: bool = False,
+    **arrays: np.ndarray,
+) -> Path:
+    """A folder as experiments.dp_ntk leaves it, with four images of every digit."""
+    planned = releases.calibrate(
+        {dp_ntk.EMBEDDING: 2 / 1437, dp_ntk.WEIGHTS: 2**0.5 / 1437},
+        target_epsilon=eps,
+        delta=_DELTA,
+    )
+    certificate = releases.certify(
+        planned,
+        delta=_DELTA,
+        target_epsilon=None if math.isinf(eps) else eps,
+        num_examples=1437,
+        seeded_noise=seeded,
+        covers=("everything",),
+    )
+    x = np.arange(40).reshape(40, 1, 1, 1) % 17 * np.ones((1, 8, 8, 1))
+    saved = {"x": x.astype(np.float32), "y": np.repeat(np.arange(10), 4)} | arrays
+    with RunFolder(path, resume=False, overwrite=False) as folder:
+        released = dp_ntk.Released(jnp.full((10, 7), mu), jnp.full(10, 0.1))
+        released_file.write(
+            folder,
+            released,
+            feature_config=FeatureConfig(),
+            example_shape=(8, 8, 1),
+            certificate=certificate,
+        )
+        folder.write_npz("synthetic.npz", **saved)
+    return path
