@@ -12,6 +12,7 @@ References:
 """
 
 import dataclasses
+import functools
 import importlib.metadata
 import math
 import warnings
@@ -20,6 +21,7 @@ from collections.abc import Callable, Sequence
 import dp_accounting
 import numpy as np
 from dp_accounting import pld, rdp
+from scipy import optimize
 
 from jaxdp.mechanism import SubsampledGaussian
 
@@ -27,6 +29,8 @@ from jaxdp.mechanism import SubsampledGaussian
 _PLD_INTERVAL = 1e-3
 _RDP_ORDERS = tuple(1 + x / 10 for x in range(1, 100)) + tuple(range(11, 64)) + (128, 256, 512)
 _LEAST_NOISE, _MOST_NOISE = 0.05, 1e5
+# Of the target: how far beyond it does not matter.
+_FAR_ABOVE = 1e3
 
 
 class UnreachableEpsilonError(ValueError):
@@ -53,7 +57,8 @@ def event(mechanism: SubsampledGaussian, also: Sequence[float] = ()) -> dp_accou
     return dp_accounting.ComposedDpEvent([steps, *map(dp_accounting.GaussianDpEvent, also)])
 
 
-def _epsilon_pld(mechanism: SubsampledGaussian, delta: float, also: Sequence[float]) -> float:
+@functools.lru_cache(maxsize=256)
+def _epsilon_pld(mechanism: SubsampledGaussian, delta: float, also: tuple[float, ...]) -> float:
     accountant = pld.PLDAccountant(
         dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
         value_discretization_interval=_PLD_INTERVAL,
@@ -61,7 +66,7 @@ def _epsilon_pld(mechanism: SubsampledGaussian, delta: float, also: Sequence[flo
     return float(accountant.compose(event(mechanism, also)).get_epsilon(delta))
 
 
-def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: Sequence[float]) -> float:
+def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: tuple[float, ...]) -> float:
     """RDP curve of autodp; its own search over the order stops in local minima, so a grid here."""
     from autodp import mechanism_zoo  # imports scipy.optimize, not needed by most callers
 
@@ -85,7 +90,7 @@ def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: Sequence[flo
     return float(rdp.compute_epsilon(orders, values[finite], delta)[0])
 
 
-_Epsilon = Callable[[SubsampledGaussian, float, Sequence[float]], float]
+_Epsilon = Callable[[SubsampledGaussian, float, tuple[float, ...]], float]
 _ACCOUNTANTS: dict[str, tuple[str, _Epsilon]] = {
     "pld": ("dp-accounting", _epsilon_pld),
     "rdp": ("autodp", _epsilon_rdp),
@@ -127,7 +132,7 @@ def epsilon(
         raise ValueError(f"accountant must be one of {ACCOUNTANTS}, got {accountant!r}")
     if not mechanism.is_private or 0 in also:
         return math.inf
-    return _ACCOUNTANTS[accountant][1](mechanism, delta, also)
+    return _ACCOUNTANTS[accountant][1](mechanism, delta, tuple(also))
 
 
 def calibrate(
@@ -159,15 +164,25 @@ def calibrate(
     if not 0 < target_epsilon < math.inf:
         raise ValueError(f"target_epsilon must be > 0 and finite, got {target_epsilon}")
 
-    def reaches(sigma: float) -> bool:
+    @functools.cache
+    def excess(sigma: float) -> float:
+        """Logarithm of what is spent over the target, which is nearly linear in log(sigma)."""
         candidate = dataclasses.replace(mechanism, noise_multiplier=sigma)
         spent = epsilon(candidate, delta=delta, accountant=accountant, also=also)
-        return spent <= target_epsilon
+        return math.log(min(spent / target_epsilon, _FAR_ABOVE))
 
-    low, high = _bracket(reaches)
-    while high > low * (1 + tolerance):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if reaches(middle) else (middle, high)
+    low, high = _bracket(lambda sigma: excess(sigma) <= 0)
+    if low < high:
+        root = optimize.brentq(
+            lambda exponent: excess(2.0**exponent),
+            math.log2(low),
+            math.log2(high),
+            xtol=tolerance / 4,
+        )
+        # The root is off by a quarter of the tolerance, on either side.
+        high = 2.0 ** (root + tolerance / 2)
+        while excess(high) > 0:
+            high *= 1 + tolerance
     return dataclasses.replace(mechanism, noise_multiplier=high)
 
 
