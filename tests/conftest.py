@@ -16,11 +16,13 @@ import pytest
 # process, because jax does not write entries atomically; the programs that tests start share it.
 _CACHE = tempfile.mkdtemp(prefix="jaxdp-tests-")
 atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
-os.environ |= {
-    "JAX_COMPILATION_CACHE_DIR": _CACHE,
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
-    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-}
+for _name, _value in {
+    "jax_compilation_cache_dir": _CACHE,
+    "jax_persistent_cache_min_compile_time_secs": 0.1,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+}.items():
+    jax.config.update(_name, _value)  # jax has read its environment by now
+    os.environ[_name.upper()] = str(_value)  # of programs that tests start
 
 # Must come before anything imports jaxdp.
 jaxtyping.install_import_hook("jaxdp", "beartype.beartype")
