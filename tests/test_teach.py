@@ -175,11 +175,15 @@ def test_options_run(tmp_path: Path) -> None:
     assert set(metrics["evaluation"]) == {"logistic"}
 
 
+# Alike in all runs with class means, which compile long.
+MEANS = ("--subset=300", "--whiten=0", "--distill_steps=2")
+
+
 @pytest.fixture(scope="module")
 def finished_both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run with a teacher and class means; tests only read it."""
     out = tmp_path_factory.mktemp("both") / "run"
-    assert drive(*TOY, "--match=both", "--ipc=2", "--eps=5", f"--out_dir={out}") == 0
+    assert drive(*TOY[:2], *MEANS, "--match=both", "--eps=5", f"--out_dir={out}") == 0
     return out
 
 
@@ -192,7 +196,7 @@ def test_matching_both_is_one_budget_and_can_be_reused(finished_both: Path, tmp_
     assert stored.means is not None
     assert stored.means.shape[0] == 10
     again = tmp_path / "again"
-    arguments = (f"--teacher={out / 'teacher.npz'}", "--distill_steps=2", f"--out_dir={again}")
+    arguments = (f"--teacher={out / 'teacher.npz'}", *MEANS, f"--out_dir={again}")
     assert drive(*arguments, "--match=both") == 0
     with np.load(again / "teacher.npz") as a, np.load(out / "teacher.npz") as b:
         np.testing.assert_array_equal(a["means"], b["means"])
@@ -202,7 +206,7 @@ def test_embedding_alone_is_one_release_and_needs_no_teacher(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    options = ("--match=embedding", "--subset=300", "--distill_steps=2", "--whiten=0")
+    options = ("--match=embedding", *MEANS)
     assert drive(*options, "--eps=5", f"--out_dir={out}") == 0
     certificate = read(out, "privacy.json")
     assert certificate["mechanism"] == "Gaussian, one release of the whole data"
@@ -229,7 +233,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("generated") / "run")
 
 
-BESIDE = ("--match=both", "--distill_steps=2", "--subset=300", "--whiten=0")
+BESIDE = ("--match=both", *MEANS)
 
 
 @pytest.fixture(scope="module")
