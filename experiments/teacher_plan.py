@@ -269,6 +269,8 @@ class TeacherPlan:
         )
         return config | {
             **({"steps": self.mechanism.num_steps} if trains else {}),
+            # Not the folder's name alone: another release there is not what was accounted for.
+            **({"synthetic_digest": self.synthetic.digest} if self.synthetic else {}),
             "num_classes": self.data.num_classes,
         }
 

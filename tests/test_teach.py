@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import shutil
 from pathlib import Path
@@ -313,6 +314,23 @@ def test_guarantee_images_alone_cost_nothing_and_see_no_data(
     assert "no privacy beyond that release" in certificate["reused"]
     assert not (out / "teacher.npz").exists()
     assert "Distilled from a private generator" in (out / "report.html").read_text()
+
+
+def test_guarantee_a_run_is_not_resumed_beside_another_release(
+    finished_beside: Path, generated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the same folder as the first: only its digest tells that two have been spent."""
+    out, folder = tmp_path / "run", tmp_path / "generated"
+    shutil.copytree(finished_beside, out)
+    config = read(out, "config.json")
+    (out / "config.json").write_text(json.dumps(config | {"synthetic": str(folder)}))
+    shutil.copytree(generated, folder)
+    arguments = (*TOY[:2], *BESIDE, f"--synthetic={folder}", "--eps=5", f"--out_dir={out}")
+    assert drive(*arguments, "--resume") == 0
+    shutil.rmtree(folder)
+    written(folder, mu=0.5)
+    assert drive(*arguments, "--resume") == 2
+    assert "synthetic_digest" in capsys.readouterr().err
 
 
 def test_images_of_unsafe_releases_make_nothing_releasable(tmp_path: Path) -> None:
