@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments import evaluate as evaluate_module
+from experiments import convnet_training
+from experiments.convnet_training import ConvNetRecipe
 from experiments.errors import InputError
 from experiments.evaluate import (
     EVALUATORS,
-    ConvNetRecipe,
     Problem,
     check_names,
     convnet,
@@ -95,7 +95,7 @@ def test_easy_classes_are_told_apart(per_class: int, monkeypatch: pytest.MonkeyP
 
     The chunks do not divide the test set, in which a class is missing.
     """
-    monkeypatch.setattr(evaluate_module, "_TEST_CHUNK", 8)
+    monkeypatch.setattr(convnet_training, "_TEST_CHUNK", 8)
     x, y = toy(per_class, noise=0.05, seed=0)
     x_test, y_test = toy(11, noise=0.05, seed=1, classes=2)
     names = ("convnet", "krr", "logistic", "mlp")
@@ -156,7 +156,7 @@ def test_convnet_depends_on_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> N
     first, second = convnet(problem, (0, 1))
     assert first.shape == (23,)
     assert np.any(first != second)
-    monkeypatch.setattr(evaluate_module, "_TEST_CHUNK", 8)
+    monkeypatch.setattr(convnet_training, "_TEST_CHUNK", 8)
     (again,) = convnet(problem, (1,))
     np.testing.assert_array_equal(again, second)
 
@@ -164,7 +164,7 @@ def test_convnet_depends_on_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> N
 def test_convnet_training_is_sgd_on_cross_entropy() -> None:
     """Two steps as torch's SGD would take them."""
     problem = toy_problem()
-    network = evaluate_module._network(SMALL, 3, 1)
+    network = convnet_training._network(SMALL, 3, 1)
     x, y = jnp.asarray(problem.x), jnp.asarray(problem.y)
     model = ConvNet(3, width=4)
 
@@ -194,7 +194,7 @@ def test_convnet_training_is_sgd_on_cross_entropy() -> None:
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_grey_images_are_moved_at_every_step_and_colour_ones_are_not(channels: int) -> None:
-    network = evaluate_module._network(ConvNetRecipe(width=4), 3, 1)
+    network = convnet_training._network(ConvNetRecipe(width=4), 3, 1)
     x = jnp.asarray(np.random.default_rng(0).normal(size=(6, 8, 8, channels)), jnp.float32)
     y = jnp.arange(6) % 3
     start = network.init(jax.random.key(0), x[:1])
@@ -207,7 +207,7 @@ def test_grey_images_are_moved_at_every_step_and_colour_ones_are_not(channels: i
 
 @pytest.mark.parametrize(("batches", "epochs", "half"), [(1, 301, 151), (2, 10, 10)])
 def test_step_size_falls_once_half_way(batches: int, epochs: int, half: int) -> None:
-    optimizer = evaluate_module._optimizer(ConvNetRecipe(epochs=epochs), batches)
+    optimizer = convnet_training._optimizer(ConvNetRecipe(epochs=epochs), batches)
     param = jnp.zeros(())  # without decay, and without a gradient after the first step
     state = optimizer.init(param)
     moves = []
@@ -223,7 +223,7 @@ def test_step_size_falls_once_half_way(batches: int, epochs: int, half: int) -> 
 )
 def test_every_epoch_shows_every_image(num_images: int, shape: tuple[int, int]) -> None:
     recipe = ConvNetRecipe(epochs=5, batch_size=4 if num_images != 7 else 3)
-    epochs = list(evaluate_module._epochs(num_images, recipe, np.random.default_rng(0)))
+    epochs = list(convnet_training._epochs(num_images, recipe, np.random.default_rng(0)))
     assert [rows.shape for rows in epochs] == [shape] * 5
     for rows in epochs:
         assert set(rows.flat) == set(range(num_images))
