@@ -18,8 +18,9 @@ from drivers import read
 from PIL import Image
 
 from experiments import dp_ntk as driver
-from experiments import generate, ntk_settings, released_file
+from experiments import generate, ntk_settings, released_file, synthetic_images
 from experiments import sample as sampling_driver
+from experiments.data import load_dataset
 from experiments.drawing import as_stored, balanced_labels
 from experiments.feature_registry import build_features
 from experiments.ntk_plan import make_plan
@@ -80,6 +81,15 @@ def test_certificate_is_of_one_release(finished: Path) -> None:
     assert found["releasable"]
     n = found["num_examples"]
     assert [r["sensitivity"] for r in found["releases"]] == [2 / n]
+
+
+def test_a_finished_run_can_be_distilled_from(finished: Path) -> None:
+    data = load_dataset("digits", data_dir="nowhere")
+    found = synthetic_images.read(str(finished), data, ipc=20)
+    assert found.x.shape == (10, 20, 64)
+    assert 0 <= found.x.min() < found.x.max() <= 1
+    # Replacing an example moves the embedding by twice as much as removing it.
+    assert found.noise_multiplier == pytest.approx(2 * found.certificate["noise_multiplier"])
 
 
 def test_picture_and_report_open(finished: Path) -> None:
