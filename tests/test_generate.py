@@ -345,6 +345,8 @@ def test_settings_are_the_flags() -> None:
         (("--dataset=mnist", "--preset=fast"), "entk", (1200, 500, 16)),
         (("--dataset=mnist",), "scatter_rbf", (2000, 500, 16)),
         (("--dataset=mnist", "--preset=fast"), "scatter_rbf", (600, 300, 16)),
+        (("--dataset=mnist",), "rff", (2000, 500, 5)),
+        (("--dataset=mnist",), "hermite", (2000, 200, 15)),
         (("--dataset=cifar10",), "scatter_rbf", (20000, 500, 31)),
         (("--dataset=mnist", "--batch_size=60", "--code_dim=4"), "scatter_rbf", (2000, 60, 4)),
     ],
