@@ -46,10 +46,11 @@ def test_without_movement_it_is_the_distance_of_class_means_in_a_random_network(
     only = jax.random.uniform(jax.random.key(1), (C, 1, 64))
     x = jax.random.uniform(jax.random.key(2), (C * IPC, 64))
     network = ConvNetTrunk(8)
-    variables = network.init(jax.random.split(KEY, 3)[0], jnp.zeros((1, *SHAPE)))
+    variables = jax.jit(network.init)(jax.random.split(KEY, 3)[0], jnp.zeros((1, *SHAPE)))
+    apply = jax.jit(network.apply)
 
     def means(rows: jax.Array) -> np.ndarray:
-        features = np.asarray(network.apply(variables, rows.reshape(-1, *SHAPE)), np.float64)
+        features = np.asarray(apply(variables, rows.reshape(-1, *SHAPE)), np.float64)
         return features.reshape(C, -1, features.shape[1]).mean(axis=1)
 
     target = means(only)

@@ -140,7 +140,7 @@ def test_finished_teacher_is_not_trained_again_on_resumption(
 @pytest.mark.slow
 def test_killed_run_resumes(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    arguments = ["--steps=4000", "--batch_size=200", "--distill_steps=3", "--eps=5"]
+    arguments = ["--steps=2000", "--batch_size=200", "--distill_steps=3", "--eps=5"]
     arguments += ["--whiten=0", f"--out_dir={out}"]
     drivers.kill_when(
         "experiments.dp_kip_teacher",
@@ -151,7 +151,7 @@ def test_killed_run_resumes(tmp_path: Path) -> None:
     assert not (out / "distilled.npz").exists()
     assert drive(*arguments, "--resume") == 0
     assert read(out, "metrics.json")["finished"]
-    assert read(out, "privacy.json")["num_steps"] == 4000
+    assert read(out, "privacy.json")["num_steps"] == 2000
 
 
 def test_runs_differ_in_noise_and_seeded_ones_are_not_releasable(
