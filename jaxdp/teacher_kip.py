@@ -63,7 +63,8 @@ class DistillConfig:
         total_variation: weight of `total_variation`, >= 0; needs `image_shape`.
         image_shape: (h, w, channels) of a support row, where total variation is asked for.
         extra_loss: another target, `(x (s, d), key, extra_data) -> ()`: a distance to released
-            class means or images. `key` is a fresh public one at every step.
+            class means or images. It must not see private data. `key` is a fresh public one at
+            every step.
         extra_weight: its weight, >= 0.
         seed: public; of the keys that `extra_loss` is given.
         bounds: pixels are kept between these two; None for no bounds.
