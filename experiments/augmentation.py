@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from jaxdp.views import resampled
+from jaxdp.views import resampled, turned_and_stretched
 
 _KINDS = 3
 
@@ -43,7 +43,5 @@ def augmented(
 
     shift = drawn(0, 2, max_shift)
     scale = 1 + drawn(1, 2, max_scaling)
-    angle = jnp.deg2rad(drawn(2, 1, max_rotation)[:, 0])
-    turn = jnp.stack([jnp.cos(angle), -jnp.sin(angle), jnp.sin(angle), jnp.cos(angle)], axis=1)
-    matrices = turn.reshape(-1, 2, 2) / scale[:, None, :]  # from where a pixel comes
+    matrices = turned_and_stretched(drawn(2, 1, max_rotation)[:, 0], scale)
     return jax.vmap(resampled)(images, matrices, shift)

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from jaxdp.networks import ConvNetTrunk
-from jaxdp.views import resampled
+from jaxdp.views import resampled, turned_and_stretched
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,8 +99,7 @@ def random_movement(
     """Return a random matrix and shift for `views.resampled`, of images of `size` pixels."""
     turn_key, scale_key, shift_key = jax.random.split(key, 3)
     draw = jax.random.uniform
-    angle = jnp.deg2rad(draw(turn_key, (), minval=-1.0) * config.max_rotation)
-    scale = 1 + draw(scale_key, (2, 1), minval=-1.0) * config.max_scaling
+    degrees = draw(turn_key, (), minval=-1.0) * config.max_rotation
+    stretch = 1 + draw(scale_key, (2,), minval=-1.0) * config.max_scaling
     limit = config.max_shift * jnp.asarray(size, jnp.float32)
-    turn = jnp.array([[jnp.cos(angle), -jnp.sin(angle)], [jnp.sin(angle), jnp.cos(angle)]])
-    return turn / scale, draw(shift_key, (2,), minval=-1.0) * limit
+    return turned_and_stretched(degrees, stretch), draw(shift_key, (2,), minval=-1.0) * limit

@@ -13,13 +13,11 @@ References:
     transformation of real and of distilled images; there, at random).
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from jaxdp.map_parts import FeatureFn
@@ -33,11 +31,10 @@ class View(NamedTuple):
     stretch_columns: float = 1.0
 
     @property
-    def matrix(self) -> np.ndarray:
-        """The (2, 2) map from a pixel's place, seen from the middle, to where it comes from."""
-        angle = math.radians(self.rotation)
-        turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-        return turn / np.array([[self.stretch_rows], [self.stretch_columns]])
+    def matrix(self) -> Float[Array, "2 2"]:
+        """The map from a pixel's place, seen from the middle, to where it comes from."""
+        stretch = jnp.array([self.stretch_rows, self.stretch_columns])
+        return turned_and_stretched(jnp.asarray(self.rotation), stretch)
 
 
 # As much as one person's digits or one cut's shirts differ from another's.
@@ -52,7 +49,7 @@ def viewed(
     Guarantee:
         A row's features depend on that row alone, where those of `feature_fn` do.
     """
-    matrices = jnp.asarray(np.stack([view.matrix for view in views]), jnp.float32)
+    matrices = jnp.stack([view.matrix for view in views])
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
         images = rows.reshape(-1, *image_shape)
@@ -64,6 +61,21 @@ def viewed(
         return feature_fn(seen.reshape(-1, rows.shape[1])).reshape(len(rows), -1)
 
     return features
+
+
+def turned_and_stretched(
+    degrees: Float[Array, "*n"], stretch: Float[Array, "*n 2"]
+) -> Float[Array, "*n 2 2"]:
+    """Return `matrix` of `resampled` for images turned by `degrees`, sides then times `stretch`.
+
+    Args:
+        degrees: clockwise.
+        stretch: factors of height and width, above 0.
+    """
+    angle = jnp.deg2rad(degrees)
+    rows = jnp.stack([jnp.cos(angle), -jnp.sin(angle)], axis=-1)
+    columns = jnp.stack([jnp.sin(angle), jnp.cos(angle)], axis=-1)
+    return jnp.stack([rows, columns], axis=-2) / stretch[..., None]
 
 
 def resampled(
