@@ -25,7 +25,7 @@ from experiments import plan
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.kernel_registry import KERNELS
 from experiments.run_folder import RunFolder
-from jaxdp import dp_kip
+from jaxdp import dp_kip, networks, perceptual
 
 drive = functools.partial(drivers.drive, driver.main)
 assert_refused = functools.partial(drivers.assert_refused, driver.main)
@@ -399,7 +399,12 @@ def test_scatter_run_with_fixed_pixels_and_classifiers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["perceptual", "entk"])
-def test_kernels_of_networks_run(kernel: str, tmp_path: Path) -> None:
+def test_kernels_of_networks_run(
+    kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = functools.partial(perceptual.perceptual_features, width=8)
+    monkeypatch.setattr(perceptual, "perceptual_features", narrow)
+    monkeypatch.setattr(networks, "_STAGES", (1, 1))  # compilation is all of the time
     out = tmp_path / "run"
     flags = (f"--kernel={kernel}", "--subset=40", "--batch_size=10", "--steps=2", "--eps=5")
     assert drive(*flags, f"--out_dir={out}") == 0
