@@ -90,7 +90,7 @@ _HYPER = {
     "svhn_cropped": GeneratorHyper(steps=20000, code_dim=31),
 }
 # Dear steps; Hermite's is the paper's, and random Fourier features' five times theirs.
-_LARGEST_BATCH = {"scatter_rbf": 500, "rff": 500, "hermite": 200}
+_LARGEST_BATCH = {"scatter": 500, "scatter_rbf": 500, "rff": 500, "hermite": 200}
 # With --preset=fast, chosen on held-out images: at most so many steps, of at most so many examples,
 # and codes of at least this length.
 _FAST = {"scatter_rbf": (600, 300)}

@@ -343,6 +343,7 @@ def test_settings_are_the_flags() -> None:
     [
         (("--dataset=mnist",), "entk", (2000, 5000, 5)),
         (("--dataset=mnist", "--preset=fast"), "entk", (1200, 500, 16)),
+        (("--dataset=mnist",), "scatter", (2000, 500, 5)),
         (("--dataset=mnist",), "scatter_rbf", (2000, 500, 16)),
         (("--dataset=mnist", "--preset=fast"), "scatter_rbf", (600, 300, 16)),
         (("--dataset=mnist",), "rff", (2000, 500, 5)),
