@@ -108,7 +108,7 @@ _CLEAR = {
 MATCHES = ("teacher", "embedding", "both")
 # Beside a distance of class means, or of generated images, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
-_COSINE_BESIDE_IMAGES = 0.05
+_COSINE_BESIDE_IMAGES = 0.3
 _MATCHING = (300, 0.01)
 
 
