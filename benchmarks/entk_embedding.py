@@ -47,7 +47,7 @@ def network(width: int) -> tuple[FeatureMap, Callable[[jax.Array], jax.Array]]:
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(gradient)])
         return flat / jnp.linalg.norm(flat)
 
-    return feature_maps.entk_map(module.apply, params), phi
+    return feature_maps.entk_map(module.apply, params, _DIM), phi
 
 
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -59,7 +59,7 @@ def _entk(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
         variables = jax.jit(module.init)(jax.random.key(config.seed), example)
     except ValueError as error:
         raise InputError(f"--network={config.network}: {error}") from error
-    return feature_maps.entk_map(module.apply, variables)
+    return feature_maps.entk_map(module.apply, variables, _dim(shape))
 
 
 def _network(config: FeatureConfig, shape: Shape, num_logits: int) -> Any:

@@ -111,6 +111,8 @@ def block_means(
         rows, weight = block
         return features.weighted_sum(rows, weight * each)
 
+    if x.shape[1] <= features.together:
+        return jax.vmap(features.weighted_sum)(x, class_weights[:, None] * each)
     if features.inline and x.shape[0] <= _UNROLLED:
         return jnp.stack([of_class(block) for block in zip(x, class_weights, strict=True)])
     return jax.lax.map(of_class, (x, class_weights))

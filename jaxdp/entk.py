@@ -141,6 +141,17 @@ def entk_norms(
     return _map_rows(norm, x, chunk_size)
 
 
+def is_dense(apply_fn: ApplyFn, params: Any, dim: int) -> bool:
+    """Return whether a network of rows with `dim` values has factors for `dense_factors`."""
+    return _all_dense(_plan(apply_fn, params, jax.ShapeDtypeStruct((1, dim), jnp.float32)), params)
+
+
+def _all_dense(layers: list[_Layer | None], params: Any) -> bool:
+    places = [i for layer in layers if layer for i in (layer.kernel, layer.bias) if i is not None]
+    dense = all(layer is not None and layer.window is None for layer in layers)
+    return dense and sorted(places) == list(range(len(jax.tree.leaves(params))))
+
+
 def dense_factors(
     apply_fn: ApplyFn, params: Any, x: Float[Array, "n d"]
 ) -> dict[int, tuple[Float[Array, "n q r"], Float[Array, "n q o"], int | None]] | None:
@@ -159,9 +170,7 @@ def dense_factors(
         some leaf belongs to no dense layer, or to several.
     """
     layers = _plan(apply_fn, params, x)
-    places = [i for layer in layers if layer for i in (layer.kernel, layer.bias) if i is not None]
-    dense = all(layer is not None and layer.window is None for layer in layers)
-    if not dense or sorted(places) != list(range(len(jax.tree.leaves(params)))):
+    if not _all_dense(layers, params):
         return None
     taps = [layer and jnp.zeros(layer.output.shape, layer.output.dtype) for layer in layers]
 
@@ -246,7 +255,9 @@ def _factored_is_cheaper(pair: Factors) -> bool:
     return q * q * (r + o) < r * o
 
 
-def _plan(apply_fn: ApplyFn, params: Any, image: Array) -> list[_Layer | None]:
+def _plan(
+    apply_fn: ApplyFn, params: Any, image: Array | jax.ShapeDtypeStruct
+) -> list[_Layer | None]:
     """Return, per linear call, where its parameters are; None where they are not its alone."""
     plan: list[_Layer | None] = []
 

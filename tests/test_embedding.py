@@ -36,7 +36,7 @@ def labels(n: int = N) -> np.ndarray:
 def network_map(name: str) -> tuple[FeatureMap, Any, Any, int]:
     module, dim = NETWORKS[name]
     params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, dim)))
-    return feature_maps.entk_map(module.apply, params), module, params, dim
+    return feature_maps.entk_map(module.apply, params, dim), module, params, dim
 
 
 def naive_features(module: Any, params: Any, x: np.ndarray) -> np.ndarray:
@@ -282,13 +282,25 @@ def test_block_means_is_the_embedding_of_equal_blocks() -> None:
     np.testing.assert_allclose(found, sums_of(features, x, y) / len(x), atol=1e-6)
 
 
+@pytest.mark.parametrize("name", list(NETWORKS))
+def test_few_rows_of_every_class_are_embedded_together_where_layers_are_dense(name: str) -> None:
+    features, _, _, dim = network_map(name)
+    assert (features.together > 0) == (name in ("fc_1l", "fc_2l", "cnn_2l"))
+    blocks = jnp.asarray(rows(dim, 4 * CLASSES)).reshape(CLASSES, 4, dim)
+    weights = jnp.arange(1.0, CLASSES + 1)
+    found = jax.jit(lambda x: embedding.block_means(features, x, weights))(blocks)
+    one_by_one = features._replace(inline=False, together=0)
+    expected = jax.jit(lambda x: embedding.block_means(one_by_one, x, weights))(blocks)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
 _SHARDED = """
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxdp import embedding, entk_networks, feature_maps
 module = entk_networks.FullyConnected1(16, 4)
 params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, 12)))
-features = feature_maps.entk_map(module.apply, params)
+features = feature_maps.entk_map(module.apply, params, 12)
 rng = np.random.default_rng(0)
 x, y = rng.uniform(0, 1, (100, 12)).astype(np.float32), rng.integers(0, 3, 100)
 chunks = embedding.arrange_by_class(x, y, num_classes=3, chunk_size=16)
