@@ -9,7 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from experiments import report, report_contents, run_start, teacher_file, teacher_reuse
+from experiments import (
+    report,
+    report_contents,
+    run_start,
+    teacher_distillation,
+    teacher_file,
+    teacher_reuse,
+)
 from experiments.checkpoints import Checkpoints
 from experiments.errors import InputError
 from experiments.run_folder import RunFolder
@@ -215,8 +222,8 @@ class _Run:
     def _distil(self, weights: jax.Array | None, means: np.ndarray | None) -> Any:
         """Run the distillation, which starts anew in a resumed run: it is short and free."""
         plan = self._plan
-        algorithm = plan.make_distillation(weights, means)
-        state = algorithm.init(plan.initial_support())
+        algorithm = teacher_distillation.make_distillation(plan, weights, means)
+        state = algorithm.init(teacher_distillation.initial_support(plan))
         self._metrics["krr_test_accuracy_before"] = self._krr_accuracy(state.support)
 
         def advance(count: int) -> int:

@@ -25,7 +25,6 @@ from experiments.errors import InputError
 from experiments.feature_rows import cache_for, features_of
 from experiments.mean_map import mean_map
 from experiments.public_map import FeatureFn, public_map
-from experiments.representatives import representatives
 from experiments.teacher_mechanisms import mechanisms_for
 from experiments.teacher_settings import (
     MapConfig,
@@ -37,24 +36,19 @@ from experiments.teacher_settings import (
 )
 from jaxdp import (
     class_means,
-    distribution_matching,
     embedding,
     feature_maps,
-    preprocess,
     sampling,
     scattering_maps,
     teacher,
     teacher_kip,
 )
 from jaxdp.feature_maps import FeatureMap
-from jaxdp.kip import SupportSet
 from jaxdp.mechanism import SubsampledGaussian
 
 _CHUNK_LIMIT = {"cpu": 512}
 _CHUNK_LIMIT_ACCELERATOR = 8192
 _MEANS_CHUNK = 500
-# Images that have to look like something start as dark blurs, not as white noise.
-_DARK_START = {"mean": 0.1, "scale": 0.15, "smooth": 2.0}
 # Flags of a training that a run without one does not list.
 _TRAINING = (
     "epochs",
@@ -201,47 +195,6 @@ class TeacherPlan:
             noise_multiplier=self.means_multiplier,
         )
         return np.asarray(means)
-
-    def make_distillation(
-        self, weights: Array | None, means: np.ndarray | None
-    ) -> teacher_kip.Distillation:
-        """Return the distillation from what was released; it is not given any data."""
-        extra, extra_data = None, None
-        if self.uses_means:
-            extra = functools.partial(teacher_kip.embedding_distance, features=self.mean_features)
-            extra_data = jnp.asarray(means)
-        elif self.synthetic is not None:
-            matching = distribution_matching.MatchingConfig(image_shape=self.image_shape)
-            extra = functools.partial(distribution_matching.matching_distance, config=matching)
-            extra_data = jnp.asarray(self.synthetic.x)
-        config = teacher_kip.DistillConfig(
-            num_steps=self.hyper.distill_steps,
-            ridge=self.hyper.ridge,
-            learning_rate=self.hyper.distill_learning_rate,
-            cosine_weight=self.hyper.cosine_weight,
-            extra_loss=extra,
-            learn_labels=self.settings.learn_labels,
-            total_variation=self.settings.total_variation,
-            image_shape=self.image_shape,
-            seed=self.settings.seed,
-            bounds=(0.0, 1.0),  # pixels that can be shown; costs next to no accuracy
-        )
-        return teacher_kip.distill(weights, self.feature_fn, config, extra_data)
-
-    def initial_support(self) -> Any:
-        """Return the images before the first step: noise from the public seed, or generated."""
-        if self.synthetic is not None:
-            x = representatives(self.synthetic.x, self.settings.ipc, seed=self.settings.seed)
-            labels = jnp.repeat(jnp.arange(self.data.num_classes), self.settings.ipc)
-            y = preprocess.centred_one_hot(labels, self.data.num_classes)
-            return SupportSet(jnp.asarray(x), y)
-        return teacher_kip.initial_images(
-            jax.random.key(self.settings.seed),
-            ipc=self.settings.ipc,
-            num_classes=self.data.num_classes,
-            image_shape=self.image_shape,
-            **(_DARK_START if self.uses_means else {}),
-        )
 
     def krr_test_accuracy(self, support: Any) -> float:
         """Return the test accuracy of kernel ridge regression on a support.
