@@ -59,7 +59,9 @@ flags.DEFINE_string(
     "Released embedding.npz of an earlier run to train on: the private data are not used again.",
 )
 flags.DEFINE_string("preset", "full", "full, or fast: fewer and smaller steps, minutes on a CPU.")
-flags.DEFINE_string("generator", None, "conv, resnet or table (default: by the data's shape).")
+flags.DEFINE_string(
+    "generator", None, "conv, resnet, dense or table (default: by the shape of the data)."
+)
 flags.DEFINE_integer("code_dim", None, "Length of the generator's latent codes (by dataset).")
 flags.DEFINE_string("schedule", None, "Decay of the step size: cosine, or published (in stairs).")
 flags.DEFINE_float("ema_decay", None, "Decay of the moving average of the generator; 0 for none.")

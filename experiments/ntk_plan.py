@@ -23,6 +23,7 @@ from experiments.ntk_settings import (
     NtkSettings,
     check,
     feature_config_for,
+    generator_for,
     hyper_for,
 )
 from experiments.run_folder import RunFolder
@@ -169,7 +170,7 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
             f"--embedding={settings.embedding}: holds {reused.released.mu.shape[1]} features per "
             f"class, and --features={config.features} has {features.dim}: another version made it"
         )
-    module = _generator(settings, data)
+    module = _generator(settings, config.features, data)
     return NtkPlan(
         settings=settings,
         hyper=hyper,
@@ -232,16 +233,17 @@ def _releases(
     )
 
 
-def _generator(settings: NtkSettings, data: Dataset) -> Any:
-    """Return the generator's module, by flag or by the shape of an example."""
-    grey = data.is_image and data.shape[-1] == 1
-    name = settings.generator or ("conv" if grey else "resnet" if data.is_image else "table")
+def _generator(settings: NtkSettings, features: str, data: Dataset) -> Any:
+    """Return the generator's module."""
+    name = generator_for(settings, features, data.shape)
     if (name == "table") == data.is_image:
         raise InputError(
             f"--generator={name}: does not make examples of shape {data.shape}; leave it out"
         )
     if name == "table":
         return generators.TabularGen(data.dim)
+    if name == "dense":
+        return generators.DenseGen(data.dim)
     height, width, channels = data.shape
     kind = generators.ConvCondGen if name == "conv" else generators.ResnetG
     try:

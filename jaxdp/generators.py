@@ -9,6 +9,8 @@ and running statistics stored in float32.
 References:
     Harder, Adamczewski & Park (2021), "DP-MERF: differentially private mean embeddings with
         random features for practical privacy-preserving data generation" (`ConvCondGen`).
+    Vinaroz, Charusaie, Harder, Adamczewski & Park (2022), "Hermite polynomial features for private
+        data generation" (DP-HP; `DenseGen`).
     Harder, Jalali, Sutherland & Park (2023), "Pre-trained perceptual features improve
         differentially private image generation" (DP-MEPF; `ResnetG`).
     Yang et al. (2023), "Differentially private neural tangent kernels (DP-NTK) for
@@ -123,6 +125,35 @@ class ResnetG(nn.Module):
             x = UpBlock(multiple * self.base)(x, train=train)
         x = _xavier_conv(nn.relu(_batch_norm(x, train)), colours, 3)
         return ((jnp.tanh(x) + 1) / 2).reshape(x.shape[0], -1)
+
+
+class DenseGen(nn.Module):
+    """Dense layers alone, for images of any size.
+
+    Dense -> BatchNorm -> ReLU -> Dense -> BatchNorm -> ReLU -> Dense -> sigmoid
+
+    Attributes:
+        dim: number of values of an image.
+        hidden: units of the first and second layer.
+
+    Raises:
+        ValueError: `dim` or `hidden` is out of range.
+    """
+
+    dim: int
+    hidden: tuple[int, int] = (500, 500)
+
+    def __post_init__(self) -> None:
+        if min(self.dim, *self.hidden) < 1:
+            raise ValueError(f"dim and hidden must be >= 1, got {self.dim} and {self.hidden}")
+        super().__post_init__()
+
+    @nn.compact
+    def __call__(self, inputs: Float[Array, "b inputs"], *, train: bool) -> Float[Array, "b d"]:
+        """Return flattened images in [0, 1]; `train` normalises by the batch's statistics."""
+        x = _dense(inputs, self.hidden[0], name=_FIRST)
+        x = _dense(nn.relu(_batch_norm(x, train)), self.hidden[1])
+        return nn.sigmoid(_dense(nn.relu(_batch_norm(x, train)), self.dim))
 
 
 class TabularGen(nn.Module):

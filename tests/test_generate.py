@@ -222,6 +222,21 @@ def test_every_kind_of_features_runs(
         assert "held_out" not in json.dumps(read(out, "metrics.json"))
 
 
+def test_images_of_odd_sides_get_dense_layers_and_can_be_drawn_again(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 256, (40, 7, 9), dtype=np.uint8), np.arange(40) % 3
+    np.savez(tmp_path / "odd.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    out = tmp_path / "run"
+    data = ("--dataset=odd", f"--data_dir={tmp_path}", "--eps=5")
+    assert drive(*TOY[:2], *data, "--batch_size=30", "--num_synthetic=12", f"--out_dir={out}") == 0
+    assert read(out, "config.json")["generator"] == "DenseGen"
+    with np.load(out / "synthetic.npz") as saved:
+        assert (saved["x"].shape[1:3], saved["x"].dtype) == ((7, 9), np.uint8)
+    assert sample(f"--run={out}", "--num=5", f"--out={tmp_path / 'more.npz'}") == 0
+    with np.load(tmp_path / "more.npz") as more:
+        assert more["x"].shape[:3] == (5, 7, 9)
+
+
 def test_a_fifth_of_the_scatter_rbf_kernel_is_one_of_pixels() -> None:
     """Without it images of another brightness have nearly the same normalised coefficients."""
     config = ntk_settings.FeatureConfig(features="scatter_rbf", length_scale=0.7)
@@ -357,3 +372,22 @@ def test_training_defaults_depend_on_data_and_features(
 ) -> None:
     hyper = ntk_settings.hyper_for(settings(*flags), features)
     assert (hyper.steps, hyper.batch_size, hyper.code_dim) == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "features", "shape", "expected"),
+    [
+        ((), "entk", (28, 28, 1), "conv"),
+        ((), "entk", (30, 28, 1), "dense"),
+        ((), "entk", (32, 32, 3), "resnet"),
+        ((), "entk", (28, 28, 3), "dense"),
+        ((), "entk", (9,), "table"),
+        (("--dataset=mnist",), "hermite", (28, 28, 1), "dense"),
+        (("--dataset=mnist", "--generator=conv"), "hermite", (28, 28, 1), "conv"),
+        (("--dataset=fashion_mnist",), "hermite", (28, 28, 1), "conv"),
+    ],
+)
+def test_generator_depends_on_the_shape_of_an_example(
+    flags: tuple[str, ...], features: str, shape: tuple[int, ...], expected: str
+) -> None:
+    assert ntk_settings.generator_for(settings(*flags), features, shape) == expected

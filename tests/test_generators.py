@@ -19,8 +19,11 @@ QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes
 CODE, CLASSES = 3, 4
 CONV = generators.ConvCondGen((8, 12, 2), hidden=6, channels=(4, 3))
 RESNET = generators.ResnetG((8, 16, 3), base=2)
+DENSE = generators.DenseGen(15, hidden=(16, 17))  # few units may all be off
 TABULAR = generators.TabularGen(5)
-MODULES = pytest.mark.parametrize("module", [CONV, RESNET, TABULAR], ids=("conv", "resnet", "tab"))
+MODULES = pytest.mark.parametrize(
+    "module", [CONV, RESNET, DENSE, TABULAR], ids=("conv", "resnet", "dense", "tab")
+)
 
 
 def draw(module: nn.Module, *, code_dim: int = CODE, num_classes: int = CLASSES) -> Any:
@@ -147,11 +150,20 @@ def tabular_oracle(layers: Layers, x: np.ndarray) -> np.ndarray:
     return layers.dense(x, "Dense_1")
 
 
+def dense_oracle(layers: Layers, x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-tabular_oracle(layers, x)))
+
+
 @pytest.mark.parametrize("train", [True, False])
 @pytest.mark.parametrize(
     ("module", "oracle"),
-    [(CONV, conv_oracle), (RESNET, resnet_oracle), (TABULAR, tabular_oracle)],
-    ids=("conv", "resnet", "tab"),
+    [
+        (CONV, conv_oracle),
+        (RESNET, resnet_oracle),
+        (DENSE, dense_oracle),
+        (TABULAR, tabular_oracle),
+    ],
+    ids=("conv", "resnet", "dense", "tab"),
 )
 def test_rows_and_running_statistics_are_those_of_numpy(
     module: nn.Module, oracle: Any, train: bool
@@ -179,6 +191,8 @@ def test_rows_and_running_statistics_are_those_of_numpy(
         # (in, o) = (512, 256), (256, 128), (128, 64); norm 2 64 and last 9 64 3 + 3.
         (generators.ResnetG((32, 32, 3)), 10, 3072, 2_623_235),
         (generators.ResnetG((16, 24, 1), base=2), 10, 384, None),
+        # 15 500 + 500, 500 500 + 500, 500 784 + 784 and norms 2 (500 + 500).
+        (generators.DenseGen(784), 10, 784, 653_284),
         # 12 20 + 20, 20 10 + 10, 10 5 + 5 and norms 2 (20 + 10).
         (generators.TabularGen(5), 7, 5, 585),
     ],
@@ -391,6 +405,8 @@ def test_computes_in_the_type_of_its_codes(module: nn.Module) -> None:
         (lambda: generators.ConvCondGen((28, 28, 1), channels=(16, 0)), r"got 200 and \(16, 0\)"),
         (lambda: generators.ResnetG((32, 28, 3)), r"divisible by 8, got \(32, 28, 3\)"),
         (lambda: generators.ResnetG((32, 32, 3), base=0), "base must be >= 1, got 0"),
+        (lambda: generators.DenseGen(0), "dim and hidden must be >= 1, got 0"),
+        (lambda: generators.DenseGen(9, hidden=(5, 0)), r"got 9 and \(5, 0\)"),
         (lambda: generators.TabularGen(0), "num_columns must be >= 1, got 0"),
         (lambda: generators.init(TABULAR, jax.random.key(0), 0, 2), "got 0 and 2"),
     ],
