@@ -139,9 +139,9 @@ def _banners(privacy: Mapping[str, Any]) -> str:
     parts = []
     if not _is_private(privacy):
         parts.append(
-            '<section class="loud"><h2>NO PRIVACY PROTECTION</h2><p>This run added no noise. The '
-            "distilled set may reveal individual training records: handle it with the same care "
-            "as the training data.</p></section>"
+            '<section class="loud"><h2>NO PRIVACY PROTECTION</h2><p>This run added no noise. Its '
+            "results may reveal individual training records: handle them with the same care as "
+            "the training data.</p></section>"
         )
     if privacy.get("releasable") is not True:
         reason = html.escape(privacy.get("not_releasable_reason") or "No reason was recorded.")
