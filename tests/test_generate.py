@@ -171,10 +171,11 @@ def test_killed_run_resumes_where_it_was(tmp_path: Path) -> None:
 def test_two_runs_have_different_noise_and_seeded_ones_are_not_releasable(
     finished: Path, tmp_path: Path
 ) -> None:
-    plan = make_plan(settings(*TOY, "--eps=5"))
+    flags = (*TOY, "--eps=5", f"--out_dir={tmp_path / 'run'}")
+    plan = make_plan(settings(*flags))
     first, second = (np.asarray(plan.release().mu) for _ in range(2))
     assert np.abs(first - second).max() > 1e-6
-    seeded = make_plan(settings(*TOY, "--eps=5", "--noise_seed=1"))
+    seeded = make_plan(settings(*flags, "--noise_seed=1"))
     np.testing.assert_array_equal(seeded.release().mu, seeded.release().mu)
     assert not generate.certificate_of(seeded)["releasable"]
 
