@@ -181,10 +181,11 @@ def generator_for(settings: NtkSettings, features: str, shape: tuple[int, ...]) 
         return settings.generator
     if len(shape) == 1:
         return "table"
-    height, width, channels = shape
-    name, factor = ("conv", 4) if channels == 1 else ("resnet", 8)
-    if height % factor or width % factor:
-        name = "dense"
+    sides = shape[:2]
+    if shape[2] > 1 and not any(side % 8 for side in sides):
+        name = "resnet"
+    else:
+        name = "dense" if any(side % 4 for side in sides) else "conv"
     return _GENERATOR.get((features, settings.dataset), name)
 
 
