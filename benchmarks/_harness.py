@@ -72,18 +72,23 @@ def isolated(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def measure(
     function: Any, *args: Any, fits: Callable[[Any], bool] = lambda compiled: True
 ) -> tuple[Measurement, Any] | None:
-    """Compile a jitted function, then time it; return the fastest run and the result.
+    """Compile a function, then time it; return the fastest run and the result.
 
     Other work on the machine can only slow a run down, so the fastest is the best estimate.
 
     Args:
-        function: what `jax.jit` returned.
+        function: what `jax.jit` returned, or a function that compiles by itself in its first call,
+            which counts as compilation.
         args: its arguments, on the device.
         fits: whether to run what was compiled at all; None is returned otherwise.
     """
     before = start_memory_mb(args)
     started = time.perf_counter()
-    compiled = function.lower(*args).compile()
+    if hasattr(function, "lower"):
+        compiled = function.lower(*args).compile()
+    else:
+        compiled = function
+        jax.block_until_ready(function(*args))
     compile_seconds = time.perf_counter() - started
     if not fits(compiled):
         return None

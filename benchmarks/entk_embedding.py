@@ -64,9 +64,7 @@ def ours(size: Size, generate: bool) -> Measurement:
     if not generate:
         chunks = embedding.arrange_by_class(x, y, num_classes=_CLASSES, chunk_size=min(500, len(x)))
         chunks = jax.tree.map(jnp.asarray, chunks)
-        found = measure(
-            jax.jit(lambda c: embedding.class_sums(features, c, num_classes=_CLASSES)), chunks
-        )
+        found = measure(lambda c: embedding.class_sums(features, c, num_classes=_CLASSES), chunks)
     else:
         blocks = jnp.asarray(x.reshape(_CLASSES, -1, _DIM))
         weights, mu = jnp.full(_CLASSES, 1 / _CLASSES), jnp.zeros((_CLASSES, features.dim))

@@ -54,11 +54,15 @@ def release_class_means(
         noise_multiplier: as accounted by `one_release`; 0 is not private.
 
     Guarantee:
-        One Gaussian release under adding or removing one example, which moves the exact sums by at
-        most 1 in Euclidean norm; the noise on them has standard deviation `noise_multiplier`, and
-        n/c, by which they are divided afterwards, is a public constant.
+        One Gaussian release under the zero-out relation (`jaxdp.ledger`): one example moves the
+        exact sums by at most 1 in Euclidean norm, and the noise on them has standard deviation
+        `noise_multiplier`. They are divided by n/c afterwards, a public constant.
     """
-    sums = dp_ntk.release_sums(
-        key, features, chunks, num_classes=num_classes, stddev=noise_multiplier
+    return dp_ntk.release_sums(
+        key,
+        features,
+        chunks,
+        num_classes=num_classes,
+        stddev=noise_multiplier,
+        divisor=num_examples / num_classes,
     )
-    return sums * (num_classes / num_examples)

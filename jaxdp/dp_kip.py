@@ -30,7 +30,6 @@ from jaxdp import (
     kernels,
     kip_grads,
     kip_terms,
-    precision,
     preprocess,
     sampling,
 )
@@ -135,8 +134,8 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
 
     Guarantee:
         All states together are a function of at most `mechanism.num_steps` releases of the
-        Poisson-subsampled Gaussian mechanism that `mechanism` describes, under adding or
-        removing one example, and of nothing else that depends on `x_t` and `labels`.
+        Poisson-subsampled Gaussian mechanism that `mechanism` describes, under the
+        zero-out relation (`jaxdp.ledger`), and of nothing else that depends on `x_t` and `labels`.
     """
 
     def init(support: SupportSet) -> KIPState:
@@ -167,13 +166,7 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
             average = jnp.where(config.free, average, x)
         return KIPState(state.step + 1, SupportSet(x, state.support.y), average, opt_state)
 
-    run = dp_sgd.accounted_steps(mechanism, step)
-
-    def update(state: KIPState, key: Array, x_t: Array, labels: Array, num_steps: int) -> KIPState:
-        with precision.float64():
-            return run(state, key, x_t, labels, num_steps)
-
-    return KIP(init, update)
+    return KIP(init, dp_sgd.accounted_steps(mechanism, step))
 
 
 class _Targets(NamedTuple):
@@ -295,10 +288,10 @@ def _general_sum(
         if mechanism.clip_norm == float("inf"):  # one gradient instead of one per target
             return jax.grad(
                 lambda x: total_loss(kernel, at(x), rows, y_t, mask, ridge=config.ridge)
-            )(support.x)
+            )(support.x).astype(jnp.float64)
         return clipping.sum_clipped_grads(
             target_loss, support.x, (rows, y_t), mask, clip_norm=mechanism.clip_norm
         )
 
-    zero = jnp.zeros_like(support.x)
+    zero = jnp.zeros(support.x.shape, jnp.float64)
     return targets.sum_over(chunk_sum, zero, num_classes=support.y.shape[1])

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Key
 
@@ -49,11 +50,11 @@ def sensitivities(
 
 
 def multiplier_by_removal(released: Sequence[GaussianRelease], num_examples: int) -> float:
-    """Return the noise multiplier of releases under adding or removing one example of n.
+    """Return the noise multiplier of releases where one example of n is replaced by an empty one.
 
-    `sensitivities` counts examples as replaced. Where a release is accounted beside mechanisms that
-    count them as added or removed, with n a public constant still, one example moves the embedding
-    by `|phi| / n` and the class weights by `1 / n`, so by `1 / n` at most either.
+    `sensitivities` counts examples as replaced by any other. Where a release is accounted beside
+    mechanisms under the zero-out relation (`jaxdp.ledger`), one example moves the embedding by
+    `|phi| / n` and the class weights by `1 / n`, so by `1 / n` at most either.
 
     Args:
         released: all that was released with an embedding.
@@ -117,16 +118,23 @@ def release_embedding(
         if named[name].sensitivity < bound * (1 - 1e-12):
             raise ValueError(f"{name}: sensitivity is {bound}, not {named[name].sensitivity}")
     embedding_key, weights_key = jax.random.split(key)
-    stddev = named[EMBEDDING].stddev * num_examples
-    mu = (
-        release_sums(embedding_key, features, chunks, num_classes=num_classes, stddev=stddev)
-        / num_examples
+    mu = release_sums(
+        embedding_key,
+        features,
+        chunks,
+        num_classes=num_classes,
+        stddev=named[EMBEDDING].stddev * num_examples,
+        divisor=float(num_examples),
     )
     uniform = jnp.full(num_classes, 1 / num_classes)
     if WEIGHTS not in named:
         return Released(mu, uniform)
-    counts = jnp.zeros(num_classes).at[chunks.labels].add(jnp.sum(chunks.weights, axis=1))
-    weights = _noisy(weights_key, counts / num_examples, named[WEIGHTS].stddev)
+    counts = np.zeros((num_classes, 1))
+    np.add.at(counts[:, 0], np.asarray(chunks.labels), np.sum(chunks.weights, axis=1))
+    with precision.float64():
+        exact = jnp.asarray(counts)
+    stddev = named[WEIGHTS].stddev * num_examples
+    weights = _noisy(weights_key, exact, stddev=stddev, divisor=float(num_examples))[:, 0]
     weights = jnp.maximum(weights, _LEAST_WEIGHT)
     return Released(mu, weights / jnp.sum(weights))
 
@@ -138,36 +146,42 @@ def release_sums(
     *,
     num_classes: int,
     stddev: float,
+    divisor: float,
 ) -> Float[Array, "c p"]:
-    """Return the noisy sums of every class's features.
+    """Return the noisy sums of every class's features over a public constant.
 
     Args:
         key: of the noise, fresh and secret.
         features: `phi`, chosen without the data.
         chunks: the private data.
         num_classes: c.
-        stddev: of the noise on every entry.
+        stddev: of the noise on every entry of the sums.
+        divisor: public; noisy sums are divided by it before they are rounded to float32.
+
+    Raises:
+        TypeError: the key is not of `mechanism.private_key`.
 
     Guarantee:
         One Gaussian release: adding or removing one example moves the exact sums by at most 1 in
         Euclidean norm, replacing one by at most the features' diameter, and independent
         noise, drawn in float64, is added to every entry. Nothing else of the data is returned.
     """
-    sums = jax.jit(lambda parts: embedding.class_sums(features, parts, num_classes=num_classes))
-    return _noisy(key, sums(chunks), stddev)
+    mechanism.require_private(key)
+    sums = embedding.class_sums(features, chunks, num_classes=num_classes)
+    return _noisy(key, sums, stddev=stddev, divisor=divisor)
 
 
-def _noisy(key: Key[Array, ""], exact: Array, stddev: float) -> Array:
-    """Add noise in float64, row by row so that a large embedding needs no second copy of itself."""
-    rows = exact[:, None] if exact.ndim == 1 else exact
+def _noisy(
+    key: Key[Array, ""], exact: Float[Array, "c p"], *, stddev: float, divisor: float
+) -> Float[Array, "c p"]:
+    """Add noise, row by row so that a large embedding needs no second copy of itself."""
     with precision.float64():
         noisy = [
-            mechanism.add_gaussian_noise(
-                jax.random.fold_in(key, i), row.astype(jnp.float64), stddev=stddev
-            ).astype(jnp.float32)
-            for i, row in enumerate(rows)
+            mechanism.add_gaussian_noise(jax.random.fold_in(key, i), row, stddev=stddev) / divisor
+            for i, row in enumerate(exact)
         ]
-    return jnp.stack(noisy).reshape(exact.shape)
+        rows = [row.astype(jnp.float32) for row in noisy]
+    return jnp.stack(rows)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

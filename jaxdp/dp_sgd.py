@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Num
 
-from jaxdp import sampling
-from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise
+from jaxdp import precision, sampling
+from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise, require_private
 from jaxdp.sampling import PoissonSample
 
 State = TypeVar("State", bound=Any)
@@ -34,7 +34,10 @@ def noisy_mean(
     Args:
         key: of this step alone.
         mechanism: rate, clip norm and noise.
-        clipped_sum: the sum over a sample of what each example contributes.
+        clipped_sum: the sum over a sample of what each example contributes, in float64.
+
+    Returns:
+        float64, for the caller to round.
 
     Guarantee:
         One release of the Poisson-subsampled Gaussian mechanism, if adding an example to a sample
@@ -59,7 +62,8 @@ def accounted_steps(
 
     It takes `num_steps` steps, fewer where the mechanism's last one comes first; `num_steps` may
     differ from call to call without another compilation. Step `t` gets `fold_in(key, t)`, so a
-    run may be cut into calls anywhere.
+    run may be cut into calls anywhere. It computes in jax's 64-bit mode, whatever the caller's, so
+    it cannot be called inside another `jit`.
 
     Args:
         mechanism: what the run is accounted by.
@@ -67,6 +71,7 @@ def accounted_steps(
 
     Raises:
         ValueError: (`update`) the data does not have `mechanism.num_examples` rows.
+        TypeError: (`update`) the key is not of `mechanism.private_key`.
 
     Guarantee:
         No state results from more than `mechanism.num_steps` steps, and no two steps of a run have
@@ -89,10 +94,12 @@ def accounted_steps(
         )
 
     def update(state: State, key: Array, x: Array, labels: Array, num_steps: int) -> State:
+        require_private(key)
         if x.shape[0] != mechanism.num_examples:
             raise ValueError(
                 f"the mechanism is for {mechanism.num_examples} examples, got {x.shape[0]}"
             )
-        return run(state, key, x, labels, jnp.asarray(num_steps, jnp.int32))
+        with precision.float64():
+            return run(state, key, x, labels, jnp.asarray(num_steps, jnp.int32))
 
     return update

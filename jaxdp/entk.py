@@ -134,11 +134,22 @@ def entk_norms(
     compact = _of_row(_compact_gradient, apply_fn, params, image_shape)
 
     def norm(row: Array) -> Array:
-        gradient = compact(row)
+        formed, factors = compact(row)
+        gradient = CompactGradient(formed, tuple(balanced(pair) for pair in factors))
         alone = jax.tree.map(lambda part: part[None], gradient)
         return jnp.sqrt(_inner_products(gradient, alone)[0])
 
     return _map_rows(norm, x, chunk_size)
+
+
+def balanced(pair: Factors) -> Factors:
+    """Return factors of one row with the same product, of which no large entry of `a` is below 1.
+
+    Squares of a tiny factor would underflow and hide that the other one is large.
+    """
+    largest = jax.lax.stop_gradient(jnp.max(jnp.abs(pair.a), initial=0.0))
+    scale = jnp.where(largest > 0, largest, 1.0)
+    return Factors(pair.a / scale, pair.delta * scale)
 
 
 def is_dense(apply_fn: ApplyFn, params: Any, dim: int) -> bool:

@@ -118,7 +118,8 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
     `num_steps` steps, fewer where the mechanism's last one comes first, in one compiled loop;
     `num_steps` may differ from call to call without another compilation. Step `t` takes its
     randomness from `fold_in(key, t)`, so a run may be cut into calls anywhere. Features may be
-    stored in float16; a chunk at a time is converted to float32, in which all is computed.
+    stored in float16; a chunk at a time is converted to float32, chunks are summed and noise is
+    added in float64. `update` cannot be called inside another `jit`.
     The guarantee needs a row of features to depend on its own example alone.
 
     Raises:
@@ -126,8 +127,8 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
 
     Guarantee:
         All states together are a function of at most `mechanism.num_steps` releases of the
-        Poisson-subsampled Gaussian mechanism that `mechanism` describes, under adding or
-        removing one example, and of nothing else that depends on features and labels.
+        Poisson-subsampled Gaussian mechanism that `mechanism` describes, under the
+        zero-out relation (`jaxdp.ledger`), and of nothing else that depends on features and labels.
     """
     average_start = min(
         math.floor((1 - config.average_fraction) * mechanism.num_steps), mechanism.num_steps - 1
@@ -143,7 +144,7 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
         def clipped_sum(sample: sampling.PoissonSample) -> Array:
             return _sampled_sum(mechanism, config, state.weights, features, labels, sample)
 
-        grad = dp_sgd.noisy_mean(key, mechanism, clipped_sum)
+        grad = dp_sgd.noisy_mean(key, mechanism, clipped_sum).astype(state.weights.dtype)
         updates, opt_state = config.optimizer.update(grad, state.opt_state, state.weights)
         weights = optax.apply_updates(state.weights, updates)
         # The last iterate until averaging starts, then the running mean.
@@ -162,7 +163,7 @@ def _sampled_sum(
     labels: Int[Array, " n"],
     sample: sampling.PoissonSample,
 ) -> Float[Array, "p c"]:
-    """Sum the clipped gradients of a sample, a chunk at a time."""
+    """Sum the clipped gradients of a sample: a chunk in float32, chunks in float64."""
     return sampling.sum_over_chunks(
         lambda indices, mask: sum_clipped_grads(
             weights,
@@ -171,10 +172,10 @@ def _sampled_sum(
             mask,
             clip_norm=mechanism.clip_norm,
             label_smoothing=config.label_smoothing,
-        ),
+        ).astype(jnp.float64),
         sample,
         chunk_size=config.chunk_size,
-        zero=jnp.zeros_like(weights),
+        zero=jnp.zeros(weights.shape, jnp.float64),
     )
 
 

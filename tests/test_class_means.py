@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxdp import accounting, class_means, embedding, feature_maps
+from jaxdp.mechanism import private_key
 
 N, D, C = 30, 5, 3
 FEATURES = feature_maps.unit_features(jnp.tanh, D)
@@ -28,7 +28,7 @@ def means(
 ) -> np.ndarray:
     chunks = embedding.arrange_by_class(x, y, num_classes=C, chunk_size=7)
     released = class_means.release_class_means(
-        jax.random.key(seed),
+        private_key(seed),
         features,
         chunks,
         num_classes=C,
@@ -43,7 +43,7 @@ def test_means_are_those_of_equally_large_classes() -> None:
     phi = np.tanh(x.astype(np.float64))
     phi /= np.linalg.norm(phi, axis=1, keepdims=True)
     expected = np.stack([phi[y == k].mean(axis=0) for k in range(C)])
-    np.testing.assert_allclose(means(x, y), expected, atol=1e-4)
+    np.testing.assert_allclose(means(x, y), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])

@@ -160,7 +160,7 @@ def test_guarantee_a_finite_record_with_an_infinite_gradient_contributes_exactly
     both = jnp.stack([other, record])
     ours = compiled_sum(root, zero, both, jnp.ones(2, bool), clip_norm=1.0, size=None)
     np.testing.assert_array_equal(ours, want)
-    np.testing.assert_allclose(np.linalg.norm(want), 1.0, rtol=1e-6)
+    assert 1 - 1e-5 < np.linalg.norm(want) <= 1
 
 
 @pytest.mark.usefixtures("float64")
@@ -179,17 +179,46 @@ def test_guarantee_one_record_moves_the_sum_by_at_most_clip_norm(clip_norm: floa
     assert max(distances) >= 0.99 * min(clip_norm, 300)  # and so the bound is attained
 
 
-def test_guarantee_is_attained_exactly_in_a_constructed_pair() -> None:
-    """A gradient along one axis: clipped to C, added to a sum of zeros, it is C to the bit."""
-    mask = np.array([True, True])
-    with_record = linear_sum([[0.0, 0.0], [0.0, 2.0**20]], mask, 0.25)
-    np.testing.assert_array_equal(with_record - linear_sum([[0.0, 0.0]], mask[:1], 0.25), [0, 0.25])
+def test_guarantee_no_rounding_exceeds_the_clip_norm_and_the_bound_is_attained() -> None:
+    """The true norm, in exact arithmetic on the float32 result, of gradients of many directions."""
+    directions = np.random.default_rng(0).normal(size=(300, 3)) * 2.0**20
+    for direction in directions:
+        norm = np.linalg.norm(linear_sum([direction], [True], 0.25).astype(np.longdouble))
+        assert 0.25 * (1 - 1e-5) < norm <= 0.25
+
+
+@pytest.mark.usefixtures("float64")
+def test_guarantee_sums_over_examples_are_float64() -> None:
+    """A thousand addends of 1e-4 beside one of 1000: float32 would lose a tenth of each."""
+    examples = np.full((1001, 1), 1e-4)
+    examples[0] = 1000
+    total = linear_sum(examples, np.ones(1001, bool), 1e4)
+    assert total.dtype == np.float64
+    expected = np.sum(examples.astype(np.float32), dtype=np.float64)
+    np.testing.assert_allclose(total[0], expected, rtol=1e-14)
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("size", [None, 100])
+def test_guarantee_sums_of_float32_gradients_are_float64(size: int | None) -> None:
+    """Where parameters are float32, too: beside 10^8 an addend of 1 has no place in 24 bits."""
+    examples = jnp.ones((1001, 1), jnp.float32).at[0].set(1e8)
+    total = compiled_sum(
+        linear,
+        jnp.zeros(1, jnp.float32),
+        examples,
+        jnp.ones(1001, bool),
+        clip_norm=1e9,
+        size=size,
+    )
+    assert total.dtype == np.float64
+    assert float(total[0]) == 1e8 + 1000
 
 
 def test_clipping_starts_exactly_at_clip_norm() -> None:
     for norm in (0.999, 1.0, 1.001, 1.5):
         ours = linear_sum([[0.6 * norm, -0.8 * norm]], [True], 1.0)
-        np.testing.assert_allclose(ours, [0.6 * min(norm, 1), -0.8 * min(norm, 1)], rtol=1e-6)
+        np.testing.assert_allclose(ours, [0.6 * min(norm, 1), -0.8 * min(norm, 1)], rtol=3e-6)
 
 
 @pytest.mark.parametrize("size", [1e30, 3e38, 1e-30, 1e-37, 1.0])
@@ -197,10 +226,10 @@ def test_huge_and_tiny_gradients_neither_overflow_nor_vanish(size: float) -> Non
     direction = np.array([[0.6, -0.8]])
     ours = linear_sum(size * direction, [True], 1e-3)
     want = direction[0] * min(np.float32(size), 1e-3)
-    np.testing.assert_allclose(ours, want, rtol=1e-6)
+    np.testing.assert_allclose(ours, want, rtol=3e-6)
     # Clipping must also be right when the bound itself is that small.
     np.testing.assert_allclose(
-        linear_sum(size * direction, [True], 1e-30), direction[0] * min(size, 1e-30), rtol=1e-6
+        linear_sum(size * direction, [True], 1e-30), direction[0] * min(size, 1e-30), rtol=3e-6
     )
 
 
@@ -213,13 +242,13 @@ def test_global_norm_and_clip() -> None:
         clipping.global_norm(jnp.array([1.0, -jnp.inf]))
     )
     clipped = clipping.clip(tree, 2.5, jnp.asarray(True))
-    np.testing.assert_allclose(clipped["a"], [1.5, 0.0], rtol=1e-6)
-    np.testing.assert_allclose(clipped["b"], [[2.0]], rtol=1e-6)
+    np.testing.assert_allclose(clipped["a"], [1.5, 0.0], rtol=3e-6)
+    np.testing.assert_allclose(clipped["b"], [[2.0]], rtol=3e-6)
     dropped = clipping.clip(tree, 2.5, jnp.asarray(False))
     assert float(clipping.global_norm(dropped)) == 0.0
 
 
-def test_leaves_keep_their_types() -> None:
+def test_leaves_of_few_bits_are_summed_in_many() -> None:
     params = {"low": jnp.ones(3, jnp.bfloat16), "high": jnp.ones(2, jnp.float32)}
 
     def mixed(params: Any, example: Any) -> Any:
@@ -228,9 +257,9 @@ def test_leaves_keep_their_types() -> None:
     total = clipping.sum_clipped_grads(
         mixed, params, jnp.ones(5), jnp.ones(5, bool), clip_norm=1.0, microbatch_size=2
     )
-    assert {k: v.dtype for k, v in total.items()} == {k: v.dtype for k, v in params.items()}
+    assert {v.dtype for v in total.values()} == {jnp.dtype(jnp.float32)}
     norm = np.sqrt(sum(np.sum(np.asarray(v, np.float64) ** 2) for v in total.values()))
-    np.testing.assert_allclose(norm, 5.0, rtol=0.02)  # bfloat16
+    assert 5.0 * 0.95 < norm <= 5.0  # the margin of bfloat16 is 3 %
 
 
 @pytest.mark.parametrize("size", [None, 4])

@@ -12,7 +12,7 @@ import optax
 import pytest
 
 from jaxdp import clipping, dp_kip, kernels, krr, precision, preprocess, sampling
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.mechanism import SubsampledGaussian, private_key
 
 N, D, C, IPC = 40, 12, 3, 2
 RIDGE = 1e-3
@@ -88,7 +88,7 @@ def test_a_step_without_noise_is_plain_kip(
     kernel = kernels.fc_ntk()
     m = mechanism(sampling_rate=rate)
     kip = dp_kip.dp_kip(kernel, m, config())
-    key = jax.random.key(5)
+    key = private_key(5)
     after = kip.update(kip.init(support), key, *data, 1)
     batch = drawn(key, 0, rate)
     expected = oracle_sum(kernel, support, data[0][batch], data[1][batch], math.inf)
@@ -102,7 +102,7 @@ def test_a_clipped_step_is_in_units_of_the_clip_norm(
     kernel, clip_norm = kernels.fc_ntk(depth=2), 1e-3
     m = mechanism(sampling_rate=1.0, clip_norm=clip_norm)
     kip = dp_kip.dp_kip(kernel, m, config())
-    after = kip.update(kip.init(support), jax.random.key(0), *data, 1)
+    after = kip.update(kip.init(support), private_key(0), *data, 1)
     expected = oracle_sum(kernel, support, *data, clip_norm) / (clip_norm * N)
     np.testing.assert_allclose(
         np.asarray(support.x - after.support.x), expected, rtol=1e-3, atol=1e-5
@@ -115,7 +115,7 @@ def test_kernels_without_dot_product_form_take_the_general_path(
     exact_kernel = kernels.linear()
     general_kernel = dataclasses.replace(exact_kernel, dot_product=None)
     m = mechanism(clip_norm=0.05)
-    key = jax.random.key(1)
+    key = private_key(1)
     exact, general = (
         dp_kip.dp_kip(kernel, m, config()).update(
             dp_kip.dp_kip(kernel, m, config()).init(support), key, *data, 3
@@ -134,7 +134,7 @@ def test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm(
     kip = dp_kip.dp_kip(kernels.fc_ntk(), m, config())
 
     def released(x: jax.Array) -> np.ndarray:
-        after = kip.update(kip.init(support), jax.random.key(0), x, labels, 1)
+        after = kip.update(kip.init(support), private_key(0), x, labels, 1)
         # Undo the division by public constants: what is left is the clipped sum.
         return np.asarray(support.x - after.support.x, np.float64) * N * clip_norm
 
@@ -149,7 +149,7 @@ def test_guarantee_nothing_but_the_sample_and_the_noise_depends_on_data(
     data: tuple, support: dp_kip.SupportSet
 ) -> None:
     kip = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(sampling_rate=0.1), config())
-    key = jax.random.key(2)
+    key = private_key(2)
     batch = drawn(key, 0, 0.1)
     not_drawn = np.setdiff1d(np.arange(N), batch)
     changed = (data[0].at[not_drawn].set(99.0), data[1].at[not_drawn].set(0))
@@ -162,7 +162,7 @@ def pure_noise(support: dp_kip.SupportSet, steps: int, noise_multiplier: float) 
     m = mechanism(clip_norm=0.1, noise_multiplier=noise_multiplier, num_steps=steps)
     kip = dp_kip.dp_kip(kernels.fc_ntk(), m, config(optimizer=optax.sgd(1e-3)))
     x, labels = jnp.full((N, support.x.shape[1]), jnp.nan), jnp.zeros(N, jnp.int32)
-    state, key, moves = kip.init(support), jax.random.key(7), []
+    state, key, moves = kip.init(support), private_key(7), []
     for _ in range(steps):
         after = kip.update(state, key, x, labels, 1)
         moves.append(np.asarray(state.support.x - after.support.x, np.float64))
@@ -187,13 +187,13 @@ def test_non_finite_records_contribute_exactly_zero(
     kip = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(sampling_rate=1.0, clip_norm=0.1), config())
     state = kip.init(support)
     poisoned = kip.update(
-        state, jax.random.key(0), x.at[3].set(jnp.nan).at[4, 0].set(jnp.inf), labels, 1
+        state, private_key(0), x.at[3].set(jnp.nan).at[4, 0].set(jnp.inf), labels, 1
     )
     assert np.isfinite(poisoned.support.x).all()
     rest = np.delete(np.arange(N), [3, 4])
     m = mechanism(num_examples=N - 2, sampling_rate=1.0, clip_norm=0.1)
     clean = dp_kip.dp_kip(kernels.fc_ntk(), m, config())
-    without = clean.update(state, jax.random.key(0), x[rest], labels[rest], 1)
+    without = clean.update(state, private_key(0), x[rest], labels[rest], 1)
     step, expected = (support.x - z.support.x for z in (poisoned, without))
     np.testing.assert_allclose(step * N, expected * (N - 2), rtol=1e-4, atol=1e-4)
 
@@ -201,7 +201,7 @@ def test_non_finite_records_contribute_exactly_zero(
 def test_a_run_cut_anywhere_equals_the_whole_run(data: tuple, support: dp_kip.SupportSet) -> None:
     m = mechanism(clip_norm=0.1, noise_multiplier=1.0)
     kip = dp_kip.dp_kip(kernels.fc_ntk(), m, config(optimizer=optax.adam(0.1), average_decay=0.9))
-    key = jax.random.key(11)
+    key = private_key(11)
     whole = kip.update(kip.init(support), key, *data, 9)
     cut = kip.init(support)
     for steps in (1, 3, 0, 5):
@@ -211,10 +211,10 @@ def test_a_run_cut_anywhere_equals_the_whole_run(data: tuple, support: dp_kip.Su
 
 def test_never_more_steps_than_accounted(data: tuple, support: dp_kip.SupportSet) -> None:
     kip = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(num_steps=5), config())
-    state = kip.update(kip.init(support), jax.random.key(0), *data, 3)
-    state = kip.update(state, jax.random.key(0), *data, 100)
+    state = kip.update(kip.init(support), private_key(0), *data, 3)
+    state = kip.update(state, private_key(0), *data, 100)
     assert int(state.step) == 5
-    chex.assert_trees_all_equal(state, kip.update(state, jax.random.key(1), *data, 1))
+    chex.assert_trees_all_equal(state, kip.update(state, private_key(1), *data, 1))
 
 
 def test_compiled_once_per_run(data: tuple, support: dp_kip.SupportSet) -> None:
@@ -226,10 +226,10 @@ def test_compiled_once_per_run(data: tuple, support: dp_kip.SupportSet) -> None:
 
     kip = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config(target_fn=target_fn))
     state = kip.init(support)
-    state = kip.update(state, jax.random.key(0), *data, 1)
+    state = kip.update(state, private_key(0), *data, 1)
     compiled = len(traces)
     for steps in (2, 5, 1):
-        state = kip.update(state, jax.random.key(steps), *data, steps)
+        state = kip.update(state, private_key(steps), *data, steps)
     assert compiled > 0
     assert len(traces) == compiled
 
@@ -242,7 +242,7 @@ def test_stored_bytes_are_scaled_inside(support: dp_kip.SupportSet) -> None:
     def target_fn(rows: jax.Array) -> jax.Array:
         return preprocess.scale(rows, shift=100.0, scale=50.0)
 
-    key = jax.random.key(4)
+    key = private_key(4)
     inside = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config(target_fn=target_fn))
     outside = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config())
     chex.assert_trees_all_close(  # how a scale is fused with what follows may turn a last bit
@@ -256,7 +256,7 @@ def test_average_is_the_moving_average_of_iterates(data: tuple, support: dp_kip.
     kip = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config(average_decay=0.75))
     state, expected = kip.init(support), None
     for step in range(6):
-        state = kip.update(state, jax.random.key(0), *data, 1)
+        state = kip.update(state, private_key(0), *data, 1)
         decay = min(0.75, step / (step + 1))
         x = np.asarray(state.support.x)
         expected = x if expected is None else decay * expected + (1 - decay) * x
@@ -269,7 +269,7 @@ def test_distillation_learns_and_leaves_jax_as_it_was(
     kernel = kernels.fc_ntk()
     kip = dp_kip.dp_kip(kernel, mechanism(), config(optimizer=optax.adam(0.1)))
     before = precision.has_float64()
-    state = kip.update(kip.init(support), jax.random.key(0), *data, 20)
+    state = kip.update(kip.init(support), private_key(0), *data, 20)
     assert precision.has_float64() == before
     chex.assert_type([state.support.x, state.average], jnp.float32)
 
@@ -314,7 +314,7 @@ def test_update_needs_the_accounted_number_of_examples(
 ) -> None:
     kip = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(num_examples=N + 1), config())
     with pytest.raises(ValueError, match="41 examples, got 40"):
-        kip.update(kip.init(support), jax.random.key(0), *data, 1)
+        kip.update(kip.init(support), private_key(0), *data, 1)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_only_free_columns_are_distilled_and_clipped(
 
     def released(kernel: kernels.Kernel, **changes: object) -> np.ndarray:
         kip = dp_kip.dp_kip(kernel, m, config(free=free, **changes))
-        after = kip.update(kip.init(support), jax.random.key(0), *data, 1)
+        after = kip.update(kip.init(support), private_key(0), *data, 1)
         np.testing.assert_array_equal(after.support.x[:, ~free], support.x[:, ~free])
         np.testing.assert_array_equal(after.average[:, ~free], support.x[:, ~free])
         return np.asarray(support.x - after.support.x)
@@ -365,7 +365,7 @@ def test_fixed_columns_stay_whatever_the_optimiser_does(
     kip = dp_kip.dp_kip(
         kernels.fc_ntk(), mechanism(), config(free=free, optimizer=spread, average_decay=0.9)
     )
-    after = kip.update(kip.init(support), jax.random.key(0), *data, 4)
+    after = kip.update(kip.init(support), private_key(0), *data, 4)
     np.testing.assert_array_equal(after.support.x[:, ~free], support.x[:, ~free])
     np.testing.assert_array_equal(after.average[:, ~free], support.x[:, ~free])
     assert np.all(np.asarray(after.support.x[:, free] != support.x[:, free]))
@@ -381,7 +381,7 @@ def test_bounds_are_kept_after_every_step_by_distilled_columns(
         kip = dp_kip.dp_kip(
             kernels.fc_ntk(), mechanism(), config(optimizer=step, bounds=(low, high), free=free)
         )
-        x = np.asarray(kip.update(kip.init(support), jax.random.key(0), *data, 1).support.x)
+        x = np.asarray(kip.update(kip.init(support), private_key(0), *data, 1).support.x)
         moved, kept = x[:, free], np.clip(support.x, low, high)[:, free]
         expected = kept if step is not away else np.where(moved > 0, high, low)
         np.testing.assert_allclose(moved, expected, rtol=1e-6)

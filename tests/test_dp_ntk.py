@@ -17,6 +17,7 @@ from jaxdp import dp_ntk, embedding, feature_maps, generators, hermite, releases
 from jaxdp.dp_ntk import GeneratorConfig
 from jaxdp.embedding import ClassChunks
 from jaxdp.feature_maps import FeatureMap
+from jaxdp.mechanism import private_key
 
 N, DIM, CLASSES, DELTA = 50, 6, 3, 1e-5
 
@@ -47,7 +48,7 @@ def release(
     features = features or odd_features()
     bounds = dp_ntk.sensitivities(features, len(x), class_weights=weights)
     return dp_ntk.release_embedding(
-        jax.random.key(key),
+        private_key(key),
         features,
         chunked(x, y),
         releases.calibrate(bounds, target_epsilon=epsilon, delta=DELTA),
@@ -60,7 +61,7 @@ def test_without_noise_it_is_the_mean_embedding() -> None:
     x, y = data()
     features = odd_features()
     found = release(x, y, epsilon=math.inf, weights=True)
-    sums = embedding.class_sums(features, chunked(x, y), num_classes=CLASSES)
+    sums = np.asarray(embedding.class_sums(features, chunked(x, y), num_classes=CLASSES))
     np.testing.assert_allclose(found.mu, sums / N, rtol=1e-6)
     np.testing.assert_allclose(found.class_weights, np.bincount(y, minlength=3) / N, rtol=1e-6)
 
@@ -82,12 +83,12 @@ def test_guarantee_neighbours_stay_within_the_sensitivities(weights: bool) -> No
         x2[0], y2[0] = row, label
         after = release(x2, y2, epsilon=math.inf, weights=weights)
         moved = np.linalg.norm(np.asarray(after.mu) - np.asarray(before.mu))
-        assert moved <= bounds[dp_ntk.EMBEDDING] * (1 + 1e-5)
+        assert moved <= bounds[dp_ntk.EMBEDDING]
         if weights:
             counted = np.linalg.norm(
                 np.asarray(after.class_weights) - np.asarray(before.class_weights)
             )
-            assert counted <= bounds[dp_ntk.WEIGHTS] * (1 + 1e-5)
+            assert counted <= bounds[dp_ntk.WEIGHTS]
 
 
 def test_guarantee_the_sensitivity_is_attained() -> None:
@@ -95,7 +96,7 @@ def test_guarantee_the_sensitivity_is_attained() -> None:
     mirrored = x.copy()
     mirrored[0] = -x[0]
     a, b = (np.asarray(release(z, y, epsilon=math.inf).mu) for z in (x, mirrored))
-    assert np.linalg.norm(a - b) == pytest.approx(2 / N, rel=1e-4)
+    assert np.linalg.norm(a - b) == pytest.approx(2 / N, rel=1e-3)
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -127,7 +128,7 @@ def test_guarantee_hermite_features_are_never_opposite() -> None:
         other = x.copy()
         other[0] = row
         after = np.asarray(release(other, y, epsilon=math.inf, features=features).mu)
-        assert np.linalg.norm(after - before) <= math.sqrt(2) / N * (1 + 1e-5)
+        assert np.linalg.norm(after - before) <= math.sqrt(2) / N
 
 
 def noise(epsilon: float, count: int) -> np.ndarray:
@@ -157,13 +158,40 @@ def test_guarantee_noise_is_independent_between_entries_classes_and_releases() -
     assert np.max(np.abs(off)) < 0.1  # of 4000 entries: six standard deviations
 
 
+def test_guarantee_every_statistic_has_float64_noise_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each row that is released is an exact float64 one plus noise of its own key and scale."""
+    asked: list[tuple[bytes, np.dtype, int, float]] = []
+
+    def known(key: jax.Array, row: jax.Array, *, stddev: float) -> jax.Array:
+        asked.append((jax.random.key_data(key).tobytes(), row.dtype, row.size, stddev))
+        return row + len(asked)
+
+    x, y = data()
+    features, exact = odd_features(), release(*data(), epsilon=math.inf, weights=True)
+    monkeypatch.setattr(dp_ntk.mechanism, "add_gaussian_noise", known)
+    found = release(x, y, epsilon=1.0, weights=True, features=features)
+    shift = np.arange(1, CLASSES + 1)
+    np.testing.assert_allclose(found.mu - exact.mu, np.tile(shift[:, None] / N, 8), atol=1e-6)
+    shares = np.bincount(y, minlength=CLASSES) / N + (CLASSES + shift) / N
+    np.testing.assert_allclose(found.class_weights, shares / shares.sum(), rtol=1e-5)
+    assert len({key for key, *_ in asked}) == 2 * CLASSES
+    assert {dtype for _, dtype, *_ in asked} == {np.dtype(np.float64)}
+    assert [size for *_, size, _ in asked] == [8] * CLASSES + [1] * CLASSES
+    bounds = dp_ntk.sensitivities(features, N, class_weights=True)
+    planned = releases.calibrate(bounds, target_epsilon=1.0, delta=DELTA)
+    expected = [one.stddev * N for one in planned for _ in range(CLASSES)]
+    assert [stddev for *_, stddev in asked] == pytest.approx(expected)
+
+
 def test_guarantee_a_release_with_too_small_a_sensitivity_is_refused() -> None:
     x, y = data()
     claimed = releases.GaussianRelease(name=dp_ntk.EMBEDDING, sensitivity=1 / N, stddev=1.0)
     for wrong in ((claimed,), ()):
         with pytest.raises(ValueError, match=r"sensitivity|releases must be"):
             dp_ntk.release_embedding(
-                jax.random.key(0),
+                private_key(0),
                 odd_features(),
                 chunked(x, y),
                 wrong,
@@ -178,12 +206,17 @@ def test_guarantee_adding_or_removing_an_example_moves_the_sums_by_at_most_one()
 
     def sums(x: np.ndarray, y: np.ndarray, stddev: float = 0.0) -> np.ndarray:
         found = dp_ntk.release_sums(
-            jax.random.key(0), features, chunked(x, y), num_classes=CLASSES, stddev=stddev
+            private_key(0),
+            features,
+            chunked(x, y),
+            num_classes=CLASSES,
+            stddev=stddev,
+            divisor=1.0,
         )
         return np.asarray(found)
 
     moved = np.linalg.norm(sums(x, y) - sums(x[1:], y[1:]))
-    assert 1 - 1e-4 < moved <= 1
+    assert 1 - 1e-3 < moved <= 1
     assert np.std(sums(x, y, 10.0) - sums(x, y)) == pytest.approx(10, rel=0.5)
 
 

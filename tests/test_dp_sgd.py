@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import dp_sgd, sampling
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp import dp_sgd, precision, sampling
+from jaxdp.chacha import KEY_WORDS
+from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
 N, STEPS = 200, 6
 X = jnp.arange(N, dtype=jnp.float32)[:, None]
@@ -39,17 +40,17 @@ def record(state: State, key: jax.Array, x: jax.Array, labels: jax.Array) -> Sta
     return State(state.step + 1, state.keys.at[state.step].set(jax.random.key_data(key)))
 
 
-START = State(jnp.zeros((), jnp.int32), jnp.zeros((STEPS + 2, 2), jnp.uint32))
+START = State(jnp.zeros((), jnp.int32), jnp.zeros((STEPS + 2, KEY_WORDS), jnp.uint32))
 
 
 def test_guarantee_no_more_steps_than_accounted_and_every_key_once() -> None:
     update = dp_sgd.accounted_steps(mechanism(), record)
-    whole = update(START, jax.random.key(0), X, LABELS, 1000)
+    whole = update(START, private_key(0), X, LABELS, 1000)
     assert int(whole.step) == STEPS
     keys = np.asarray(whole.keys)
     assert np.all(keys[STEPS:] == 0)
     assert len(np.unique(keys[:STEPS], axis=0)) == STEPS
-    again = update(whole, jax.random.key(0), X, LABELS, 1000)
+    again = update(whole, private_key(0), X, LABELS, 1000)
     chex.assert_trees_all_equal(again, whole)
 
 
@@ -62,15 +63,15 @@ def test_a_run_may_be_cut_anywhere_and_is_compiled_once() -> None:
     update = dp_sgd.accounted_steps(mechanism(), traced_once)
     state = START
     for count in (1, 3, 2):
-        state = update(state, jax.random.key(0), X, LABELS, count)
-    expected = dp_sgd.accounted_steps(mechanism(), record)(START, jax.random.key(0), X, LABELS, 6)
+        state = update(state, private_key(0), X, LABELS, count)
+    expected = dp_sgd.accounted_steps(mechanism(), record)(START, private_key(0), X, LABELS, 6)
     chex.assert_trees_all_equal(state, expected)
 
 
 def test_needs_the_accounted_number_of_examples() -> None:
     update = dp_sgd.accounted_steps(mechanism(), record)
     with pytest.raises(ValueError, match="the mechanism is for 200 examples, got 199"):
-        update(START, jax.random.key(0), X[:-1], LABELS[:-1], 1)
+        update(START, private_key(0), X[:-1], LABELS[:-1], 1)
 
 
 def drawn_sum(sample: sampling.PoissonSample) -> jax.Array:
@@ -83,7 +84,7 @@ def drawn_sum(sample: sampling.PoissonSample) -> jax.Array:
 
 
 def test_without_noise_it_is_the_sum_of_a_sample_over_public_constants() -> None:
-    m, key = mechanism(), jax.random.key(3)
+    m, key = mechanism(), private_key(3)
     sample_key, _ = jax.random.split(key)
     sample = sampling.poisson_sample(sample_key, num_examples=N, sampling_rate=m.sampling_rate)
     expected = np.sum(np.asarray(X)[np.asarray(sample.indices)[: int(sample.size)]])
@@ -97,10 +98,18 @@ def test_without_noise_it_is_the_sum_of_a_sample_over_public_constants() -> None
 
 def test_guarantee_noise_on_the_sum_is_the_multiplier_times_the_clip_norm() -> None:
     m = mechanism(noise_multiplier=2.0)
-    noise = dp_sgd.noisy_mean(jax.random.key(0), m, lambda _: jnp.zeros(40_000))
+    with precision.float64():
+        noise = dp_sgd.noisy_mean(private_key(0), m, lambda _: jnp.zeros(40_000, jnp.float64))
     on_the_sum = np.asarray(noise) * m.expected_batch_size * m.clip_norm
     assert np.std(on_the_sum) == pytest.approx(2.0 * 0.1, rel=0.02)
     assert abs(np.mean(on_the_sum)) < 0.01
+
+
+def test_guarantee_noise_outside_of_64_bit_mode_is_refused() -> None:
+    with precision.float64():
+        exact = jnp.zeros(3, jnp.float64)
+    with pytest.raises(TypeError, match="64-bit mode"):
+        add_gaussian_noise(private_key(0), exact, stddev=1.0)
 
 
 def test_guarantee_the_sample_and_the_noise_are_independent() -> None:
@@ -112,7 +121,45 @@ def test_guarantee_the_sample_and_the_noise_are_independent() -> None:
         size = dp_sgd.noisy_mean(
             key, mechanism(), lambda sample: sample.size.astype(jnp.float32)[None]
         )
-        return size[0], dp_sgd.noisy_mean(key, m, lambda _: jnp.zeros(1))[0]
+        return size[0], dp_sgd.noisy_mean(key, m, lambda _: jnp.zeros(1, jnp.float64))[0]
 
-    sizes, noise = jax.vmap(both)(jax.random.split(jax.random.key(1), 4000))
+    with precision.float64():
+        sizes, noise = jax.vmap(both)(jax.random.split(private_key(1), 4000))
     assert abs(np.corrcoef(sizes, noise)[0, 1]) < 0.06
+
+
+def test_guarantee_the_key_of_a_sample_makes_no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their correlation is too small to be seen: who is drawn shows in other bits than the sum."""
+    keys = [np.asarray(jax.random.key_data(private_key(2)))]
+    draw, add = sampling.poisson_sample, dp_sgd.add_gaussian_noise
+
+    def spied_draw(key: jax.Array, **options: float) -> sampling.PoissonSample:
+        keys.append(np.asarray(jax.random.key_data(key)))
+        return draw(key, **options)
+
+    def spied_add(key: jax.Array, tree: jax.Array, *, stddev: float) -> jax.Array:
+        keys.append(np.asarray(jax.random.key_data(key)))
+        return add(key, tree, stddev=stddev)
+
+    monkeypatch.setattr(sampling, "poisson_sample", spied_draw)
+    monkeypatch.setattr(dp_sgd, "add_gaussian_noise", spied_add)
+    with precision.float64():
+        m = mechanism(noise_multiplier=1.0)
+        dp_sgd.noisy_mean(private_key(2), m, lambda _: jnp.zeros(3, jnp.float64))
+    assert len(keys) == 3
+    assert len(np.unique(np.stack(keys), axis=0)) == 3
+
+
+def test_guarantee_steps_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """The size of a sample is private, in logs as well."""
+
+    def step(state: State, key: jax.Array, x: jax.Array, labels: jax.Array) -> State:
+        dp_sgd.noisy_mean(key, mechanism(noise_multiplier=1.0), wide_sum)
+        return State(state.step + 1, state.keys)
+
+    def wide_sum(sample: sampling.PoissonSample) -> jax.Array:
+        return jnp.full(3, sample.size, jnp.float64)
+
+    dp_sgd.accounted_steps(mechanism(), step)(START, private_key(0), X, LABELS, 2)
+    jax.effects_barrier()
+    assert capfd.readouterr() == ("", "")

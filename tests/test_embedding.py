@@ -53,8 +53,7 @@ def naive_features(module: Any, params: Any, x: np.ndarray) -> np.ndarray:
 
 def sums_of(features: FeatureMap, x: np.ndarray, y: np.ndarray, chunk_size: int = 7) -> np.ndarray:
     chunks = embedding.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=chunk_size)
-    total = jax.jit(lambda c: embedding.class_sums(features, c, num_classes=CLASSES))(chunks)
-    return np.asarray(total)
+    return np.asarray(embedding.class_sums(features, chunks, num_classes=CLASSES))
 
 
 @pytest.mark.parametrize("name", list(NETWORKS))
@@ -64,8 +63,8 @@ def test_embedding_equals_the_naive_one_per_example(name: str, float64: None) ->
     oracle = np.eye(CLASSES)[y].T @ naive_features(module, params, x)
     found = sums_of(features, x, y)
     scale = np.abs(oracle).max()
-    # 1e-5 of it is the margin that keeps norms below 1.
-    np.testing.assert_allclose(found * (1 + 1e-5), oracle, atol=1e-6 * scale)
+    # 5e-4 of it is the margin that keeps norms below 1.
+    np.testing.assert_allclose(found * (1 + 5e-4), oracle, atol=1e-6 * scale)
 
 
 @pytest.mark.parametrize("name", ["fc_1l", "cnn2d"])
@@ -81,7 +80,7 @@ def test_gradient_of_the_distance_equals_that_through_naive_features(
     def phi(row: jax.Array) -> jax.Array:
         gradient = jax.grad(lambda theta: module.apply(theta, row[None])[0])(wide)
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(gradient)])
-        return flat / (jnp.linalg.norm(flat) * (1 + 1e-5))
+        return flat / (jnp.linalg.norm(flat) * (1 + 5e-4))
 
     def naive(x: jax.Array) -> jax.Array:
         nu = weights[:, None] * jnp.mean(jax.vmap(jax.vmap(phi))(x), axis=1)
@@ -168,7 +167,7 @@ def test_guarantee_features_have_norm_at_most_one(name: str) -> None:
             norm = float(np.linalg.norm(np.asarray(one(jnp.asarray(row)), np.float64)))
             assert norm <= 1
             if scale >= 1e-3:  # squares of smaller ones vanish in float32
-                assert norm > 1 - 1e-4
+                assert norm > 1 - 1e-3
 
 
 @pytest.mark.parametrize("name", ["entk", "unit", "two moments", "joined"])
@@ -179,7 +178,7 @@ def test_guarantee_replacing_one_example_moves_the_sum_by_at_most_two(name: str)
     for row, label in ((np.zeros(dim), 0), (-x[5] * 100, y[5]), (x[7], (y[5] + 1) % CLASSES)):
         x2, y2 = x.copy(), y.copy()
         x2[5], y2[5] = row, label
-        assert np.linalg.norm(sums_of(features, x2, y2) - before) <= 2 + 1e-5
+        assert np.linalg.norm(sums_of(features, x2, y2) - before) <= 2
 
 
 def test_guarantee_the_bound_of_two_is_attained() -> None:
@@ -189,11 +188,11 @@ def test_guarantee_the_bound_of_two_is_attained() -> None:
     mirrored = x.copy()
     mirrored[5] = -x[5]
     moved = np.linalg.norm(sums_of(features, mirrored, y) - sums_of(features, x, y))
-    assert moved == pytest.approx(2, abs=1e-4)
+    assert moved == pytest.approx(2, abs=1e-3)
     other_class = y.copy()
     other_class[5] = (y[5] + 1) % CLASSES
     moved = np.linalg.norm(sums_of(features, x, other_class) - sums_of(features, x, y))
-    assert moved == pytest.approx(np.sqrt(2), abs=1e-4)
+    assert moved == pytest.approx(np.sqrt(2), abs=1e-3)
 
 
 @pytest.mark.parametrize("name", ["entk", "unit", "two moments", "joined"])
@@ -207,7 +206,7 @@ def test_guarantee_rows_that_are_not_finite_contribute_exactly_zero(name: str, b
     assert np.all(np.isfinite(with_bad))
     difference = with_bad - without
     if np.isfinite(bad):  # a huge row may have features, of norm at most 1
-        assert np.linalg.norm(difference) <= 1 + 1e-5
+        assert np.linalg.norm(difference) <= 1
     else:
         np.testing.assert_allclose(difference, 0, atol=1e-6)
 
@@ -294,6 +293,78 @@ def test_few_rows_of_every_class_are_embedded_together_where_layers_are_dense(na
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
+def unit_maps() -> dict[str, FeatureMap]:
+    module = entk_networks.FullyConnected1(16, CLASSES)
+    params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, 6)))
+    bare = jax.tree.map(lambda leaf: leaf if leaf.ndim == 2 else jnp.zeros_like(leaf), params)
+    return {
+        "unit": feature_maps.unit_features(lambda rows: rows, 6),
+        "two moments": feature_maps.unit_features(lambda rows: rows, 6, moments=2),
+        "entk": feature_maps.entk_map(module.apply, bare, 6),
+    }
+
+
+@pytest.mark.parametrize("name", ["unit", "two moments", "entk"])
+def test_guarantee_no_row_has_features_of_a_norm_above_one(name: str) -> None:
+    """Squares of small values underflow, those of large ones overflow; neither may show."""
+    features = unit_maps()[name]
+    total = jax.jit(features.weighted_sum)
+    direction = np.random.default_rng(0).normal(size=6)
+    for exponent in (*range(-45, 0), 0, *range(1, 38)):
+        row = (direction * 10.0**exponent).astype(np.float32)[None]
+        norm = np.linalg.norm(np.asarray(total(jnp.asarray(row), jnp.ones(1)), np.float64))
+        assert norm <= 1
+    assert np.linalg.norm(total(jnp.asarray(direction[None], jnp.float32), jnp.ones(1))) > 0.99
+
+
+@pytest.mark.parametrize("name", ["unit", "two moments", "entk"])
+def test_guarantee_no_row_spoils_the_sum_of_the_others(name: str) -> None:
+    features = unit_maps()[name]
+    good = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32)
+    alone = np.asarray(features.weighted_sum(jnp.asarray(good), jnp.ones(3)))
+    for bad in (1e20, 3e38, np.inf, np.nan):
+        both = np.concatenate([good, np.full((1, 6), bad, np.float32)])
+        found = np.asarray(features.weighted_sum(jnp.asarray(both), jnp.ones(4)))
+        assert np.linalg.norm(found - alone) <= 1 + 1e-6
+
+
+def test_guarantee_class_sums_are_float64() -> None:
+    """Four thousand chunks of the same row: in float32 their sum would lose digits."""
+    features = feature_maps.summed_features(lambda x, w: jnp.sum(w)[None] / 3, 1)
+
+    def sums(count: int) -> np.ndarray:
+        chunks = embedding.ClassChunks(
+            np.zeros((count, 1, 1), np.float32),
+            np.ones((count, 1), np.float32),
+            np.zeros(count, np.int32),
+        )
+        return np.asarray(embedding.class_sums(features, chunks, num_classes=1))
+
+    assert sums(1).dtype == np.float64
+    np.testing.assert_allclose(sums(4000), 4000 * sums(1), rtol=1e-12)
+
+
+def test_guarantee_features_known_by_sums_stay_below_one() -> None:
+    """By the margin that changes of later chunks need: these have norm 1 without it."""
+    features = feature_maps.summed_features(lambda x, w: jnp.sum(w)[None], 1)
+    one = float(features.weighted_sum(jnp.zeros((1, 3)), jnp.ones(1))[0])
+    assert 0.999 < one < 1 - 4e-4
+
+
+def test_guarantee_an_example_moves_the_sum_of_many_by_at_most_one() -> None:
+    """Sums of float32 across chunks of 100,000 rows moved by 1.003."""
+    n, d = 100_000, 40
+    rng = np.random.default_rng(0)
+    x = (1 + 0.3 * rng.normal(size=(n, d))).astype(np.float32)
+    features = feature_maps.unit_features(lambda rows: rows, d)
+
+    def sums(x: np.ndarray) -> np.ndarray:
+        chunks = embedding.arrange_by_class(x, np.zeros(len(x), int), num_classes=1, chunk_size=500)
+        return np.asarray(embedding.class_sums(features, chunks, num_classes=1))
+
+    assert 0.999 < np.linalg.norm(sums(x) - sums(x[1:])) <= 1
+
+
 _SHARDED = """
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -304,8 +375,7 @@ features = feature_maps.entk_map(module.apply, params, 12)
 rng = np.random.default_rng(0)
 x, y = rng.uniform(0, 1, (100, 12)).astype(np.float32), rng.integers(0, 3, 100)
 chunks = embedding.arrange_by_class(x, y, num_classes=3, chunk_size=16)
-sums = jax.jit(lambda c: embedding.class_sums(features, c, num_classes=3))
-one = np.asarray(sums(jax.tree.map(jnp.asarray, chunks)))
+one = np.asarray(embedding.class_sums(features, chunks, num_classes=3))
 assert len(jax.devices()) == 8
 mesh = Mesh(np.array(jax.devices()), ("data",))
 across = NamedSharding(mesh, PartitionSpec(None, "data"))
@@ -315,9 +385,10 @@ placed = embedding.ClassChunks(
     jax.device_put(chunks.weights, across),
     jax.device_put(chunks.labels, whole),
 )
-compiled = sums.lower(placed).compile()
+compiled = jax.jit(features.weighted_sum).lower(placed.x[0], placed.weights[0]).compile()
 assert "all-reduce" in compiled.as_text()
-np.testing.assert_allclose(np.asarray(sums(placed)), one, atol=1e-5)
+found = embedding.class_sums(features, placed, num_classes=3)
+np.testing.assert_allclose(np.asarray(found), one, atol=1e-5)
 print("equal")
 """
 

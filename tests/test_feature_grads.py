@@ -22,7 +22,7 @@ from jaxdp import (
     precision,
     preprocess,
 )
-from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise
+from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
 N, D, P, C, IPC = 20, 6, 15, 3, 2
 RIDGE = 1e-3
@@ -77,7 +77,7 @@ def released(
         free=free,
     )
     kip = dp_kip.dp_kip(KERNEL, m, config)
-    after = kip.update(kip.init(support), jax.random.key(0), x, labels, 1)
+    after = kip.update(kip.init(support), private_key(0), x, labels, 1)
     unit = m.clip_norm if math.isfinite(m.clip_norm) else 1.0
     return np.asarray(support.x - after.support.x, np.float64) * N * unit
 
@@ -209,7 +209,7 @@ def test_noise_enters_in_feature_space_and_reaches_pixels_through_the_jacobian(
     m = mechanism(1e-2, noise_multiplier=3.0)
     ours = released("features", support, *data, m)
     with precision.float64():
-        _, noise_key = jax.random.split(jax.random.fold_in(jax.random.key(0), 0))
+        _, noise_key = jax.random.split(jax.random.fold_in(private_key(0), 0))
         noisy = add_gaussian_noise(
             noise_key, jnp.asarray(feature_oracle(support, data, 1e-2)), stddev=m.stddev
         )
@@ -223,7 +223,7 @@ def test_noise_enters_in_pixels_when_clipping_there(
     m = mechanism(1e-2, noise_multiplier=3.0)
     ours = released("pixels", support, *data, m)
     with precision.float64():
-        _, noise_key = jax.random.split(jax.random.fold_in(jax.random.key(0), 0))
+        _, noise_key = jax.random.split(jax.random.fold_in(private_key(0), 0))
         noisy = add_gaussian_noise(
             noise_key, jnp.asarray(pixel_oracle(support, data, 1e-2)), stddev=m.stddev
         )
@@ -249,9 +249,7 @@ def test_pixel_norms_refuse_features_without_float64(support: dp_kip.SupportSet)
     config = dp_kip.KIPConfig(ridge=RIDGE, optimizer=optax.sgd(1.0), target_fn=coarse)
     kip = dp_kip.dp_kip(kernels.from_features(coarse), mechanism(1.0), config)
     with pytest.raises(TypeError, match="float64"):
-        kip.update(
-            kip.init(support), jax.random.key(0), jnp.ones((N, D)), jnp.zeros(N, jnp.int32), 1
-        )
+        kip.update(kip.init(support), private_key(0), jnp.ones((N, D)), jnp.zeros(N, jnp.int32), 1)
 
 
 def test_unknown_clip_space() -> None:

@@ -12,18 +12,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import mechanism, precision
+from jaxdp import mechanism
 from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
 DRAWS = 40_000
 
 
-def noise(stddev: float, *, seed: int = 0, dtype: Any = jnp.float32) -> np.ndarray:
+# Noise is float64, and needs jax to keep it.
+pytestmark = pytest.mark.usefixtures("float64")
+
+
+def noise(stddev: float, *, seed: int = 0) -> np.ndarray:
     """Return what is added to a value far from zero."""
-    value = jnp.full(DRAWS, 3.0, dtype)
-    noisy = add_gaussian_noise(jax.random.key(seed), value, stddev=stddev)
-    assert noisy.dtype == dtype
-    return np.asarray(noisy, np.float64) - 3.0
+    noisy = add_gaussian_noise(private_key(seed), jnp.full(DRAWS, 3.0), stddev=stddev)
+    assert noisy.dtype == np.float64
+    return np.asarray(noisy) - 3.0
 
 
 def accepts(drawn: np.ndarray, stddev: float) -> bool:
@@ -41,11 +44,8 @@ def accepts(drawn: np.ndarray, stddev: float) -> bool:
 @pytest.mark.parametrize("stddev", [1e-6, 0.7, 300.0])
 def test_guarantee_noise_has_the_stated_scale(stddev: float) -> None:
     """The right scale is accepted for every seed, wrong ones for none."""
-    start = 3.0 if stddev > 1e-3 else 0.0
-    value = jnp.full(DRAWS, start, jnp.float32)
     for seed in range(5):
-        noisy = add_gaussian_noise(jax.random.key(seed), value, stddev=stddev)
-        drawn = np.asarray(noisy, np.float64) - start
+        drawn = noise(stddev, seed=seed)
         assert accepts(drawn, stddev)
         for wrong in (0.95, 1.05, 0.5, 2.0):
             assert not accepts(drawn, wrong * stddev)
@@ -73,7 +73,7 @@ def test_every_leaf_and_every_key_has_its_own_noise() -> None:
     leaves = [
         np.asarray(leaf).ravel()
         for seed in (0, 1)
-        for leaf in jax.tree.leaves(add_gaussian_noise(jax.random.key(seed), tree, stddev=1.0))
+        for leaf in jax.tree.leaves(add_gaussian_noise(private_key(seed), tree, stddev=1.0))
     ]
     assert len(leaves) == 6
     for i, one in enumerate(leaves):
@@ -90,51 +90,64 @@ def test_equal_keys_give_equal_noise() -> None:
 
 def test_the_structure_of_the_tree_is_kept() -> None:
     tree = ({"x": jnp.ones((2, 3))}, [jnp.ones(())])
-    noisy = add_gaussian_noise(jax.random.key(0), tree, stddev=1.0)
+    noisy = add_gaussian_noise(private_key(0), tree, stddev=1.0)
     assert jax.tree.structure(noisy) == jax.tree.structure(tree)
     assert [leaf.shape for leaf in jax.tree.leaves(noisy)] == [(2, 3), ()]
 
 
 def test_zero_noise_returns_the_tree_unchanged() -> None:
     tree = {"x": jnp.asarray([1.5, -2.0])}
-    same = add_gaussian_noise(jax.random.key(0), tree, stddev=0.0)
+    same = add_gaussian_noise(private_key(0), tree, stddev=0.0)
     np.testing.assert_array_equal(same["x"], tree["x"])
 
 
-@pytest.mark.usefixtures("float64")
-def test_float64_noise_is_drawn_in_float64() -> None:
-    """Float32 noise cannot exceed 5.5 and has few digits; float64 noise must have both."""
-    narrow = np.asarray(
-        add_gaussian_noise(jax.random.key(0), jnp.zeros(10**6, jnp.float32), stddev=1.0)
-    )
-    drawn = np.asarray(
-        add_gaussian_noise(jax.random.key(0), jnp.zeros(10**6, jnp.float64), stddev=1.0)
-    )
-    assert drawn.dtype == np.float64
+def test_guarantee_noise_is_float64_whatever_is_asked_for() -> None:
+    """Its last bits are used, and tails that float32's 23 bits cannot reach are reached."""
+    drawn = noise(1.0)
     assert np.mean(drawn == drawn.astype(np.float32)) < 1e-3
     assert len(np.unique(drawn)) == drawn.size
-    assert len(np.unique(narrow)) < 0.99 * narrow.size
-    # The largest value that the bits can give, by the inverse of the distribution function.
-    largest = {
-        dtype: float(jnp.sqrt(2.0) * jax.lax.erf_inv(np.nextafter(dtype(1), dtype(0))))
-        for dtype in (np.float32, np.float64)
-    }
-    assert largest[np.float32] < 5.5
-    assert largest[np.float64] > 8
-    assert np.abs(narrow).max() <= largest[np.float32] + 1e-6
+    for value in (jnp.zeros(3, jnp.float32), jnp.zeros(3, jnp.bfloat16)):
+        with pytest.raises(TypeError, match="float64"):
+            add_gaussian_noise(private_key(0), value, stddev=1.0)
+
+
+def test_guarantee_a_sample_is_the_sum_of_two_draws() -> None:
+    """Neither draw alone, however scaled, is the noise: subtracting either leaves the other."""
+    key = jax.random.fold_in(private_key(0), 0)
+    draws = np.asarray(jax.random.normal(key, (2, DRAWS), jnp.float64))
+    np.testing.assert_allclose(noise(1.0), draws.sum(axis=0) / math.sqrt(2), atol=1e-12)
+    for draw in draws:
+        assert accepts(noise(1.0) - draw / math.sqrt(2), math.sqrt(0.5))
+
+
+@pytest.mark.parametrize("key", [jax.random.key(0), jax.random.key(0, impl="rbg")])
+def test_guarantee_a_key_that_can_be_guessed_is_refused(key: jax.Array) -> None:
+    with pytest.raises(TypeError, match="private_key"):
+        add_gaussian_noise(key, jnp.zeros(3), stddev=1.0)
+    for derived in (jax.random.split(private_key(1))[0], jax.random.fold_in(private_key(1), 7)):
+        mechanism.require_private(derived)
+
+
+@pytest.mark.parametrize("stddev", [1e-31, 4e-45, 1e-300])
+def test_guarantee_noise_too_small_to_be_noise_is_refused(stddev: float) -> None:
+    """The product of a clip norm of 3e-38 and a multiplier is flushed to zero in float32."""
+    with pytest.raises(ValueError, match="at least 1e-30"):
+        add_gaussian_noise(private_key(0), jnp.zeros(3), stddev=stddev)
+    with pytest.raises(ValueError, match="at least 1e-30"):
+        run(clip_norm=stddev, noise_multiplier=1.0)
 
 
 def test_jit_adds_the_same_noise() -> None:
     value = jnp.zeros(100)
-    plain = add_gaussian_noise(jax.random.key(0), value, stddev=2.0)
-    compiled = jax.jit(lambda key: add_gaussian_noise(key, value, stddev=2.0))(jax.random.key(0))
+    plain = add_gaussian_noise(private_key(0), value, stddev=2.0)
+    compiled = jax.jit(lambda key: add_gaussian_noise(key, value, stddev=2.0))(private_key(0))
     np.testing.assert_allclose(compiled, plain, rtol=1e-5)
 
 
 @pytest.mark.parametrize("stddev", [-1.0, math.inf, math.nan])
 def test_bad_scales_are_refused(stddev: float) -> None:
     with pytest.raises(ValueError, match="stddev"):
-        add_gaussian_noise(jax.random.key(0), jnp.zeros(3), stddev=stddev)
+        add_gaussian_noise(private_key(0), jnp.zeros(3), stddev=stddev)
 
 
 def test_guarantee_a_private_key_comes_from_the_operating_system(
@@ -148,13 +161,11 @@ def test_guarantee_a_private_key_comes_from_the_operating_system(
 
     monkeypatch.setattr(mechanism.os, "urandom", urandom)
     first, second = private_key(), private_key()
-    assert asked == [8, 8]  # 64 bits, which is all that a threefry key holds
+    assert asked == [32, 32]  # 256 bits
     for key, start in ((first, 1), (second, 2)):
-        words = np.frombuffer(bytes(range(start, start + 8)), np.uint32)
+        words = np.frombuffer(bytes(range(start, start + 32)), np.uint32)
         np.testing.assert_array_equal(jax.random.key_data(key), words)
-        assert jax.random.key_impl(key) == jax.random.key_impl(
-            jax.random.key(0, impl="threefry2x32")
-        )
+        mechanism.require_private(key)
 
 
 def test_guarantee_private_keys_differ_whatever_else_is_equal() -> None:
@@ -163,7 +174,7 @@ def test_guarantee_private_keys_differ_whatever_else_is_equal() -> None:
     for _ in range(50):
         keys.add(np.asarray(jax.random.key_data(private_key())).tobytes())
     assert len(keys) == 50
-    bits = np.unpackbits(np.frombuffer(b"".join(keys), np.uint8)).reshape(50, 64)
+    bits = np.unpackbits(np.frombuffer(b"".join(keys), np.uint8)).reshape(50, 256)
     assert np.all(bits.any(axis=0))  # every bit of the key is used, and takes both values
     assert not np.any(bits.all(axis=0))
 
@@ -180,12 +191,13 @@ def test_a_seeded_key_is_reproducible_and_does_not_ask_the_system(
     assert not np.array_equal(data[0], data[2])
 
 
-def test_private_keys_drive_noise_in_64_bit_mode_too() -> None:
-    plain = jax.random.key_data(private_key(5))
-    with precision.float64():
-        np.testing.assert_array_equal(jax.random.key_data(private_key(5)), plain)
-        noisy = add_gaussian_noise(private_key(), jnp.zeros(5, jnp.float64), stddev=1.0)
-    assert np.all(np.asarray(noisy) != 0)
+def test_seeds_of_any_size_give_keys_of_their_own() -> None:
+    seeds = (0, 1, 2**31, 2**32, 2**63 - 1, 2**256 - 1)
+    data = [np.asarray(jax.random.key_data(private_key(seed))) for seed in seeds]
+    assert len({words.tobytes() for words in data}) == len(seeds)
+    for bad in (-1, 2**256):
+        with pytest.raises(ValueError, match="noise_seed"):
+            private_key(bad)
 
 
 def run(**changes: Any) -> SubsampledGaussian:

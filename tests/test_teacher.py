@@ -12,7 +12,7 @@ import optax
 import pytest
 
 from jaxdp import clipping, precision, sampling, teacher
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.mechanism import SubsampledGaussian, private_key
 
 N, P, C = 40, 12, 3
 
@@ -110,7 +110,7 @@ def test_sgd_without_noise_and_clipping_is_plain_sgd(data: tuple) -> None:
     rate = 0.3
     m = mechanism(sampling_rate=rate)
     fit = teacher.dp_teacher(m, config(optimizer=optax.sgd(0.5, momentum=0.9)))
-    key = jax.random.key(5)
+    key = private_key(5)
     state = fit.update(fit.init(P, C), key, *data, 6)
     weights, velocity = np.zeros((P, C)), np.zeros((P, C))
     for step in range(6):
@@ -126,7 +126,7 @@ def test_sgd_without_noise_and_clipping_is_plain_sgd(data: tuple) -> None:
 def test_a_clipped_step_is_in_units_of_the_clip_norm(data: tuple) -> None:
     clip_norm = 1e-3
     fit = teacher.dp_teacher(mechanism(sampling_rate=1.0, clip_norm=clip_norm), config())
-    state = fit.update(fit.init(P, C), jax.random.key(0), *data, 1)
+    state = fit.update(fit.init(P, C), private_key(0), *data, 1)
     expected = -oracle_sum(jnp.zeros((P, C)), data, clip_norm) / (clip_norm * N)
     np.testing.assert_allclose(state.weights, expected, rtol=1e-3, atol=1e-5)
 
@@ -164,6 +164,15 @@ def test_guarantee_long_rows_of_equal_values_stay_below_the_clip_norm() -> None:
         assert 0.1 * (1 - 1e-3) < norm <= 0.1
 
 
+def test_guarantee_norms_that_underflow_are_clipped_too(weights: jax.Array) -> None:
+    """Squares of 1e-24 vanish in float32, and the norm is a hundred times the clip norm."""
+    phi = jnp.full((1, P), 1e-24, jnp.float32)
+    grad = teacher.sum_clipped_grads(
+        weights, phi, jnp.zeros(1, jnp.int32), jnp.ones(1, bool), clip_norm=1e-26
+    )
+    assert np.linalg.norm(np.asarray(grad, np.float64)) <= 1e-26
+
+
 @pytest.mark.parametrize("clip_norm", [1e-3, 0.5])
 def test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm(
     data: tuple, clip_norm: float
@@ -172,7 +181,7 @@ def test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm(
     fit = teacher.dp_teacher(mechanism(sampling_rate=1.0, clip_norm=clip_norm), config())
 
     def released(features: jax.Array) -> np.ndarray:
-        state = fit.update(fit.init(P, C), jax.random.key(0), features, labels, 1)
+        state = fit.update(fit.init(P, C), private_key(0), features, labels, 1)
         # Undo the division by public constants: what is left is the clipped sum.
         return -np.asarray(state.weights, np.float64) * N * clip_norm
 
@@ -185,7 +194,7 @@ def test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm(
 
 def test_guarantee_nothing_but_the_sample_and_the_noise_depends_on_data(data: tuple) -> None:
     fit = teacher.dp_teacher(mechanism(sampling_rate=0.1), config())
-    key = jax.random.key(2)
+    key = private_key(2)
     not_drawn = np.setdiff1d(np.arange(N), drawn(key, 0, 0.1))
     changed = (data[0].at[not_drawn].set(99.0), data[1].at[not_drawn].set(0))
     first, second = (fit.update(fit.init(P, C), key, *z, 1) for z in (data, changed))
@@ -200,7 +209,7 @@ def pure_noise(steps: int, noise_multiplier: float, clip_norm: float) -> np.ndar
     features, labels = jnp.full((N, p), jnp.nan), jnp.zeros(N, jnp.int32)
     state, moves = fit.init(p, c), []
     for _ in range(steps):
-        after = fit.update(state, jax.random.key(7), features, labels, 1)
+        after = fit.update(state, private_key(7), features, labels, 1)
         moves.append(np.asarray(state.weights - after.weights, np.float64).ravel())
         state = after
     return np.stack(moves) / 1e-3 * m.expected_batch_size  # in units of the clip norm
@@ -250,7 +259,7 @@ def test_a_run_cut_anywhere_equals_the_whole_run(data: tuple) -> None:
     m = mechanism(clip_norm=0.1, noise_multiplier=1.0)
     optimizer = teacher.momentum_in_phases(20, learning_rate=0.4, final_learning_rate=0.1)
     fit = teacher.dp_teacher(m, config(optimizer=optimizer))
-    key = jax.random.key(11)
+    key = private_key(11)
     whole = fit.update(fit.init(P, C), key, *data, 18)
     cut = fit.init(P, C)
     for steps in (1, 3, 0, 9, 5):
@@ -260,10 +269,10 @@ def test_a_run_cut_anywhere_equals_the_whole_run(data: tuple) -> None:
 
 def test_never_more_steps_than_accounted(data: tuple) -> None:
     fit = teacher.dp_teacher(mechanism(num_steps=5), config())
-    state = fit.update(fit.init(P, C), jax.random.key(0), *data, 3)
-    state = fit.update(state, jax.random.key(0), *data, 100)
+    state = fit.update(fit.init(P, C), private_key(0), *data, 3)
+    state = fit.update(state, private_key(0), *data, 100)
     assert int(state.step) == 5
-    chex.assert_trees_all_equal(state, fit.update(state, jax.random.key(1), *data, 1))
+    chex.assert_trees_all_equal(state, fit.update(state, private_key(1), *data, 1))
 
 
 def test_compiled_once_per_run(data: tuple) -> None:
@@ -274,10 +283,10 @@ def test_compiled_once_per_run(data: tuple) -> None:
         return grads
 
     fit = teacher.dp_teacher(mechanism(), config(optimizer=optax.stateless(counted)))
-    state = fit.update(fit.init(P, C), jax.random.key(0), *data, 1)
+    state = fit.update(fit.init(P, C), private_key(0), *data, 1)
     compiled = len(traces)
     for steps in (2, 5, 1):
-        state = fit.update(state, jax.random.key(steps), *data, steps)
+        state = fit.update(state, private_key(steps), *data, steps)
     assert compiled > 0
     assert len(traces) == compiled
 
@@ -288,7 +297,7 @@ def test_average_is_the_mean_of_the_last_iterates(data: tuple, fraction: float) 
     fit = teacher.dp_teacher(m, config(average_fraction=fraction))
     state, iterates = fit.init(P, C), []
     for _ in range(m.num_steps):
-        state = fit.update(state, jax.random.key(0), *data, 1)
+        state = fit.update(state, private_key(0), *data, 1)
         iterates.append(np.asarray(state.weights))
     last = max(1, math.ceil(fraction * m.num_steps))
     np.testing.assert_allclose(state.average, np.mean(iterates[-last:], axis=0), atol=1e-6)
@@ -308,7 +317,7 @@ def test_the_learning_rate_drops_for_the_last_phase() -> None:
 
 def test_a_teacher_learns_and_predicts(data: tuple) -> None:
     fit = teacher.dp_teacher(mechanism(clip_norm=0.1), config())
-    state = fit.update(fit.init(P, C), jax.random.key(0), *data, 20)
+    state = fit.update(fit.init(P, C), private_key(0), *data, 20)
     scores = teacher.predict(state.average, data[0].astype(jnp.float16), chunk_size=9)
     assert scores.dtype == jnp.float32
     np.testing.assert_allclose(scores, data[0] @ state.average, rtol=1e-2, atol=1e-2)
@@ -318,7 +327,7 @@ def test_a_teacher_learns_and_predicts(data: tuple) -> None:
 def test_update_needs_the_accounted_number_of_examples(data: tuple) -> None:
     fit = teacher.dp_teacher(mechanism(num_examples=N + 1), config())
     with pytest.raises(ValueError, match="for 41 examples, got 40"):
-        fit.update(fit.init(P, C), jax.random.key(0), *data, 1)
+        fit.update(fit.init(P, C), private_key(0), *data, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Write fc_kernels.npz: neural-tangents' own values of the fully connected kernels.
 
-Run in an environment with neural-tangents (`pip install jaxdp[nt]`):
+Run in an environment with neural-tangents (`pip install -e ".[nt]"`):
 
     python tests/golden/make_fc_kernels.py
 """
