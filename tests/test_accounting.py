@@ -58,13 +58,11 @@ def test_noise_of_the_published_settings(
     target: float,
     rdp: float,
     pld: float,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """To three digits under PLD: 0.2 % more noise is enough, 0.3 % less is not."""
-    monkeypatch.setattr(accounting, "_PLD_INTERVAL", 1e-3)
+    """Under PLD 0.2 % more noise is enough, 1.5 % less is not (the figures' grid was coarser)."""
     options: dict[str, Any] = {"n": n, "batch": batch, "epochs": epochs}
     assert epsilon(run(1.002 * pld, **options), delta=DELTA) <= target
-    assert epsilon(run(0.997 * pld, **options), delta=DELTA) > target
+    assert epsilon(run(0.985 * pld, **options), delta=DELTA) > target
     # Between integer orders autodp interpolates its curve, which costs nothing at large optimal
     # orders (epsilon 1 with much noise: equal to 3 digits), 4 % where sigma is below 1, and a
     # fifth where the best order is near 2 (epsilon 10). An upper bound it is always.
@@ -277,3 +275,71 @@ def test_guarantee_calibration_leaves_room_for_other_releases() -> None:
     assert beside.noise_multiplier > alone.noise_multiplier * 1.05
     assert epsilon(beside, delta=DELTA, also=(5.0,)) <= 1.0
     assert epsilon(alone, delta=DELTA, also=(5.0,)) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("rate", "steps", "eps", "sigma"),
+    [(1 / 60, 1200, 0.2, 9.488), (1 / 60, 1200, 0.05, 33.42), (1e-3, 10_000, 0.1, 3.17)],
+)
+def test_small_epsilons_cost_no_more_noise_than_they_must(
+    rate: float, steps: int, eps: float, sigma: float
+) -> None:
+    """A grid fixed at 1e-3 asks for 9.744, 53.31 and 7.541; the finest for 0.5 % less than ours."""
+    mechanism = SubsampledGaussian(
+        num_examples=10**5, sampling_rate=rate, num_steps=steps, clip_norm=1.0, noise_multiplier=0.0
+    )
+    ours = accounting.calibrate(mechanism, target_epsilon=eps, delta=DELTA)
+    assert ours.noise_multiplier == pytest.approx(sigma, rel=3e-3)
+    assert epsilon(ours, delta=DELTA) <= eps
+
+
+def test_a_budget_that_hardly_any_draw_could_spend_needs_no_logarithm_of_zero() -> None:
+    """One draw with probability 1/1437 spends less than delta = 1e-3 alone: epsilon is 0."""
+    mechanism = SubsampledGaussian(
+        num_examples=1437, sampling_rate=1 / 1437, num_steps=1, clip_norm=1.0, noise_multiplier=0.0
+    )
+    ours = accounting.calibrate(mechanism, target_epsilon=1.0, delta=1e-3)
+    assert epsilon(ours, delta=1e-3) <= 1
+    tiny = accounting.calibrate(
+        dataclasses.replace(mechanism, num_steps=2, sampling_rate=0.1),
+        target_epsilon=1e-4,
+        delta=DELTA,
+    )
+    assert epsilon(tiny, delta=DELTA) <= 1e-4
+
+
+def test_guarantee_renyi_never_says_less_than_the_truth() -> None:
+    """At a rate of 1e-7 its curve is lost to rounding: no answer is better than epsilon 0."""
+    for rate in (1e-4, 1e-6, 1e-7, 1e-8):
+        mechanism = SubsampledGaussian(
+            num_examples=10**9,
+            sampling_rate=rate,
+            num_steps=1000,
+            clip_norm=1.0,
+            noise_multiplier=1.0,
+        )
+        second = epsilon(mechanism, delta=1e-9, accountant="rdp")
+        assert second > 0
+        assert second >= 0.98 * epsilon(mechanism, delta=1e-9)
+    with pytest.raises(accounting.UnreachableEpsilonError):
+        accounting.calibrate(
+            dataclasses.replace(mechanism, sampling_rate=0.1),
+            target_epsilon=1.0,
+            delta=1e-300,
+            accountant="rdp",
+        )
+
+
+@pytest.mark.parametrize(("rate", "sigma"), [(1e-8, 5.0), (1e-10, 5.0), (1e-10, 1.0)])
+def test_guarantee_a_renyi_curve_that_is_lost_to_rounding_is_not_believed(
+    rate: float, sigma: float
+) -> None:
+    """It is zero or below there, which would be an epsilon of 0."""
+    mechanism = SubsampledGaussian(
+        num_examples=10**9,
+        sampling_rate=rate,
+        num_steps=1000,
+        clip_norm=1.0,
+        noise_multiplier=sigma,
+    )
+    assert epsilon(mechanism, delta=1e-12, accountant="rdp") > epsilon(mechanism, delta=1e-12) > 0

@@ -1,4 +1,4 @@
-"""The certificate: recomputed, complete, plain JSON, and never releasable without a guarantee."""
+"""The certificate: computed from the ledger, complete, plain JSON, and never believed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from jaxdp import accounting
+from jaxdp import accounting, releases
 from jaxdp.accounting import calibrate, epsilon
-from jaxdp.certificates import Certificate, certify, delta_warnings
+from jaxdp.certificates import Terms, certify, delta_warnings, recertified
+from jaxdp.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, ZERO_OUT, Ledger
 from jaxdp.mechanism import SubsampledGaussian
 
 DELTA = 1e-5
@@ -30,54 +31,76 @@ def run(noise_multiplier: float, **changes: Any) -> SubsampledGaussian:
     )
 
 
-def certificate(noise_multiplier: float = 1.323, **changes: Any) -> Certificate:
-    options: dict[str, Any] = {
-        "delta": DELTA,
-        "target_epsilon": 1.0,
-        "accountant": "pld",
-        "seeded_noise": False,
-        "covers": ("distilled.npz",),
-    }
-    return certify(run(noise_multiplier), **{**options, **changes})
+def terms(**changes: Any) -> Terms:
+    return Terms(**({"covers": ("distilled.npz",), "target_epsilon": 1.0} | changes))
+
+
+def certificate(noise_multiplier: float = 1.323, *, of: Any = None, **changes: Any) -> dict:
+    steps = run(noise_multiplier)
+    ledger = Ledger(**({"num_examples": 60000, "delta": DELTA, "steps": steps} | changes))
+    return certify(ledger, of or terms())
+
+
+def single(eps: float = 1.0, of: Any = None, **changes: Any) -> dict:
+    found = releases.calibrate({"mean": 2 / 600}, target_epsilon=eps, delta=DELTA)
+    ledger = Ledger(**({"num_examples": 600, "delta": DELTA, "releases": found} | changes))
+    return certify(ledger, of or terms(target_epsilon=eps if eps < math.inf else None))
 
 
 def test_certificate_of_a_private_run() -> None:
-    given = certificate()
-    mechanism = run(1.323)
-    assert given.epsilon == epsilon(mechanism, delta=DELTA)
-    assert given.epsilon_second_opinion == epsilon(mechanism, delta=DELTA, accountant="rdp")
-    assert given.accountant == accounting.describe("pld")
-    assert given.second_opinion_accountant == accounting.describe("rdp")
-    assert given.relation == "add or remove one training example"
-    assert given.unit == "one training example"
-    assert (given.delta, given.target_epsilon) == (DELTA, 1.0)
-    assert given.sampling_rate == mechanism.sampling_rate
-    assert given.num_steps == 1200
-    assert given.num_examples == 60000
-    assert given.expected_batch_size == pytest.approx(500)
-    assert given.clip_norm == 1e-3
-    assert given.noise_multiplier == 1.323
-    assert given.covers == ("distilled.npz",)
-    assert any("hyper-parameters" in what for what in given.does_not_cover)
-    assert any("test split" in what for what in given.does_not_cover)
-    assert any("number of training examples" in what for what in given.public)
-    assert "operating system" in given.randomness
-    assert given.releasable
-    assert given.not_releasable_reason is None
-    assert given.warnings == ()
+    given, mechanism = certificate(), run(1.323)
+    assert given["epsilon"] == epsilon(mechanism, delta=DELTA)
+    assert given["epsilon_second_opinion"] == epsilon(mechanism, delta=DELTA, accountant="rdp")
+    assert given["accountant"] == accounting.describe("pld")
+    assert given["second_opinion_accountant"] == accounting.describe("rdp")
+    assert given["relation"] == RELATIONS[ZERO_OUT]
+    assert given["unit"].startswith("one image or one row")
+    assert "A person with k records" in given["unit"]
+    assert (given["delta"], given["target_epsilon"]) == (DELTA, 1.0)
+    assert given["sampling_rate"] == mechanism.sampling_rate
+    assert given["num_steps"] == 1200
+    assert given["num_examples"] == 60000
+    assert given["expected_batch_size"] == pytest.approx(500)
+    assert given["clip_norm"] == 1e-3
+    assert given["noise_multiplier"] == 1.323
+    assert given["covers"] == given["may_leave"] == ["distilled.npz"]
+    for words in ("hyper-parameters", "test split", "budgets add up", "floating point"):
+        assert any(words in what for what in given["does_not_cover"])
+    assert any("number n of training records" in what for what in given["public"])
+    assert "operating system" in given["randomness"]
+    assert "256 bits" in given["randomness"]
+    assert given["releasable"]
+    assert given["not_releasable_reason"] is None
+    assert given["warnings"] == []
+
+
+def test_the_first_lines_say_what_may_leave_and_what_must_not() -> None:
+    first = list(certificate())[:5]
+    assert first == ["verdict", "releasable", "not_releasable_reason", "may_leave", "must_stay"]
+    assert certificate()["verdict"].startswith("MAY BE RELEASED, under a strong guarantee")
+    for words in ("training data", "feature_cache", "accuracies", "check_copies"):
+        assert any(words in what for what in certificate()["must_stay"])
+    bad = certificate(seeded_noise=True)
+    assert bad["verdict"].startswith("MUST NOT BE RELEASED: the noise came from --noise_seed")
+    assert bad["may_leave"] == []
+    assert bad["must_stay"][0] == "everything in this folder"
 
 
 def test_the_other_accountant_gives_the_second_opinion() -> None:
     given = certificate(accountant="rdp")
-    assert given.epsilon == epsilon(run(1.323), delta=DELTA, accountant="rdp")
-    assert given.epsilon_second_opinion == epsilon(run(1.323), delta=DELTA)
+    assert given["epsilon"] == epsilon(run(1.323), delta=DELTA, accountant="rdp")
+    assert given["epsilon_second_opinion"] == epsilon(run(1.323), delta=DELTA)
+
+
+def test_a_second_opinion_that_cannot_tell_is_none() -> None:
+    given = certificate(steps=run(1.323, sampling_rate=1e-8, num_steps=1), delta=1e-12)
+    assert json.loads(json.dumps(given, allow_nan=False)) == given
 
 
 def test_guarantee_epsilon_is_recomputed_and_not_copied() -> None:
-    given = certificate(0.8, target_epsilon=0.01)
-    assert given.epsilon == epsilon(run(0.8), delta=DELTA)
-    assert given.epsilon is not None
-    assert given.epsilon > 1
+    given = certificate(0.8, of=terms(target_epsilon=0.01))
+    assert given["epsilon"] == epsilon(run(0.8), delta=DELTA)
+    assert given["epsilon"] > 1
 
 
 STABLE_KEYS = {
@@ -95,31 +118,34 @@ STABLE_KEYS = {
     "covers": list,
     "does_not_cover": list,
     "releasable": bool,
+    "verdict": str,
+    "may_leave": list,
+    "must_stay": list,
+    "ledger": dict,
 }
 
 
 @pytest.mark.parametrize("kind", ["private", "seeded", "open"])
 def test_certificate_is_plain_json(kind: str) -> None:
+    given = certificate(seeded_noise=kind == "seeded")
     if kind == "open":
-        mechanism = run(0.0, clip_norm=math.inf)
-        given = certify(
-            mechanism,
-            delta=DELTA,
-            target_epsilon=None,
-            accountant="pld",
-            seeded_noise=False,
-            covers=("distilled.npz",),
-        )
-    else:
-        given = certificate(seeded_noise=kind == "seeded")
-    text = json.dumps(given.to_json(), allow_nan=False)
-    read = json.loads(text)
-    assert read == given.to_json()
+        given = certificate(steps=run(0.0, clip_norm=math.inf), of=terms(target_epsilon=None))
+    read = json.loads(json.dumps(given, allow_nan=False))
+    assert read == given
     for key, kind_of in STABLE_KEYS.items():
         if kind == "open" and key in ("epsilon", "epsilon_second_opinion", "clip_norm"):
             assert read[key] is None
         else:
             assert type(read[key]) is kind_of, key
+
+
+def test_certificate_of_single_releases() -> None:
+    found = json.loads(json.dumps(single(), allow_nan=False))
+    assert found["epsilon"] == pytest.approx(1, rel=1e-6)
+    assert found["epsilon_second_opinion"] == pytest.approx(1, rel=1e-3)
+    assert found["releasable"]
+    assert found["relation"].startswith("replace one")
+    assert found["releases"][0]["sensitivity"] == 2 / 600
 
 
 @pytest.mark.parametrize("seeded", [False, True])
@@ -129,17 +155,43 @@ def test_guarantee_never_releasable_without_noise_or_with_seeded_noise(
 ) -> None:
     given = certificate(noise_multiplier, seeded_noise=seeded)
     private = noise_multiplier > 0 and not seeded
-    assert given.releasable is private
-    assert (given.not_releasable_reason is None) is private
+    assert given["releasable"] is private
+    assert (given["not_releasable_reason"] is None) is private
     if noise_multiplier == 0:
-        assert given.epsilon is None
-        assert given.epsilon_second_opinion is None
-        assert given.mechanism == "none"
-        assert given.covers == ()
-        assert "no noise" in str(given.not_releasable_reason)
+        assert given["epsilon"] is None
+        assert given["epsilon_second_opinion"] is None
+        assert given["mechanism"] == "none"
+        assert given["covers"] == []
+        assert "no noise" in given["not_releasable_reason"]
     elif seeded:
-        assert "noise_seed" in str(given.not_releasable_reason)
-        assert "noise_seed" in given.randomness
+        assert "noise_seed" in given["not_releasable_reason"]
+        assert "noise_seed" in given["randomness"]
+    assert not single(math.inf)["releasable"]
+    assert not single(seeded_noise=True)["releasable"]
+
+
+def test_guarantee_a_delta_of_one_over_n_is_releasable_by_an_allowance_alone() -> None:
+    for given in (certificate(delta=1e-4), single(delta=1 / 600)):
+        assert not given["releasable"]
+        assert "--allow_delta" in given["not_releasable_reason"]
+        assert given["warnings"]
+    allowed = certificate(delta=1e-4, of=terms(allow_delta=True))
+    assert allowed["releasable"]
+    assert allowed["allowed"] == {"delta": True, "epsilon": False}
+    assert allowed["warnings"] == list(delta_warnings(1e-4, 60000))
+    assert certificate(delta=0.99 / 60000)["releasable"]
+
+
+def test_guarantee_an_epsilon_above_fifty_is_releasable_by_an_allowance_alone() -> None:
+    weak, none = single(12.0), single(60.0)
+    assert weak["releasable"]
+    assert "weak" in weak["verdict"]
+    assert any("weak guarantee" in warning for warning in weak["warnings"])
+    assert not none["releasable"]
+    assert "--allow_epsilon" in none["not_releasable_reason"]
+    assert single(60.0, of=terms(allow_epsilon=True))["releasable"]
+    assert "medium" in single(5.0)["verdict"]
+    assert single(5.0)["warnings"] == []
 
 
 def test_delta_of_one_over_n_or_more_is_warned_about() -> None:
@@ -149,22 +201,114 @@ def test_delta_of_one_over_n_or_more_is_warned_about() -> None:
         (warning,) = delta_warnings(delta, n)
         assert f"delta = {delta:g}" in warning
         assert f"1/n = {1 / n:g}" in warning
-    assert certificate(delta=1e-4).warnings == delta_warnings(1e-4, 60000) != ()
+
+
+def test_counted_classes_are_named_as_public() -> None:
+    counted = certificate(of=terms(counted_classes=True))
+    assert any("counted from the labels" in what for what in counted["public"])
+    assert not any("counted" in what for what in certificate()["public"])
 
 
 def test_certificate_counts_other_releases_and_knows_one_without_noise() -> None:
-    arguments: dict[str, Any] = {
-        "delta": DELTA,
-        "target_epsilon": 1.0,
-        "accountant": "pld",
-        "seeded_noise": False,
-        "covers": ("all",),
-    }
     beside = calibrate(run(0.0), target_epsilon=1.0, delta=DELTA, also=(5.0,))
-    found = certify(beside, **arguments, also=(5.0,)).to_json()
+    found = certificate(steps=beside, also=(5.0,))
     assert found["epsilon"] == epsilon(beside, delta=DELTA, also=(5.0,))
     assert found["also_released"] == [5.0]
     assert "1 Gaussian release" in found["mechanism"]
-    bare = certify(beside, **arguments, also=(0.0,))
-    assert not bare.releasable
-    assert bare.epsilon is None
+    bare = certificate(steps=beside, also=(0.0,))
+    assert not bare["releasable"]
+    assert bare["epsilon"] is None
+
+
+@pytest.mark.parametrize("make", [certificate, single])
+def test_a_certificate_read_again_is_the_same(make: Any) -> None:
+    stored = json.loads(json.dumps(make() | {"reused": "words of a driver"}))
+    assert recertified(stored) == stored
+
+
+# What somebody who wants to release a run without noise would edit.
+EDITS: list[dict[str, Any]] = [
+    {"epsilon": 0.1},
+    {"epsilon": 0.1, "releasable": True, "not_releasable_reason": None},
+    {"epsilon": "0.1"},
+    {"epsilon": float("nan")},
+    {"releasable": True},
+    {"releasable": "yes"},
+    {"delta": 1e-9},
+    {"noise_multiplier": 5.0},
+    {"ledger": None},
+    {"ledger": {}},
+    {"covers": 3},
+]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("make", [certificate, single])
+def test_guarantee_a_certificate_that_says_more_than_its_ledger_is_refused(
+    make: Any, edit: dict[str, Any]
+) -> None:
+    stored = make(0.0 if make is certificate else math.inf) | edit
+    with pytest.raises(ValueError, match=r"it (says|is)"):
+        recertified(stored)
+
+
+def test_guarantee_an_embedding_without_noise_cannot_be_edited_into_a_private_one() -> None:
+    """Five values that made version 0.1.0 believe epsilon 0.1."""
+    stored = single(math.inf) | {
+        "epsilon": 0.1,
+        "target_epsilon": 0.1,
+        "mechanism": "Gaussian, 1 release(s)",
+        "releasable": True,
+        "not_releasable_reason": None,
+    }
+    for version in (stored, _of_version_0_1_0(stored)):
+        with pytest.raises(ValueError, match=r"says epsilon 0\.1"):
+            recertified(version)
+
+
+@pytest.mark.parametrize("make", [certificate, single])
+def test_guarantee_a_lower_stored_claim_never_replaces_what_was_computed(make: Any) -> None:
+    """Within the tolerance between versions the computed numbers and words hold, too."""
+    given = make()
+    edited = given | {
+        "epsilon": 0.997 * given["epsilon"],
+        "verdict": "MAY BE RELEASED, under a perfect guarantee",
+        "does_not_cover": [],
+        "reused": "words of a driver",
+    }
+    assert recertified(edited) == given | {"reused": "words of a driver"}
+
+
+def _of_version_0_1_0(given: dict[str, Any]) -> dict[str, Any]:
+    new = ("verdict", "may_leave", "must_stay", "allowed", "counted_classes", "objection", "ledger")
+    old = {key: value for key, value in given.items() if key not in new}
+    source = "a known --noise_seed" if given["ledger"]["seeded_noise"] else "64 bits of the system"
+    return old | {"randomness": f"sampling and noise: threefry2x32 keyed by {source}"}
+
+
+@pytest.mark.parametrize("make", [certificate, single])
+def test_certificates_of_version_0_1_0_can_be_read(make: Any) -> None:
+    given = make()
+    found = recertified(_of_version_0_1_0(given))
+    assert found["epsilon"] == given["epsilon"]
+    assert found["releasable"]
+    assert found["ledger"]["noise"] == OLD_NOISE
+    assert not recertified(_of_version_0_1_0(make(seeded_noise=True)))["releasable"]
+
+
+def test_guarantee_a_teacher_of_version_0_1_0_is_not_releasable() -> None:
+    found = recertified(_of_version_0_1_0(certificate()), old_noise=FLOAT32_NOISE)
+    assert not found["releasable"]
+    assert "float32" in found["not_releasable_reason"]
+    assert recertified(found) == found
+
+
+def test_allowances_and_objections_are_kept_and_can_be_added() -> None:
+    stored = single(60.0)
+    assert not recertified(stored)["releasable"]
+    allowed = recertified(stored, allow_epsilon=True)
+    assert allowed["releasable"]
+    assert recertified(allowed)["releasable"]
+    objected = single(of=terms(objection="nobody knows where it comes from"))
+    assert not objected["releasable"]
+    assert recertified(objected)["not_releasable_reason"] == "nobody knows where it comes from"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
@@ -58,41 +57,6 @@ def test_gaussian_epsilon_inverts_the_noise(epsilon: float) -> None:
     assert accounting.gaussian_epsilon(stddev, delta=DELTA) == pytest.approx(epsilon, rel=1e-5)
 
 
-def certificate(**changes: object) -> dict:
-    found = releases.calibrate({"mean": 2 / 600}, target_epsilon=1.0, delta=DELTA)
-    arguments: dict = {
-        "delta": DELTA,
-        "target_epsilon": 1.0,
-        "num_examples": 600,
-        "seeded_noise": False,
-        "covers": ("the mean",),
-    }
-    return releases.certify(changes.pop("releases", found), **(arguments | changes))
-
-
-def test_certificate_is_json_and_says_what_was_done() -> None:
-    found = json.loads(json.dumps(certificate(), allow_nan=False))
-    assert found["epsilon"] == pytest.approx(1, rel=1e-6)
-    assert found["epsilon_second_opinion"] == pytest.approx(1, rel=1e-3)
-    assert found["releasable"]
-    assert "replace one" in found["relation"]
-    assert found["releases"][0]["sensitivity"] == 2 / 600
-    assert not found["warnings"]
-
-
-def test_guarantee_seeded_or_missing_noise_is_never_releasable() -> None:
-    assert not certificate(seeded_noise=True)["releasable"]
-    none = (GaussianRelease(name="mean", sensitivity=1.0, stddev=0.0),)
-    found = certificate(releases=none, target_epsilon=None)
-    assert not found["releasable"]
-    assert found["epsilon"] is None
-    assert found["mechanism"] == "none"
-
-
-def test_certificate_warns_of_a_large_delta() -> None:
-    assert certificate(delta=0.01)["warnings"]
-
-
 def test_no_budget_means_no_noise() -> None:
     (one,) = releases.calibrate({"mean": 1.0}, target_epsilon=math.inf, delta=DELTA)
     assert one.stddev == 0
@@ -101,7 +65,7 @@ def test_no_budget_means_no_noise() -> None:
 
 @pytest.mark.parametrize("bad", [{"sensitivity": 0.0}, {"stddev": -1.0}, {"stddev": math.nan}])
 def test_impossible_releases_are_refused(bad: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="must be"):
+    with pytest.raises(ValueError, match="must"):
         GaussianRelease(**({"name": "x", "sensitivity": 1.0, "stddev": 1.0} | bad))
 
 
