@@ -1,43 +1,196 @@
-"""Checkpoints of a run's state with orbax: atomic, the latest two kept."""
+"""Checkpoints of a run's state with orbax: atomic, the latest two kept, each with its digest."""
 
+import contextlib
+import hashlib
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 import orbax.checkpoint as ocp
+from absl import logging
+
+from experiments.errors import InputError
 
 State = TypeVar("State")
+_STATE, _DIGEST_BYTES = "state", 32
+
+
+class DamagedError(InputError):
+    """A checkpoint cannot be read, and the run cannot go on without it."""
 
 
 class Checkpoints:
     """Saves and restores one pytree of arrays under increasing step numbers."""
 
-    def __init__(self, folder: Path) -> None:
-        """Open the folder; leftovers of an interrupted save are not checkpoints."""
+    def __init__(self, folder: Path, *, repeatable: bool) -> None:
+        """Open the folder; leftovers of an interrupted save are not checkpoints.
+
+        Args:
+            folder: of the checkpoints, in the folder of the run.
+            repeatable: whether steps may be made again from an older checkpoint. Not where a step
+                releases something private: the damaged checkpoint of step N was there to be seen,
+                and steps up to N made again, with fresh noise, would be releases that nobody has
+                accounted for. A step whose checkpoint was never finished was never shown.
+        """
+        self._folder, self._repeatable = folder, repeatable
         options = ocp.CheckpointManagerOptions(
             max_to_keep=2, enable_async_checkpointing=False, cleanup_tmp_directories=True
         )
-        self._manager = ocp.CheckpointManager(folder.absolute(), options=options)
+        with _undisturbed():
+            self._manager = ocp.CheckpointManager(folder.absolute(), options=options)
 
     def save(self, step: int, state: State) -> None:
-        """Save, returning when the checkpoint is on disk."""
-        leaves = {str(i): np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(state))}
-        self._manager.save(step, args=ocp.args.StandardSave(leaves), force=True)
-        self._manager.wait_until_finished()
+        """Save, returning when the checkpoint is on disk.
+
+        Raises:
+            OSError: the disk is full, or cannot be written.
+        """
+        # One array, because tensorstore reports in the background, on standard error, whatever
+        # other arrays it reads of a damaged checkpoint.
+        packed = {_STATE: _packed(step, state)}
+        with _undisturbed(), _disk_errors(self._folder):
+            self._manager.save(step, args=ocp.args.StandardSave(packed), force=True)
+            self._manager.wait_until_finished()
 
     def restore(self, template: State) -> State | None:
-        """Return the newest state, shaped like `template`, or None where there is none."""
-        step = self._manager.latest_step()
-        if step is None:
-            return None
+        """Return the newest state, shaped like `template`, or None where there is none.
+
+        A damaged checkpoint is passed over with a warning where steps may be repeated.
+
+        Raises:
+            DamagedError: the newest checkpoint is damaged, and steps may not be repeated.
+        """
+        steps = sorted(self._manager.all_steps(), reverse=True)
+        for step in steps:
+            try:
+                return self._restored(step, template)
+            except Exception as error:  # orbax raises whatever the layer below it raised
+                reason = f"{type(error).__name__}: {error}"[:150]
+                if not self._repeatable:
+                    raise self._refusal(steps, reason) from error
+                print(
+                    f"WARNING: the checkpoint {self._folder / str(step)} is damaged ({reason}); an "
+                    "older one or the start is used, which costs no privacy",
+                    file=sys.stderr,
+                )
+                with _undisturbed():
+                    self._manager.delete(step)  # or a new one could not take its place
+        return None
+
+    def _restored(self, step: int, template: State) -> State:
+        like = {_STATE: _packed(step, template)}
+        with _undisturbed():
+            stored = self._manager.restore(step, args=ocp.args.StandardRestore(like))[_STATE]
         leaves, structure = jax.tree.flatten(template)
-        like = {str(i): np.zeros(leaf.shape, leaf.dtype) for i, leaf in enumerate(leaves)}
-        stored = self._manager.restore(step, args=ocp.args.StandardRestore(like))
-        return jax.tree.unflatten(
-            structure, [jax.numpy.asarray(stored[str(i)]) for i in range(len(leaves))]
+        sizes = [np.asarray(leaf).nbytes for leaf in leaves]
+        parts = np.split(stored, np.cumsum([_DIGEST_BYTES, *sizes])[:-1])[1:]
+        found = [
+            part.view(np.asarray(leaf).dtype).reshape(np.shape(leaf))
+            for part, leaf in zip(parts, leaves, strict=True)
+        ]
+        if not np.array_equal(_packed(step, found), stored):
+            raise ValueError("its numbers are not those that were saved")
+        return jax.tree.unflatten(structure, map(jax.numpy.asarray, found))
+
+    def _refusal(self, steps: list[int], reason: str) -> DamagedError:
+        newest, *older = steps
+        again = older[0] + 1 if older else 1
+        return DamagedError(
+            f"--out_dir={self._folder.parent}: the newest checkpoint, of step {newest}, is damaged "
+            f"({reason}); to go on before it would release steps {again} to {newest} a second "
+            "time, beyond what privacy.json counts; start a new run in another folder, or give "
+            "--overwrite"
         )
 
     def close(self) -> None:
         """Release orbax's threads."""
-        self._manager.close()
+        with _undisturbed():
+            self._manager.close()
+
+
+def save_tree(path: Path, tree: Any) -> None:
+    """Write a pytree of arrays into a folder, replacing what is there.
+
+    Raises:
+        OSError: the disk is full, or cannot be written.
+    """
+    with _undisturbed(), _disk_errors(path), ocp.StandardCheckpointer() as checkpointer:
+        checkpointer.save(path.absolute(), tree, force=True)
+        checkpointer.wait_until_finished()
+
+
+def restore_tree(path: Path) -> Any:
+    """Return what `save_tree` has written.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    try:
+        with _undisturbed(), ocp.StandardCheckpointer() as checkpointer:
+            return checkpointer.restore(path.absolute())
+    except Exception as error:  # orbax raises whatever the layer below it raised
+        raise ValueError(f"{type(error).__name__}: {error}"[:150]) from error
+
+
+def files_digest(folder: Path) -> str:
+    """Return what tells a folder's files from damaged ones: orbax does not notice every bit."""
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            found.update(f"{path.relative_to(folder)} {len(content)} ".encode())
+            found.update(content)
+    return found.hexdigest()
+
+
+def _packed(step: int, state: Any) -> np.ndarray:
+    """Return the bytes of a pytree of arrays, after a digest of them and of the step."""
+    digest, parts = hashlib.sha256(str(step).encode()), []
+    for leaf in map(np.asarray, jax.tree.leaves(state)):
+        parts.append(np.ascontiguousarray(leaf).tobytes())
+        digest.update(f" {leaf.dtype.str} {leaf.shape} ".encode())
+        digest.update(parts[-1])
+    return np.frombuffer(b"".join([digest.digest(), *parts]), np.uint8)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let orbax work quietly and to the end.
+
+    It would log tracebacks of errors that are raised to the caller as well. And its threads would
+    go on, and fail with tracebacks, while Ctrl-C ends the program: so that waits for them.
+    """
+    verbosity, pressed = logging.get_verbosity(), threading.Event()
+    handler = signal.getsignal(signal.SIGINT)
+    in_charge = threading.current_thread() is threading.main_thread() and callable(handler)
+    logging.set_verbosity(logging.FATAL)
+    if in_charge:
+        signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if in_charge:
+            signal.signal(signal.SIGINT, handler)
+    if pressed.is_set():
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    """Raise as `OSError` what tensorstore raises as `ValueError` when it cannot write."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.search(r"os_error_code='(\d+)'", str(error))
+        if found is None:
+            raise
+        code = int(found.group(1))
+        raise OSError(code, os.strerror(code), str(path)) from error

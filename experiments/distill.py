@@ -9,23 +9,25 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from experiments import report, run_start
-from experiments.checkpoints import Checkpoints
+from experiments import npz_files, pace, report, run_metrics, run_start
+from experiments.checkpoints import Checkpoints, DamagedError
 from experiments.errors import InputError
 from experiments.plan import Plan, make_plan
 from experiments.run_folder import RunFolder
 from experiments.settings import Settings
 from experiments.terminal import bar_style, print_guarantee
 from jaxdp import certificates, dp_kip, krr, preprocess
+from jaxdp.ledger import FLOAT32_NOISE, OLD_NOISE
 from jaxdp.mechanism import private_key
 
+_RESULT = "distilled.npz"
 _COVERS = (
     "distilled.npz and distilled.png: the distilled images (their labels are fixed beforehand)",
     "every checkpoint in checkpoints/, in whatever number",
+    certificates.ACCOUNT,
     "anything computed from these without the private data",
 )
 _CHECKPOINT_SECONDS = 60.0
-_SLICE_SECONDS = 1.0
 
 
 def run(settings: Settings) -> None:
@@ -37,27 +39,28 @@ def run(settings: Settings) -> None:
     plan = make_plan(settings)
     state = plan.initial_state()
     num_bytes = 4 * sum(leaf.nbytes for leaf in jax.tree.leaves(state)) + 2**24
-    certificate = _certificate(plan)
-    with run_start.started(plan, certificate, num_bytes=num_bytes) as folder:
+    exact = plan.kernel.dot_product is not None or plan.kernel.features is not None
+    with run_start.started(
+        plan,
+        _certificate(plan),
+        num_bytes=num_bytes,
+        old_noise=OLD_NOISE if exact else FLOAT32_NOISE,
+    ) as run_of:
         if plan.cost is not None:
             print(plan.cost, file=sys.stderr)
-        checkpoints = Checkpoints(folder.checkpoints)
+        # The same noise once more tells nothing new, and no noise has promised nothing.
+        repeatable = settings.noise_seed is not None or not plan.mechanism.is_private
+        checkpoints = Checkpoints(run_of.folder.checkpoints, repeatable=repeatable)
         try:
-            _Run(plan, folder, checkpoints, state).finish()
+            _Run(plan, run_of, checkpoints, state).finish()
         finally:
             checkpoints.close()
-    _print_summary(folder, certificate)
+    _print_summary(run_of.folder, run_of.certificate)
 
 
 def _certificate(plan: Plan) -> dict[str, Any]:
-    certificate = certificates.certify(
-        plan.mechanism,
-        delta=plan.settings.delta,
-        target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,
-        accountant=plan.settings.accountant,
-        seeded_noise=plan.settings.noise_seed is not None,
-        covers=_COVERS,
-    ).to_json()
+    terms = run_start.terms(plan.settings, plan.data, covers=_COVERS)
+    certificate = certificates.certify(plan.ledger, terms)
     return certificate | {"clip_space": plan.settings.resolved_clip_space()}
 
 
@@ -81,15 +84,36 @@ class _Run:
     """A run in progress: its state, its metrics and its folder."""
 
     def __init__(
-        self, plan: Plan, folder: RunFolder, checkpoints: Checkpoints, state: dp_kip.KIPState
+        self,
+        plan: Plan,
+        run_of: run_start.Started,
+        checkpoints: Checkpoints,
+        state: dp_kip.KIPState,
     ) -> None:
-        self._plan, self._folder, self._checkpoints = plan, folder, checkpoints
-        self._state = state
+        self._plan, self._checkpoints, self._state = plan, checkpoints, state
+        self._folder, self._certificate, self._log = run_of
         self._metrics = self._first_metrics()
-        restored = checkpoints.restore(state)
+        restored = self._restored(state)
         if restored is not None:
             self._state = restored
-            self._continue_metrics(folder.read_json("metrics.json"))
+            self._continue_metrics()
+        self._log.require_step(self._step)
+
+    def _restored(self, template: dp_kip.KIPState) -> dp_kip.KIPState | None:
+        """Return the newest state, or that of a finished run's results where it is damaged."""
+        try:
+            return self._checkpoints.restore(template)
+        except DamagedError as damaged:
+            path = self._folder.path / _RESULT
+            if not path.exists():
+                raise
+            try:
+                rows = npz_files.load(path, ("x",))["x"].reshape(template.average.shape)
+            except (KeyError, ValueError) as error:
+                raise damaged from error
+            print(f"WARNING: {damaged}. The run is whole: {_RESULT} is used", file=sys.stderr)
+            step = jnp.full_like(template.step, self._total)
+            return template._replace(step=step, average=jnp.asarray(rows))
 
     @property
     def _step(self) -> int:
@@ -110,14 +134,13 @@ class _Run:
             "history": [{"step": 0, "krr_test_accuracy": before}],
         }
 
-    def _continue_metrics(self, stored: dict[str, Any] | None) -> None:
+    def _continue_metrics(self) -> None:
         """Take up the metrics of the interrupted run, without points after its checkpoint."""
-        if stored is not None:
-            self._metrics |= stored
+        self._metrics = run_metrics.resumed(self._folder, self._metrics, point="krr_test_accuracy")
         history = [point for point in self._metrics["history"] if point["step"] <= self._step]
         self._metrics["history"] = history
-        if self._due and history[-1]["step"] < self._step:  # killed before it was evaluated
-            self._evaluate()
+        if self._due and (not history or history[-1]["step"] < self._step):
+            self._evaluate()  # killed before it was evaluated
 
     @property
     def _due(self) -> bool:
@@ -139,11 +162,12 @@ class _Run:
                 seconds = self._advance(key, x_t, labels, length)
                 bar.update(self._step - bar.n)
                 if bar.n > initial + 1:
-                    length = max(1, min(2 * length, int(length * _SLICE_SECONDS / seconds)))
+                    length = pace.next_length(length, seconds)
                 if self._due or time.monotonic() - saved_at > _CHECKPOINT_SECONDS:
                     # Before anything about the state is shown, so that a repeated step never
                     # follows a look at its first outcome.
-                    self._checkpoints.save(self._step, self._state)
+                    with self._log.saving(self._step):
+                        self._checkpoints.save(self._step, self._state)
                     saved_at = time.monotonic()
                 if self._due:
                     self._evaluate()
@@ -175,7 +199,7 @@ class _Run:
         rows = np.asarray(self._state.average)
         labels = np.asarray(jnp.argmax(self._state.support.y, axis=1), np.int32)
         folder.write_npz(
-            "distilled.npz",
+            _RESULT,
             x=rows.reshape(-1, *data.shape),
             y=labels,
             class_names=np.array(data.class_names),
@@ -195,6 +219,7 @@ class _Run:
         folder.write_bytes("distilled.png", picture)
         self._judge(rows, labels)
         folder.write_json("metrics.json", self._metrics)
+        run_start.finish(folder, self._certificate, (_RESULT, "distilled.png"))
         folder.write_bytes("report.html", self._report(f"DP-KIP: {title}", picture).encode())
 
     def _judge(self, rows: np.ndarray, labels: np.ndarray) -> None:

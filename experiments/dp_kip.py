@@ -56,10 +56,11 @@ flags.DEFINE_integer(
 def main(argv: Sequence[str]) -> None:
     """Run the driver; bad input ends it with one line and exit code 2."""
     del argv
-    command_line.prepare()
-    from experiments import distill, settings  # import jax: not before the flags are parsed
+    with command_line.one_line_errors():
+        command_line.prepare()
+        from experiments import distill, settings  # import jax: not before flags are parsed
 
-    command_line.run(settings.Settings, distill.run)
+        command_line.run(settings.Settings, distill.run)
 
 
 if __name__ == "__main__":

@@ -58,10 +58,11 @@ flags.DEFINE_float("total_variation", 0.0, "Weight of a penalty on rough distill
 def main(argv: Sequence[str]) -> None:
     """Run the driver; bad input ends it with one line and exit code 2."""
     del argv
-    command_line.prepare()
-    from experiments import teach, teacher_settings  # import jax: not before flags are parsed
+    with command_line.one_line_errors():
+        command_line.prepare()
+        from experiments import teach, teacher_settings  # import jax: not before flags are parsed
 
-    command_line.run(teacher_settings.TeacherSettings, teach.run)
+        command_line.run(teacher_settings.TeacherSettings, teach.run)
 
 
 if __name__ == "__main__":

@@ -76,18 +76,19 @@ flags.DEFINE_string(
 flags.DEFINE_bool(
     "check_copies",
     False,
-    "Also measure how near the result comes to training examples, in not_for_release.json: a "
-    "figure that is private itself.",
+    "Also measure how near the result comes to training examples: figures that are private "
+    "themselves, in a folder beside the run's, {out_dir}.not_for_release.",
 )
 
 
 def main(argv: Sequence[str]) -> None:
     """Run the driver; bad input ends it with one line and exit code 2."""
     del argv
-    command_line.prepare()
-    from experiments import generate, ntk_settings  # import jax: not before flags are parsed
+    with command_line.one_line_errors():
+        command_line.prepare()
+        from experiments import generate, ntk_settings  # import jax: not before flags are parsed
 
-    command_line.run(ntk_settings.NtkSettings, generate.run)
+        command_line.run(ntk_settings.NtkSettings, generate.run)
 
 
 if __name__ == "__main__":

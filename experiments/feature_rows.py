@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import errno
-import hashlib
+import hmac
 import json
 import math
 import os
@@ -20,6 +20,7 @@ from jaxtyping import Array
 from tqdm import tqdm
 
 from experiments.errors import InputError
+from experiments.outside_files import open_plain, user_path
 
 _CHUNK = {"cpu": 128}
 _CHUNK_ACCELERATOR = 2048
@@ -38,15 +39,17 @@ class FeatureCache:
     Attributes:
         folder: where; files in it are readable by their owner alone.
         config: what the map is made from, as JSON.
+        secret: keys the names of files: who lists the folder cannot tell whose features they hold.
     """
 
     folder: Path
     config: dict[str, Any]
+    secret: bytes
 
     def path(self, rows: np.ndarray, dtype: type) -> Path:
         """Return the file of these rows under this map."""
         what = {"config": self.config, "dtype": np.dtype(dtype).name, "shape": list(rows.shape)}
-        digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode())
+        digest = hmac.new(self.secret, json.dumps(what, sort_keys=True).encode(), "sha256")
         digest.update(np.ascontiguousarray(rows).data)
         return self.folder / f"features_{digest.hexdigest()[:24]}.npy"
 
@@ -59,12 +62,26 @@ def cache_for(folder: str | None, config: dict[str, Any]) -> FeatureCache | None
     """
     if folder is None:
         return None
-    path = Path(folder).expanduser()
+    path = user_path(folder, "feature_cache")
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        secret = _secret_of(path / ".secret")
     except OSError as error:
         raise InputError(f"--feature_cache={folder}: {error.strerror}") from error
-    return FeatureCache(path, config)
+    return FeatureCache(path, config, secret)
+
+
+def _secret_of(path: Path) -> bytes:
+    """Return the secret of a folder, drawn when it is first used; unreadable for others."""
+    if not path.exists():
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+        temporary.touch(mode=0o600)
+        temporary.write_bytes(os.urandom(32))
+        with contextlib.suppress(FileExistsError):  # another run was first
+            os.link(temporary, path)
+        temporary.unlink()
+    with open_plain(path) as file:
+        return file.read()
 
 
 def num_features(feature_fn: FeatureFn, dim: int) -> int:

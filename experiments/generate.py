@@ -9,25 +9,28 @@ import jax
 import numpy as np
 from tqdm import tqdm
 
-from experiments import released_file, report, report_contents, run_start
-from experiments.checkpoints import Checkpoints
+from experiments import released_file, report, report_contents, run_metrics, run_start
+from experiments.checkpoints import Checkpoints, files_digest, save_tree
 from experiments.drawing import as_stored, balanced_labels, draw_rows
 from experiments.errors import InputError
 from experiments.ntk_plan import NtkPlan, make_plan
 from experiments.ntk_settings import NtkSettings
 from experiments.run_folder import RunFolder
 from experiments.terminal import bar_style, print_guarantee
-from jaxdp import dp_ntk, releases
+from jaxdp import certificates, dp_ntk
 
 _COVERS = (
     "embedding.npz: the noisy mean embedding, and the noisy class weights where there are any",
-    "the generator, every checkpoint of it, and any number of examples drawn from it",
+    "generator/ and checkpoints/: the generator; synthetic.npz and samples.png: what it has drawn; "
+    "any number of further examples from it",
+    certificates.ACCOUNT,
     "anything computed from these without the private data",
 )
 _REUSED = (
     "an embedding that an earlier run released: this run has not used the private training data, "
     "and costs no privacy beyond that release"
 )
+_PUBLIC_FILES = (released_file.NAME, "synthetic.npz", "samples.png")
 _CHECKPOINT_SECONDS = 60.0
 _POINTS = 40
 
@@ -42,14 +45,14 @@ def run(settings: NtkSettings) -> None:
     state = plan.initial_state()
     synthetic = settings.num_synthetic * plan.data.dim
     num_bytes = 4 * _num_bytes(state) + 4 * plan.num_classes * plan.features.dim + synthetic
-    certificate = certificate_of(plan)
-    with run_start.started(plan, certificate, num_bytes=num_bytes) as folder:
-        checkpoints = Checkpoints(folder.checkpoints)
+    with run_start.started(plan, certificate_of(plan), num_bytes=num_bytes) as run_of:
+        # Training is computed from what was released: again it gives the same, at no cost.
+        checkpoints = Checkpoints(run_of.folder.checkpoints, repeatable=True)
         try:
-            _Run(plan, folder, checkpoints, state, certificate).finish()
+            _Run(plan, run_of, checkpoints, state).finish()
         finally:
             checkpoints.close()
-    _print_summary(folder, certificate)
+    _print_summary(run_of.folder, run_of.certificate)
 
 
 def _num_bytes(tree: Any) -> int:
@@ -59,14 +62,10 @@ def _num_bytes(tree: Any) -> int:
 def certificate_of(plan: NtkPlan) -> dict[str, Any]:
     """Return the certificate: of the releases to come, or of the embedding that is used again."""
     if plan.reused is not None:
-        return plan.reused.certificate | {"reused": _REUSED}
-    return releases.certify(
-        plan.releases,
-        delta=plan.settings.delta,
-        target_epsilon=plan.settings.eps if plan.settings.eps < float("inf") else None,
-        num_examples=len(plan.data.x_train),
-        seeded_noise=plan.settings.noise_seed is not None,
-        covers=_COVERS,
+        return run_start.reused(plan.reused.certificate, plan.settings) | {"reused": _REUSED}
+    assert plan.ledger is not None
+    return certificates.certify(
+        plan.ledger, run_start.terms(plan.settings, plan.data, covers=_COVERS)
     )
 
 
@@ -76,13 +75,13 @@ class _Run:
     def __init__(
         self,
         plan: NtkPlan,
-        folder: RunFolder,
+        run_of: run_start.Started,
         checkpoints: Checkpoints,
         state: dp_ntk.GeneratorState,
-        certificate: dict[str, Any],
     ) -> None:
-        self._plan, self._folder, self._checkpoints = plan, folder, checkpoints
-        self._metrics: dict[str, Any] = {
+        self._plan, self._checkpoints = plan, checkpoints
+        self._folder, self._certificate, self._log = run_of
+        first: dict[str, Any] = {
             "embedding_distance": None,
             "embedding_seconds": 0.0,
             "train_seconds": 0.0,
@@ -90,32 +89,33 @@ class _Run:
             "finished": False,
             "history": [],
         }
-        self._metrics |= folder.read_json("metrics.json") or {}
-        self._released = self._release(certificate)
+        self._metrics = run_metrics.resumed(self._folder, first, point="embedding_distance")
+        self._released = self._release()
         restored = checkpoints.restore(state)
         self._state = state if restored is None else restored
         history = self._metrics["history"]
         self._metrics["history"] = [p for p in history if p["step"] <= int(self._state.step)]
 
-    def _release(self, certificate: dict[str, Any]) -> dp_ntk.Released:
+    def _release(self) -> dp_ntk.Released:
         """Return the embedding: that of an earlier run, that of this run, or a new release.
 
         It is on disk before it is used. A run that is killed earlier has released nothing.
         """
+        self._log.require_unless_begun(released_file.NAME, "synthetic.npz", "checkpoints")
+        if (self._folder.path / released_file.NAME).exists():
+            return released_file.read(self._folder.path / released_file.NAME).released
         if self._plan.reused is not None:
             released = self._plan.reused.released
-        elif (self._folder.path / released_file.NAME).exists():
-            return released_file.read(self._folder.path / released_file.NAME).released
         else:
             started = time.monotonic()
             released = jax.block_until_ready(self._plan.release())
             self._metrics["embedding_seconds"] = time.monotonic() - started
         released_file.write(
-            self._folder,
+            self._log,
             released,
             feature_config=self._plan.feature_config,
             example_shape=self._plan.data.shape,
-            certificate=certificate,
+            certificate=self._certificate,
         )
         self._folder.write_json("metrics.json", self._metrics)
         return released
@@ -172,9 +172,10 @@ class _Run:
         if plan.settings.judge:
             self._metrics |= judge(plan, rows, labels)
         if plan.settings.check_copies:
-            folder.write_json("not_for_release.json", copies(plan, rows))
+            _write_copies(folder, copies(plan, rows))
         self._metrics["finished"] = True
         folder.write_json("metrics.json", self._metrics)
+        run_start.finish(folder, self._certificate, _PUBLIC_FILES)
         folder.write_bytes("report.html", self._report(picture).encode())
 
     @property
@@ -216,8 +217,7 @@ class _Run:
 
 def save_generator(folder: RunFolder, plan: NtkPlan, variables: Any) -> None:
     """Write the generator with what is needed to build it again."""
-    import orbax.checkpoint as ocp
-
+    arrays = jax.tree.map(np.asarray, variables)
     description = {
         "module": type(plan.module).__name__,
         "arguments": {
@@ -232,10 +232,8 @@ def save_generator(folder: RunFolder, plan: NtkPlan, variables: Any) -> None:
         "high": plan.data.scaling.high,
         "bytes": bool(plan.data.x_train.dtype == np.uint8),
     }
-    arrays = jax.tree.map(np.asarray, variables)
-    with ocp.StandardCheckpointer() as checkpointer:
-        checkpointer.save(folder.generator.absolute() / "variables", arrays, force=True)
-        checkpointer.wait_until_finished()
+    save_tree(folder.generator / "variables", arrays)
+    description["digest"] = files_digest(folder.generator / "variables")
     folder.write_bytes(
         f"{folder.generator.name}/description.json", json.dumps(description, indent=2).encode()
     )
@@ -275,6 +273,14 @@ def judge(plan: NtkPlan, rows: np.ndarray, labels: np.ndarray) -> dict[str, Any]
             rows, test_rows, (height, width, channels), plan.settings.inception_weights
         )
     return found
+
+
+def _write_copies(folder: RunFolder, found: dict[str, Any]) -> None:
+    """Write what is as private as the data into a folder of its own, for its owner alone."""
+    folder.not_for_release.mkdir(mode=0o700, exist_ok=True)
+    path = folder.not_for_release / "copies.json"
+    path.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n")
+    print(f"NOT FOR RELEASE: {path} was computed from private data without noise")
 
 
 def copies(plan: NtkPlan, rows: np.ndarray) -> dict[str, Any]:

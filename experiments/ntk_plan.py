@@ -14,7 +14,7 @@ import optax
 from jaxtyping import Array
 
 from experiments import released_file, released_npz, run_start
-from experiments.data import Dataset, dataset_for
+from experiments.data import Dataset, dataset_for, require_range
 from experiments.errors import InputError
 from experiments.feature_registry import build_features
 from experiments.ntk_settings import (
@@ -30,6 +30,7 @@ from experiments.run_folder import RunFolder
 from jaxdp import dp_ntk, embedding, feature_maps, generators, releases
 from jaxdp.embedding import ClassChunks
 from jaxdp.feature_maps import FeatureMap
+from jaxdp.ledger import Ledger
 from jaxdp.mechanism import private_key
 from jaxdp.releases import GaussianRelease
 
@@ -39,7 +40,7 @@ _CHUNK_ACCELERATOR = 4096
 _TABLE_SHARE = 0.1
 _NOT_FIXED = (
     *("out_dir", "data_dir", "num_synthetic", "judge", "inception_weights", "check_copies"),
-    *("resume", "overwrite"),
+    *("resume", "overwrite", "allow_delta", "allow_epsilon"),
 )
 
 
@@ -66,6 +67,18 @@ class NtkPlan:
     def class_names(self) -> tuple[str, ...]:
         """Names of those classes."""
         return ("all",) if self.settings.unconditional else self.data.class_names
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """What the run releases itself; None where it uses an earlier release."""
+        if self.reused is not None:
+            return None
+        return Ledger(
+            num_examples=len(self.data.x_train),
+            delta=self.settings.delta,
+            releases=self.releases,
+            seeded_noise=self.settings.noise_seed is not None,
+        )
 
     @property
     def out_dir(self) -> str:
@@ -144,6 +157,7 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
     """
     check(settings)
     data = dataset_for(settings)
+    require_range(data)
     if settings.check_copies and not data.is_image:
         raise InputError(
             f"--check_copies: compares images, and --dataset={settings.dataset} holds rows of "

@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments import inception_fid
 from experiments.errors import InputError
-from experiments.settings import check_common, check_known, check_positive
+from experiments.settings import check_at_most, check_common, check_known, check_positive
 
 FEATURES = ("entk", "rff", "hermite", "scatter", "scatter_rbf")
 NETWORKS = ("fc_1l", "fc_2l", "cnn_2l", "cnn2d", "lenet5", "resnet")
@@ -25,6 +25,8 @@ class NtkSettings:
     out_dir: str | None
     eps: float
     delta: float
+    allow_delta: bool
+    allow_epsilon: bool
     features: str | None
     network: str | None
     ntk_width: str | None
@@ -79,6 +81,19 @@ class FeatureConfig:
     product_share: float = 0.0
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        """Raise a `ValueError` for what no flag would have let through: files may hold anything."""
+        if self.features not in FEATURES or self.network not in NETWORKS:
+            raise ValueError(f"features {self.features} of network {self.network} are unknown")
+        for name in ("length_scale", "product_share"):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not 0 <= value < math.inf:
+                raise ValueError(f"{name} is {value}")
+        if type(self.moments) is not int or type(self.seed) is not int or self.seed < 0:
+            raise ValueError(f"moments are {self.moments} and the seed is {self.seed}")
+        if not isinstance(self.ntk_width, str):
+            raise ValueError(f"ntk_width is {self.ntk_width}")
+
 
 _STROKES = GeneratorHyper(batch_size=5000)
 _HYPER = {
@@ -117,6 +132,8 @@ def check(settings: NtkSettings) -> None:
     check_common(settings)
     for name in ("length_scale", "code_dim", "num_synthetic"):
         check_positive(settings, name)
+    for name, most in (("batch_size", 10**6), ("code_dim", 10**5)):
+        check_at_most(settings, name, most)
     for name, known in (
         ("features", FEATURES),
         ("network", NETWORKS),
@@ -151,9 +168,16 @@ def parse_widths(text: str) -> tuple[int, ...]:
         InputError: it is none.
     """
     parts = text.split("_")
-    if len(parts) > 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise InputError(f"--ntk_width={text}: must be one or two widths, as 800 or 3000_200")
+    if len(parts) > 2 or not all(map(_is_width, parts)):
+        raise InputError(
+            f"--ntk_width={text}: must be one or two widths, as 800 or 3000_200, of at most a "
+            "million"
+        )
     return tuple(int(part) for part in parts)
+
+
+def _is_width(text: str) -> bool:
+    return text.isdecimal() and len(text) < 8 and 0 < int(text) <= 10**6
 
 
 def hyper_for(settings: NtkSettings, features: str) -> GeneratorHyper:

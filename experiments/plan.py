@@ -23,6 +23,7 @@ from experiments.feature_rows import MAX_BYTES, cache_for, features_of, num_feat
 from experiments.kernel_registry import KERNELS
 from experiments.settings import Settings, check
 from jaxdp import accounting, corruption, dp_kip, kernels, preprocess, sampling, smoothing
+from jaxdp.ledger import Ledger
 from jaxdp.mechanism import SubsampledGaussian
 
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
@@ -32,7 +33,7 @@ _CHUNK_LIMIT_ACCELERATOR = 4096
 _KERNEL_FLAGS = ("kernel", "scatter_scales", "scatter_angles")
 _NOT_FIXED = (
     *("out_dir", "data_dir", "eval_every", "chunk_size", "evaluate"),
-    *("feature_cache", "resume", "overwrite"),
+    *("feature_cache", "resume", "overwrite", "allow_delta", "allow_epsilon"),
 )
 
 
@@ -47,6 +48,17 @@ class Plan:
     mechanism: SubsampledGaussian
     kip: dp_kip.KIP
     evaluators: tuple[str, ...]
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the run is accounted by."""
+        return Ledger(
+            num_examples=len(self.data.x_train),
+            delta=self.settings.delta,
+            steps=self.mechanism,
+            accountant=self.settings.accountant,
+            seeded_noise=self.settings.noise_seed is not None,
+        )
 
     @property
     def eval_every(self) -> int:

@@ -37,6 +37,7 @@ section { padding: 1.1rem 1.2rem; margin-top: 1rem; }
 .loud { border-width: 2px; border-color: var(--bad); background: var(--bad-page); }
 .loud h2 { color: var(--bad); letter-spacing: .03em; font-size: 1.3rem; }
 .loud :last-child { margin-bottom: 0; }
+.verdict { border-width: 2px; border-color: var(--accent); }
 .warn { border-color: var(--warn); background: var(--warn-page); }
 .warn h2 { color: var(--warn); }
 .columns { display: grid; gap: 1rem 2rem; margin-top: 1rem;
@@ -143,7 +144,10 @@ def _banners(privacy: Mapping[str, Any]) -> str:
             "results may reveal individual training records: handle them with the same care as "
             "the training data.</p></section>"
         )
-    if privacy.get("releasable") is not True:
+    if privacy.get("releasable") is True:
+        verdict = html.escape(str(privacy.get("verdict", "MAY BE RELEASED")))
+        parts.append(f'<section class="verdict"><h2>{verdict}</h2>{_leaving(privacy)}</section>')
+    else:
         reason = html.escape(privacy.get("not_releasable_reason") or "No reason was recorded.")
         parts.append(f'<section class="loud"><h2>NOT RELEASABLE</h2><p>{reason}</p></section>')
     if privacy.get("warnings"):
@@ -152,20 +156,30 @@ def _banners(privacy: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def _guarantee(privacy: Mapping[str, Any]) -> str:
+def _leaving(privacy: Mapping[str, Any]) -> str:
+    """Return which files may leave and which must not."""
+    return _columns(privacy, (("May leave", "may_leave"), ("Must stay", "must_stay")))
+
+
+def _columns(privacy: Mapping[str, Any], headings: tuple[tuple[str, str], ...]) -> str:
     columns = "".join(
         f"<div><h3>{heading}</h3>{as_list(privacy[key])}</div>"
-        for heading, key in (
-            ("Covered", "covers"),
-            ("Not covered", "does_not_cover"),
-            ("Treated as public", "public"),
-        )
+        for heading, key in headings
         if privacy.get(key)
+    )
+    return f'<div class="columns">{columns}</div>'
+
+
+def _guarantee(privacy: Mapping[str, Any]) -> str:
+    headings = (
+        ("Covered", "covers"),
+        ("Not covered", "does_not_cover"),
+        ("Treated as public", "public"),
     )
     text = _promise(privacy) if _is_private(privacy) else "<p>Nothing: there is no guarantee.</p>"
     return (
         f"<section><h2>What the privacy guarantee says</h2>{text}"
-        f'<div class="columns">{columns}</div></section>'
+        f"{_columns(privacy, headings)}</section>"
     )
 
 
@@ -190,10 +204,10 @@ def _promise(privacy: Mapping[str, Any]) -> str:
 
 def _change(privacy: Mapping[str, Any]) -> str:
     relation = str(privacy.get("relation", "not stated"))
-    if "replace" in relation.lower():
+    if relation.startswith("zero-out"):
+        return "one record replaced by an empty one, which contributes nothing"
+    if relation.startswith("replace"):
         return "one record replaced by any other"
-    if "add" in relation.lower():
-        return "one record added or removed"
     return f"one record changed ({html.escape(relation)})"
 
 

@@ -9,10 +9,16 @@ import numpy as np
 from experiments import npz_files, released_file
 from experiments.data import Dataset
 from experiments.errors import InputError
-from jaxdp import dp_ntk
+from experiments.outside_files import json_object, open_plain, user_path
+from experiments.release_log import digest
+from jaxdp import certificates, dp_ntk
 from jaxdp.releases import GaussianRelease
 
 _NAME = "synthetic.npz"
+_UNTIED = (
+    f"the images in {_NAME} of --synthetic were made by version 0.1.0, and nothing shows that they "
+    "come from its release: generate them again, which --embedding does for free"
+)
 # As many images of a class as are looked at; more change little.
 _MOST = 2000
 
@@ -44,7 +50,7 @@ def read(folder: str, data: Dataset, *, ipc: int) -> SyntheticImages:
     Raises:
         InputError: there is no such run, it has not finished, or it is of other data.
     """
-    path = Path(folder).expanduser()
+    path = user_path(folder, "synthetic")
     if not (path / released_file.NAME).is_file() or not (path / _NAME).is_file():
         raise InputError(
             f"--synthetic={folder}: is not the folder of a finished run of experiments.dp_ntk (it "
@@ -70,7 +76,7 @@ def read(folder: str, data: Dataset, *, ipc: int) -> SyntheticImages:
     each = min(_MOST, int(counts.min()))
     chosen = [np.flatnonzero(y == label)[:each] for label in range(data.num_classes)]
     rows = x[np.stack(chosen)].reshape(data.num_classes, each, -1).astype(np.float32)
-    scaling, certificate = data.scaling, embedding.certificate
+    scaling, certificate = data.scaling, _certificate(path, folder, embedding.certificate)
     mu = np.ascontiguousarray(embedding.released.mu)
     return SyntheticImages(
         np.clip((rows - scaling.low) / (scaling.high - scaling.low), 0, 1),
@@ -90,9 +96,40 @@ def _arrays(path: Path, folder: str, num_classes: int) -> tuple[np.ndarray, np.n
             raise ValueError(f"it has labels beyond {num_classes} classes")
         if not np.all(np.isfinite(x)):
             raise ValueError("it has values that are not finite")
-    except (KeyError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"--synthetic={folder}: {_NAME} cannot be used ({error})") from error
     return x, y
+
+
+def _certificate(path: Path, folder: str, released: dict[str, Any]) -> dict[str, Any]:
+    """Return the certificate of images: that of the embedding, where they are tied to it.
+
+    Raises:
+        InputError: the images, or the embedding, are not those that the run has made.
+    """
+    try:
+        with open_plain(path / "privacy.json") as file:
+            stored = json_object(file.read())
+        digests = stored.get("sha256")
+        if digests is None:
+            stored |= {"objection": _UNTIED, "releasable": False}
+        certificate = certificates.recertified(stored)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"--synthetic={folder}: privacy.json cannot be trusted ({error}); generate again, "
+            "which --embedding does for free"
+        ) from error
+    if certificate["ledger"] != released["ledger"]:
+        raise InputError(
+            f"--synthetic={folder}: privacy.json and {released_file.NAME} are of different releases"
+        )
+    for name in (released_file.NAME, _NAME) if digests is not None else ():
+        if not isinstance(digests, dict) or digests.get(name) != digest(path / name):
+            raise InputError(
+                f"--synthetic={folder}: {name} is not the file that privacy.json is about; "
+                "generate again, which --embedding does for free"
+            )
+    return certificate
 
 
 def _multiplier(certificate: dict[str, Any], folder: str) -> float:

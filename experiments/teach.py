@@ -10,8 +10,10 @@ import numpy as np
 from tqdm import tqdm
 
 from experiments import (
+    pace,
     report,
     report_contents,
+    run_metrics,
     run_start,
     teacher_distillation,
     teacher_file,
@@ -24,6 +26,7 @@ from experiments.teacher_plan import TeacherPlan, make_plan
 from experiments.teacher_settings import TeacherSettings
 from experiments.terminal import bar_style, print_guarantee
 from jaxdp import certificates, krr, preprocess
+from jaxdp.ledger import FLOAT32_NOISE, OLD_NOISE
 from jaxdp.mechanism import private_key
 
 _SOURCES = {
@@ -46,14 +49,15 @@ _RELEASED_BESIDE_IMAGES = (
 )
 _DERIVED = (
     "distilled.npz and distilled.png, which are computed from these alone",
+    certificates.ACCOUNT,
     "anything computed from these without the private data",
 )
 _REUSED = (
     "what an earlier run released: this run has not used the private training data, and costs no "
     "privacy beyond that release"
 )
+_PUBLIC_FILES = (teacher_file.NAME, "distilled.npz", "distilled.png")
 _CHECKPOINT_SECONDS = 60.0
-_SLICE_SECONDS = 1.0
 
 
 def run(settings: TeacherSettings) -> None:
@@ -64,34 +68,31 @@ def run(settings: TeacherSettings) -> None:
     """
     plan = make_plan(settings)
     num_bytes = 64 * settings.ipc * plan.data.num_classes * plan.data.dim + 2**26
-    certificate = certificate_of(plan)
-    with run_start.started(plan, certificate, num_bytes=num_bytes) as folder:
-        _Run(plan, folder, certificate).finish()
-    _print_summary(folder, certificate)
+    old_noise = FLOAT32_NOISE if plan.uses_teacher else OLD_NOISE
+    with run_start.started(
+        plan, certificate_of(plan), num_bytes=num_bytes, old_noise=old_noise
+    ) as run_of:
+        _Run(plan, run_of).finish()
+    _print_summary(run_of.folder, run_of.certificate)
 
 
 def certificate_of(plan: TeacherPlan) -> dict[str, Any]:
     """Return the certificate: of what is to be released, or of what is used again."""
     if plan.earlier_certificate is not None:
-        return plan.earlier_certificate | {"reused": _REUSED}
-    covers, beside = _RELEASED[plan.settings.match], {}
-    seeded = plan.settings.noise_seed is not None
+        return run_start.reused(plan.earlier_certificate, plan.settings) | {"reused": _REUSED}
+    covers, beside, objection = _RELEASED[plan.settings.match], {}, None
     if plan.synthetic is not None:
         covers = _RELEASED_BESIDE_IMAGES
         beside = {teacher_reuse.BESIDE: [plan.synthetic.digest]}
-        seeded = seeded or not plan.synthetic.certificate["releasable"]
-    return (
-        beside
-        | certificates.certify(
-            plan.mechanism,
-            delta=plan.settings.delta,
-            target_epsilon=plan.settings.eps if plan.mechanism.is_private else None,
-            accountant="pld",
-            seeded_noise=seeded,
-            covers=(f"{teacher_file.NAME}: {covers}", *_DERIVED),
-            also=plan.also_released,
-        ).to_json()
+        objection = plan.synthetic.certificate["objection"]
+    terms = run_start.terms(
+        plan.settings,
+        plan.data,
+        covers=(f"{teacher_file.NAME}: {covers}", *_DERIVED),
+        objection=objection,
     )
+    assert plan.ledger is not None
+    return certificates.certify(plan.ledger, terms) | beside
 
 
 def _source(plan: TeacherPlan) -> str:
@@ -103,8 +104,9 @@ def _source(plan: TeacherPlan) -> str:
 class _Run:
     """A run in progress: its metrics and its folder."""
 
-    def __init__(self, plan: TeacherPlan, folder: RunFolder, certificate: dict[str, Any]) -> None:
-        self._plan, self._folder, self._certificate = plan, folder, certificate
+    def __init__(self, plan: TeacherPlan, run_of: run_start.Started) -> None:
+        self._plan = plan
+        self._folder, self._certificate, self._log = run_of
         self._metrics: dict[str, Any] = {
             "krr_test_accuracy": None,
             "krr_test_accuracy_before": None,
@@ -115,8 +117,8 @@ class _Run:
             "device": run_start.device_name(),
             "finished": False,
         }
-        stored = folder.read_json("metrics.json") or {}
-        self._metrics["teacher_seconds"] = stored.get("teacher_seconds", 0.0)
+        stored = run_metrics.resumed(self._folder, {"teacher_seconds": 0.0})
+        self._metrics["teacher_seconds"] = stored["teacher_seconds"]
 
     def finish(self) -> None:
         """Train the teacher, distil from it and write the results."""
@@ -135,9 +137,10 @@ class _Run:
     def _release(self) -> teacher_file.TeacherFile:
         """Return what was released: by an earlier run, by this run before it was killed, or now."""
         plan, path = self._plan, self._folder.path / teacher_file.NAME
-        released = plan.reused
-        if released is None and path.exists():
+        self._log.require_unless_begun(teacher_file.NAME, "distilled.npz")
+        if path.exists():
             return teacher_file.read(path)
+        released = plan.reused
         if released is None:
             # Never stored: a resumed run draws fresh noise for the steps that it repeats.
             teacher_key, means_key = jax.random.split(private_key(plan.settings.noise_seed))
@@ -148,7 +151,7 @@ class _Run:
             released = teacher_file.TeacherFile(
                 weights, means, plan.map_config, shape, self._certificate
             )
-        teacher_file.write(self._folder, released)
+        teacher_file.write(self._log, released)
         self._folder.write_json("metrics.json", self._metrics)
         return released
 
@@ -163,10 +166,13 @@ class _Run:
         self._metrics["teacher_seconds"] += time.monotonic() - started
         algorithm = plan.make_teacher()
         state = algorithm.init(features.shape[1], plan.data.num_classes)
-        checkpoints = Checkpoints(self._folder.checkpoints)
+        # The same noise once more tells nothing new, and no noise has promised nothing.
+        repeatable = plan.settings.noise_seed is not None or not plan.mechanism.is_private
+        checkpoints = Checkpoints(self._folder.checkpoints, repeatable=repeatable)
         try:
             restored = checkpoints.restore(state)
             state = state if restored is None else restored
+            self._log.require_step(int(state.step))
 
             def advance(count: int) -> int:
                 nonlocal state
@@ -174,7 +180,8 @@ class _Run:
                 return int(state.step)
 
             def save(step: int) -> None:
-                checkpoints.save(step, state)
+                with self._log.saving(step):
+                    checkpoints.save(step, state)
                 self._folder.write_json("metrics.json", self._metrics)
 
             self._loop(
@@ -214,7 +221,7 @@ class _Run:
                 self._metrics[clock] += seconds
                 bar.update(done - bar.n)
                 if done > first + 1:  # the first slice compiles
-                    length = max(1, min(2 * length, int(length * _SLICE_SECONDS / seconds)))
+                    length = pace.next_length(length, seconds)
                 if save and (done == total or time.monotonic() - saved_at > _CHECKPOINT_SECONDS):
                     save(done)
                     saved_at = time.monotonic()
@@ -272,6 +279,7 @@ class _Run:
         self._judge(rows, labels)
         self._metrics["finished"] = True
         folder.write_json("metrics.json", self._metrics)
+        run_start.finish(folder, self._certificate, _PUBLIC_FILES)
         page = report.render_report(
             title=f"Distilled from {_source(plan)}: {title}",
             config=folder.read_json("config.json") or {},

@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments import released_npz
-from experiments.run_folder import RunFolder
+from experiments.release_log import ReleaseLog
+from experiments.stored_certificate import checked_form
 from experiments.teacher_settings import MapConfig
+from jaxdp import certificates
+from jaxdp.ledger import FLOAT32_NOISE, OLD_NOISE
 
 NAME = "teacher.npz"
 
@@ -35,7 +38,7 @@ class TeacherFile(NamedTuple):
         return len(self.means)
 
 
-def write(folder: RunFolder, teacher: TeacherFile) -> None:
+def write(log: ReleaseLog, teacher: TeacherFile) -> None:
     """Write a released teacher with everything that is needed to use it."""
     arrays = {"weights": teacher.weights, "means": teacher.means}
     meta = {
@@ -44,7 +47,7 @@ def write(folder: RunFolder, teacher: TeacherFile) -> None:
         "certificate": teacher.certificate,
     }
     there = {name: array for name, array in arrays.items() if array is not None}
-    released_npz.write(folder, NAME, there, meta)
+    released_npz.write(log, NAME, there, meta)
 
 
 def read(path: str | Path) -> TeacherFile:
@@ -62,10 +65,12 @@ def _build(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TeacherFile:
     for name, array in arrays.items():
         if array.ndim != 2:
             raise ValueError(f"{name} has shape {array.shape}")
+    # Version 0.1.0 drew the noise of weights in float32, that of class means in float64.
+    old_noise = FLOAT32_NOISE if "weights" in arrays else OLD_NOISE
     return TeacherFile(
         arrays.get("weights"),
         arrays.get("means"),
         MapConfig(**meta["map_config"]),
         meta["example_shape"],
-        meta["certificate"],
+        certificates.recertified(checked_form(meta["certificate"]), old_noise=old_noise),
     )

@@ -85,5 +85,5 @@ def _require_room(settings: TeacherSettings, earlier: float) -> None:
         raise InputError(
             f"--eps={settings.eps}: {settings.synthetic} has spent "
             f"{'everything, without noise' if math.isinf(spent) else f'{spent:.3g}'}, examples "
-            "counted as added or removed; raise --eps"
+            "counted as replaced by empty ones (zero-out); raise --eps"
         )

@@ -20,7 +20,7 @@ from experiments import (
     teacher_file,
     teacher_reuse,
 )
-from experiments.data import Dataset, dataset_for
+from experiments.data import Dataset, dataset_for, require_range
 from experiments.errors import InputError
 from experiments.feature_rows import cache_for, features_of
 from experiments.mean_map import mean_map
@@ -44,6 +44,7 @@ from jaxdp import (
     teacher_kip,
 )
 from jaxdp.feature_maps import FeatureMap
+from jaxdp.ledger import Ledger
 from jaxdp.mechanism import SubsampledGaussian
 
 _CHUNK_LIMIT = {"cpu": 512}
@@ -61,7 +62,7 @@ _TRAINING = (
 )
 _NOT_FIXED = (
     *("out_dir", "data_dir", "chunk_size", "evaluate"),
-    *("feature_cache", "resume", "overwrite"),
+    *("feature_cache", "resume", "overwrite", "allow_delta", "allow_epsilon"),
 )
 
 
@@ -100,6 +101,21 @@ class TeacherPlan:
         if self.synthetic is not None and not self.uses_teacher:
             return self.synthetic.certificate
         return None
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """What the run releases itself, and what that is accounted beside; None where nothing."""
+        if self.earlier_certificate is not None:
+            return None
+        beside = None if self.synthetic is None else self.synthetic.certificate["ledger"]
+        return Ledger(
+            num_examples=len(self.data.x_train),
+            delta=self.settings.delta,
+            steps=self.mechanism,
+            also=self.also_released,
+            seeded_noise=self.settings.noise_seed is not None
+            or bool(beside and beside["seeded_noise"]),
+        )
 
     @property
     def uses_teacher(self) -> bool:
@@ -248,6 +264,7 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
             f"--dataset={settings.dataset}: a teacher works on images, and it holds rows of "
             f"{data.dim} values; use experiments.dp_kip"
         )
+    require_range(data)
     names = evaluate.parse_names(settings.evaluate)
     evaluate.check_names(names, data.shape, is_image=True)
     config, reused = map_config_for(settings), None

@@ -5,7 +5,13 @@ import math
 from typing import Any
 
 from experiments.errors import InputError
-from experiments.settings import check_common, check_known, check_positive
+from experiments.settings import (
+    check_at_most,
+    check_clip_norm,
+    check_common,
+    check_known,
+    check_positive,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -19,6 +25,8 @@ class TeacherSettings:
     ipc: int
     eps: float
     delta: float
+    allow_delta: bool
+    allow_epsilon: bool
     teacher: str | None
     match: str
     synthetic: str | None
@@ -77,6 +85,13 @@ class MapConfig:
     whiten: float = 0.1
     mirror: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise a `ValueError` for what no flag would have let through: files may hold anything."""
+        if type(self.whiten) not in (int, float) or not 0 <= self.whiten < math.inf:
+            raise ValueError(f"whiten is {self.whiten}")
+        if not isinstance(self.mirror, bool):
+            raise ValueError(f"mirror is {self.mirror}")
+
 
 # Scenes that their mirror image leaves as they are; digits and house numbers are not.
 _PHOTOS = MapConfig(mirror=True)
@@ -117,9 +132,12 @@ def check(settings: TeacherSettings) -> None:
     check_common(settings)
     if settings.ipc < 1:
         raise InputError(f"--ipc={settings.ipc}: must be at least 1 image per class")
-    for name in ("epochs", "clip_norm", "ridge", "distill_steps", "distill_learning_rate"):
+    check_at_most(settings, "ipc", 2**31 - 1)
+    check_at_most(settings, "epochs", 1e6)
+    for name in ("epochs", "ridge", "distill_steps", "distill_learning_rate"):
         check_positive(settings, name)
     check_positive(settings, "chunk_size")
+    check_clip_norm(settings)
     check_known("match", settings.match, MATCHES)
     if settings.match == "embedding":
         for name in ("cosine_weight", "learn_labels"):

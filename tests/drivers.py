@@ -84,3 +84,11 @@ def kill_when(module: str, *arguments: str, ready: Callable[[], bool], wait: flo
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def damage(folder: Path, step: int) -> None:
+    """Change one bit of the numbers, which orbax reads as if nothing were."""
+    data = max((folder / str(step)).rglob("d/*"), key=lambda path: path.stat().st_size)
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 1
+    data.write_bytes(content)

@@ -8,10 +8,13 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from experiments import released_file
+from experiments import released_file, run_start
 from experiments.ntk_settings import FeatureConfig
+from experiments.release_log import ReleaseLog
 from experiments.run_folder import RunFolder
-from jaxdp import dp_ntk, releases
+from jaxdp import certificates, dp_ntk, releases
+from jaxdp.certificates import Terms
+from jaxdp.ledger import Ledger
 
 GENERATED_EPS = 2.0
 _DELTA = 1e-5
@@ -31,24 +34,20 @@ def written(
         target_epsilon=eps,
         delta=_DELTA,
     )
-    certificate = releases.certify(
-        planned,
-        delta=_DELTA,
-        target_epsilon=None if math.isinf(eps) else eps,
-        num_examples=1437,
-        seeded_noise=seeded,
-        covers=("everything",),
-    )
+    ledger = Ledger(num_examples=1437, delta=_DELTA, releases=planned, seeded_noise=seeded)
+    terms = Terms(covers=("everything",), target_epsilon=None if math.isinf(eps) else eps)
+    certificate = certificates.certify(ledger, terms)
     x = np.arange(40).reshape(40, 1, 1, 1) % 17 * np.ones((1, 8, 8, 1))
     saved = {"x": x.astype(np.float32), "y": np.repeat(np.arange(10), 4)} | arrays
     with RunFolder(path, resume=False, overwrite=False) as folder:
         released = dp_ntk.Released(jnp.full((10, 7), mu), jnp.full(10, 0.1))
         released_file.write(
-            folder,
+            ReleaseLog(folder),
             released,
             feature_config=FeatureConfig(),
             example_shape=(8, 8, 1),
             certificate=certificate,
         )
         folder.write_npz("synthetic.npz", **saved)
+        run_start.finish(folder, certificate, (released_file.NAME, "synthetic.npz"))
     return path

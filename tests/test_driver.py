@@ -40,6 +40,7 @@ FILES = {
     "report.html",
     "metrics.json",
     "privacy.json",
+    "released.json",
     "config.json",
     "checkpoints",
 }
@@ -258,7 +259,10 @@ def test_a_checkpoint_without_its_evaluation_is_evaluated(copied: Path) -> None:
         (["--eps=0"], "--eps=0.0: must be above 0"),
         (["--eps=-1"], "--eps=-1.0: must be above 0"),
         (["--eps=nan"], "--eps=nan: must be above 0"),
-        (["--eps=1e-7", "--epochs=50"], "--eps=1e-07: not reachable in"),
+        (["--eps=1e-6", "--epochs=50"], "--eps=1e-06: not reachable in"),
+        (["--eps=1e-7"], "--eps=1e-07: below 1e-06"),
+        (["--eps=1e100"], "--eps=1e+100: promises nothing; give inf"),
+        (["--delta=1e-101"], "--delta=1e-101: accountants reach 1e-100"),
         (["--delta=0"], "--delta=0.0: must be between 0 and 1"),
         (["--delta=1"], "--delta=1.0: must be between 0 and 1"),
         (["--ipc=0"], "--ipc=0: must be at least 1"),
@@ -271,7 +275,7 @@ def test_a_checkpoint_without_its_evaluation_is_evaluated(copied: Path) -> None:
         (["--steps=0"], "--steps=0: must be a number above 0"),
         (["--steps=5", "--epochs=2"], "--steps=5: give either --steps or --epochs"),
         (["--learning_rate=-1"], "--learning_rate=-1.0: must be a number above 0"),
-        (["--clip_norm=inf"], "--clip_norm=inf: must be a number above 0"),
+        (["--clip_norm=inf"], "--clip_norm=inf: must be a number of at least 1e-12"),
         (["--init_scale=0"], "--init_scale=0.0: must be a number above 0"),
         (["--ridge=-1"], "--ridge=-1.0: must be 0 or above"),
         (["--smoothing=-1"], "--smoothing=-1.0: must be 0 or above"),
@@ -418,7 +422,7 @@ def test_conv_ntk_says_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixtu
     try:
         import neural_tangents  # noqa: F401
     except ImportError:
-        assert_refused(capsys, 'pip install "jaxdp[nt]"', "--kernel=conv_ntk", out=tmp_path / "run")
+        assert_refused(capsys, 'pip install -e ".[nt]"', "--kernel=conv_ntk", out=tmp_path / "run")
         return
     flags = ("--kernel=conv_ntk", "--subset=6", "--batch_size=4", "--steps=1", "--eps=5")
     assert drive(*flags, f"--out_dir={tmp_path}/run") == 0
@@ -480,3 +484,37 @@ def test_help_names_every_flag_and_imports_no_jax() -> None:
     assert done.stdout.splitlines()[-1] == "False"
     for flag in ("dataset", "data_dir", "out_dir", "ipc", "eps", "delta", "noise_seed", "resume"):
         assert f"--{flag}" in done.stdout or f"--[no]{flag}" in done.stdout
+
+
+def test_guarantee_steps_whose_checkpoints_are_gone_are_not_released_again(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(finished, tmp_path / "copy"))
+    shutil.rmtree(copy / "checkpoints")
+    assert drive(*TOY, "--eps=5", "--resume", f"--out_dir={copy}") == 2
+    assert "steps up to 6 were released" in capsys.readouterr().err
+
+
+def test_guarantee_a_run_does_not_go_on_with_other_noise(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A certificate for today's noise would be wrong of the steps that had less."""
+    copy = Path(shutil.copytree(finished, tmp_path / "copy"))
+    config = read(copy, "config.json")
+    config["ledger"]["steps"]["noise_multiplier"] /= 2
+    (copy / "config.json").write_text(json.dumps(config))
+    before = (copy / "privacy.json").read_bytes()
+    assert drive(*TOY, "--eps=5", "--resume", f"--out_dir={copy}") == 2
+    assert "config.json: the run was started with other numbers" in capsys.readouterr().err
+    assert (copy / "privacy.json").read_bytes() == before
+
+
+def test_allowances_may_be_given_later_and_are_recorded(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert drive(*TOY, "--delta=1e-3", f"--out_dir={out}") == 0
+    assert "MUST NOT BE RELEASED: delta = 0.001" in capsys.readouterr().out
+    assert drive(*TOY, "--delta=1e-3", "--resume", "--allow_delta", f"--out_dir={out}") == 0
+    assert "MAY BE RELEASED" in capsys.readouterr().out
+    assert read(out, "privacy.json")["allowed"] == {"delta": True, "epsilon": False}

@@ -1,6 +1,7 @@
 """Features of splits: in order, in chunks, and kept between runs only where that is asked for."""
 
 import functools
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +39,7 @@ def test_kept_features_are_used_again_for_the_same_rows_and_map(tmp_path: Path) 
     cache = cache_for(str(tmp_path / "new" / "cache"), {"map": 1})
     assert cache is not None
     features(scaled(2.0), cache=cache)
-    (file,) = cache.folder.iterdir()
+    (file,) = cache.folder.glob("features_*")
     assert file.stat().st_mode & 0o077 == 0
     # What is used again is what is in the file: the last row is changed there to tell.
     stored = np.load(file)
@@ -49,14 +50,14 @@ def test_kept_features_are_used_again_for_the_same_rows_and_map(tmp_path: Path) 
     other[-1, -1] += 1
     found = features_of(scaled(2.0), other, description="rows", cache=cache)
     np.testing.assert_array_equal(found, 2.0 * other)
-    assert len(list(cache.folder.iterdir())) == 2
+    assert len(list(cache.folder.glob("features_*"))) == 2
 
 
 @pytest.mark.parametrize("harm", ["other map", "cut short", "other type"])
 def test_a_file_of_something_else_is_made_anew(tmp_path: Path, harm: str) -> None:
     cache = cache_for(str(tmp_path), {})
     expected = np.array(features(scaled(2.0), cache=cache))
-    (file,) = tmp_path.iterdir()
+    (file,) = tmp_path.glob("features_*")
     if harm == "cut short":
         file.write_bytes(file.read_bytes()[:500])
     elif harm == "other type":
@@ -78,8 +79,8 @@ def test_a_cache_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> No
         patch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=100))
         with pytest.raises(InputError, match="more than is free"):
             features(scaled(2.0), cache=cache)
-    assert list(cache.folder.iterdir()) == []
-    cache.folder.rmdir()
+    assert [path.name for path in cache.folder.iterdir()] == [".secret"]
+    shutil.rmtree(cache.folder)
     with pytest.raises(InputError, match="--feature_cache="):
         features(scaled(2.0), cache=cache)
 
@@ -97,7 +98,7 @@ def test_drivers_give_the_same_result_with_kept_features(
         cache = f"--feature_cache={tmp_path / 'cache'}"
         common = (*TOY, *flags, cache, "--noise_seed=0", f"--out_dir={run}")
         assert drivers.drive(driver.main, *common) == 0  # type: ignore[attr-defined]
-        found = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").iterdir()}
+        found = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("features_*")}
         assert len(found) == 2
         assert kept in ({}, found)
         kept = found
@@ -105,3 +106,42 @@ def test_drivers_give_the_same_result_with_kept_features(
         assert len({(run / name).read_text() for run in runs}) == 1
     first, second = (np.load(run / "distilled.npz")["x"] for run in runs)
     np.testing.assert_array_equal(first, second)
+
+
+def test_guarantee_names_of_files_tell_nothing_about_the_data(tmp_path: Path) -> None:
+    """Names are keyed by a secret of the folder: who guesses the rows cannot check the guess."""
+    rows = np.arange(12, dtype=np.float32).reshape(3, 4)
+    first, second = (cache_for(str(tmp_path / name), {"map": 1}) for name in ("a", "b"))
+    assert first is not None
+    assert second is not None
+    assert first.path(rows, np.float32).name != second.path(rows, np.float32).name
+    again = cache_for(str(tmp_path / "a"), {"map": 1})
+    assert again is not None
+    assert again.path(rows, np.float32) == first.path(rows, np.float32)
+    secret = tmp_path / "a" / ".secret"
+    assert len(secret.read_bytes()) == 32
+    assert secret.stat().st_mode & 0o077 == 0
+    assert (tmp_path / "a").stat().st_mode & 0o077 == 0
+
+
+def test_guarantee_kept_features_are_for_their_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While they are written, too, and whatever files are by default."""
+    modes = []
+    open_memmap = np.lib.format.open_memmap
+
+    def spied(path: Path, **options: object) -> np.memmap:
+        modes.append(path.stat().st_mode & 0o077)
+        return open_memmap(path, **options)
+
+    monkeypatch.setattr(np.lib.format, "open_memmap", spied)
+    before = os.umask(0)
+    try:
+        cache = cache_for(str(tmp_path / "cache"), {})
+        features(scaled(2.0), cache=cache)
+    finally:
+        os.umask(before)
+    assert modes == [0]
+    assert cache is not None
+    assert all(path.stat().st_mode & 0o077 == 0 for path in cache.folder.iterdir())

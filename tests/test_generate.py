@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from drivers import read
+from drivers import names_in, read
 from PIL import Image
 
 from experiments import dp_ntk as driver
@@ -40,6 +41,7 @@ FILES = {
     "report.html",
     "metrics.json",
     "privacy.json",
+    "released.json",
     "config.json",
     "checkpoints",
 }
@@ -121,6 +123,7 @@ def test_guarantee_embedding_is_reused_at_no_cost_and_without_the_training_split
     certificate = read(out, "privacy.json")
     assert "no privacy beyond that release" in certificate["reused"]
     original = read(finished, "privacy.json")
+    assert certificate.pop("sha256")["embedding.npz"] != original.pop("sha256")["embedding.npz"]
     assert {k: certificate[k] for k in original} == original
     with np.load(stored) as a, np.load(out / "embedding.npz") as b:
         np.testing.assert_array_equal(a["mu"], b["mu"])
@@ -219,7 +222,9 @@ def test_every_kind_of_features_runs(
         assert len(saved["x"]) == 50
         assert len(saved["class_names"]) == (1 if "--unconditional" in options else 10)
     if "--check_copies" in options:
-        assert read(out, "not_for_release.json")["computed_on_private_data"]
+        found = read(out.with_name(f"{out.name}.not_for_release"), "copies.json")
+        assert found["computed_on_private_data"]
+        assert not any("release" in name and "released" not in name for name in names_in(out))
         assert "held_out" not in json.dumps(read(out, "metrics.json"))
 
 
@@ -246,7 +251,7 @@ def test_a_fifth_of_the_scatter_rbf_kernel_is_one_of_pixels() -> None:
     phi, dark = (features.weighted_sum(z, jnp.ones(1))[4000:] for z in (x, x / 2))
     squared = float(jnp.sum((x / 2) ** 2))
     expected = 0.2 * math.exp(-squared / (2 * (0.18 * 8) ** 2))
-    assert float(phi @ phi) == pytest.approx(0.2, rel=1e-4)
+    assert float(phi @ phi) == pytest.approx(0.2, rel=2e-3)  # features keep a margin
     assert float(phi @ dark) == pytest.approx(expected, abs=0.02)
 
 
@@ -331,7 +336,9 @@ def test_released_file_survives_a_round_trip(finished: Path) -> None:
     found = released_file.read(finished / "embedding.npz")
     assert found.feature_config.ntk_width == "8"
     assert found.example_shape == [8, 8, 1]
-    assert found.certificate == read(finished, "privacy.json")
+    expected = read(finished, "privacy.json")
+    assert set(expected.pop("sha256")) == {"embedding.npz", "synthetic.npz", "samples.png"}
+    assert found.certificate == expected
 
 
 def test_labels_follow_the_weights_exactly() -> None:
@@ -393,3 +400,87 @@ def test_generator_depends_on_the_shape_of_an_example(
     flags: tuple[str, ...], features: str, shape: tuple[int, ...], expected: str
 ) -> None:
     assert ntk_settings.generator_for(settings(*flags), features, shape) == expected
+
+
+@pytest.fixture
+def copy(finished: Path, tmp_path: Path) -> Path:
+    """A finished run, to be harmed."""
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+def assert_not_resumed(copy: Path, capsys: pytest.CaptureFixture[str], said: str) -> None:
+    before = {path: path.read_bytes() for path in copy.glob("*.*")}
+    assert drive(*TOY, "--eps=5", "--resume", f"--out_dir={copy}") == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert said in error
+    assert {path: path.read_bytes() for path in copy.glob("*.*")} == before
+
+
+@pytest.mark.parametrize("notes", [True, False])
+def test_guarantee_a_release_that_was_moved_away_is_not_made_again(
+    notes: bool, copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the notes of this version, and without, as version 0.1.0 left its runs."""
+    (copy / "embedding.npz").rename(copy.parent / "embedding.npz")
+    if not notes:
+        (copy / "released.json").unlink()
+    assert_not_resumed(copy, capsys, f"{copy / 'embedding.npz'}: ")
+
+
+def test_guarantee_a_run_does_not_go_on_under_other_numbers(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As if an older accountant had asked for less noise: its certificate must not be replaced."""
+    config = read(copy, "config.json")
+    config["ledger"]["releases"][0]["stddev"] /= 2
+    (copy / "config.json").write_text(json.dumps(config))
+    assert_not_resumed(copy, capsys, "config.json: the run was started with other numbers")
+
+
+def test_guarantee_a_certificate_without_a_ledger_is_never_replaced(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Version 0.1.0: finished runs keep their own certificate, unfinished ones do not go on."""
+    config, privacy = read(copy, "config.json"), read(copy, "privacy.json")
+    del config["ledger"], privacy["ledger"]
+    privacy["releases"][0]["stddev"] *= 2
+    half = privacy["noise_multiplier"] = 2 * privacy["noise_multiplier"]
+    (copy / "config.json").write_text(json.dumps(config))
+    (copy / "privacy.json").write_text(json.dumps(privacy))
+    assert drive(*TOY, "--eps=5", "--resume", f"--out_dir={copy}") == 0
+    capsys.readouterr()
+    assert read(copy, "privacy.json")["noise_multiplier"] == half
+    assert read(copy, "config.json")["ledger"]["releases"][0]["stddev"] > 0
+    metrics = read(copy, "metrics.json") | {"finished": False}
+    (copy / "metrics.json").write_text(json.dumps(metrics))
+    (copy / "config.json").write_text(json.dumps(config))
+    assert_not_resumed(copy, capsys, "was started by version 0.1.0")
+
+
+def test_guarantee_an_embedding_without_noise_does_not_become_private_by_editing(
+    copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with np.load(copy / "embedding.npz") as saved:
+        arrays = dict(saved)
+    meta = json.loads(str(arrays.pop("meta")))
+    for noise in (meta["certificate"]["ledger"], meta["certificate"]):
+        noise["releases"][0]["stddev"] = 0.0
+    meta["certificate"] |= {"noise_multiplier": 0.0}
+    np.savez(tmp_path / "edited.npz", **arrays, meta=np.array(json.dumps(meta)))
+    out = tmp_path / "again"
+    assert drive(f"--embedding={tmp_path / 'edited.npz'}", f"--out_dir={out}") == 2
+    assert re.search(r"edited\.npz: is not an embedding.*it says epsilon", capsys.readouterr().err)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("edit", [{"epsilon": 0.001}, {"ledger": {}}, {"releasable": "yes"}])
+def test_guarantee_a_sample_is_not_drawn_under_an_edited_certificate(
+    edit: dict[str, Any], copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    privacy = read(copy, "privacy.json")
+    (copy / "privacy.json").write_text(json.dumps(privacy | edit))
+    out = tmp_path / "more.npz"
+    assert drivers.drive(sampling_driver.main, f"--run={copy}", f"--out={out}") == 2
+    assert "privacy.json cannot be trusted" in capsys.readouterr().err
+    assert not out.exists()

@@ -13,6 +13,7 @@ from PIL import Image
 
 from experiments.pictures import MAX_BYTES, accuracy_curve_png, image_grid_png
 from experiments.report import render_report
+from jaxdp.ledger import RELATIONS, REPLACE_ONE, ZERO_OUT
 
 
 def decode(png: bytes) -> np.ndarray:
@@ -172,7 +173,7 @@ class Balance(HTMLParser):
 
 
 PRIVACY: dict[str, Any] = {
-    "mechanism": "gaussian", "relation": "ADD_OR_REMOVE_ONE", "epsilon": 0.999987, "delta": 1e-5,
+    "mechanism": "gaussian", "relation": RELATIONS[ZERO_OUT], "epsilon": 0.999987, "delta": 1e-5,
     "sampling_rate": 0.0123456789, "unit": "one labelled training image",
     "covers": ["the distilled set in distilled.npz", "every checkpoint"],
     "does_not_cover": ["the choice of hyper-parameters by looking at results"],
@@ -241,17 +242,17 @@ def test_printed_epsilon_is_never_below_the_true_one() -> None:
     assert "ε = 1.001 δ = 1.001e-5" in page({"epsilon": 1.00001, "delta": 1.00001e-5})[1]
 
 
-RELATIONS = {
-    "ADD_OR_REMOVE_ONE": "one record added or removed",
-    "REPLACE_ONE": "one record replaced by any other",
+CHANGES = {
+    RELATIONS[ZERO_OUT]: "one record replaced by an empty one, which contributes nothing",
+    RELATIONS[REPLACE_ONE]: "one record replaced by any other",
     "odd<": "one record changed (odd<)",
 }
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("relation", CHANGES)
 def test_guarantee_in_words(relation: str) -> None:
     _, text = page({"relation": relation, "epsilon": np.log(3.0), "delta": 0.0})
-    assert RELATIONS[relation] in text
+    assert CHANGES[relation] in text
     assert "wrong at least 25% of the time" in text
     assert "weak" not in text
 
@@ -259,6 +260,14 @@ def test_guarantee_in_words(relation: str) -> None:
 def test_a_large_epsilon_is_called_weak() -> None:
     for epsilon in (10.0, 1e4):
         assert "is a weak promise" in page({"epsilon": epsilon})[1]
+
+
+def test_what_may_leave_and_what_must_not_comes_first() -> None:
+    files = {"verdict": "MAY BE RELEASED, if", "may_leave": ["a.npz"], "must_stay": ["the data"]}
+    text = page(files)[1]
+    assert re.search("MAY BE RELEASED, if May leave a.npz Must stay the data.*The distilled", text)
+    text = page(files | {"releasable": False})[1]
+    assert "May leave" not in text
 
 
 def test_warnings_are_loud() -> None:

@@ -86,6 +86,25 @@ def test_no_draw_is_dropped_however_many_there_are() -> None:
     assert abs(sizes.mean() - rate * n) < 0.2
 
 
+def test_guarantee_no_draw_is_dropped_however_unlikely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every coin falls, at a mean of one in a hundred: everybody is drawn, and used."""
+
+    def all_fall(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        return jnp.zeros(shape, dtype)
+
+    monkeypatch.setattr(jax.random, "bits", all_fall)
+    sample = sampling.poisson_sample(jax.random.key(0), num_examples=300, sampling_rate=0.01)
+    assert int(sample.size) == 300
+    np.testing.assert_array_equal(sample.indices, np.arange(300))
+    used = sampling.sum_over_chunks(
+        lambda indices, mask: jnp.sum(mask, dtype=jnp.int32),
+        sample,
+        chunk_size=sampling.chunk_size_for(3.0, limit=100),
+        zero=jnp.zeros((), jnp.int32),
+    )
+    assert int(used) == 300
+
+
 def test_rate_one_draws_everybody() -> None:
     for seed in (0, 1):
         sample = sampling.poisson_sample(jax.random.key(seed), num_examples=7, sampling_rate=1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -75,6 +76,53 @@ def test_images_that_do_not_fit_are_refused(
         synthetic_images.read(str(folder), digits, ipc=2)
     assert said in str(raised.value)
     assert str(folder) in str(raised.value)
+
+
+def test_guarantee_images_that_the_run_did_not_make_are_refused(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    """Training images in the place of synthetic ones were taken for a private release."""
+    folder = written(tmp_path / "run")
+    np.savez(folder / "synthetic.npz", x=digits.x_train, y=digits.y_train)
+    with pytest.raises(InputError, match=r"synthetic\.npz is not the file that privacy\.json"):
+        synthetic_images.read(str(folder), digits, ipc=1)
+
+
+def test_guarantee_an_embedding_of_another_release_is_refused(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    folder, other = written(tmp_path / "run"), written(tmp_path / "other", eps=math.inf)
+    (other / "privacy.json").write_bytes((folder / "privacy.json").read_bytes())
+    with pytest.raises(InputError, match="of different releases"):
+        synthetic_images.read(str(other), digits, ipc=1)
+    folder, other = written(tmp_path / "c"), written(tmp_path / "d", mu=1.0)
+    (folder / "embedding.npz").write_bytes((other / "embedding.npz").read_bytes())
+    with pytest.raises(InputError, match=r"embedding\.npz is not the file"):
+        synthetic_images.read(str(folder), digits, ipc=1)
+
+
+def test_guarantee_images_that_nothing_ties_to_a_release_are_not_releasable(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    """As version 0.1.0 left them: they can be used, and the certificate says what is missing."""
+    folder = written(tmp_path / "run")
+    certificate = json.loads((folder / "privacy.json").read_text())
+    del certificate["sha256"]
+    (folder / "privacy.json").write_text(json.dumps(certificate))
+    found = synthetic_images.read(str(folder), digits, ipc=1).certificate
+    assert not found["releasable"]
+    assert "version 0.1.0" in found["verdict"]
+
+
+@pytest.mark.parametrize("edit", [{"epsilon": 0.1}, {"ledger": {}}, {"sha256": []}])
+def test_guarantee_a_certificate_that_disagrees_is_refused_by_name(
+    edit: dict, tmp_path: Path, digits: Dataset
+) -> None:
+    folder = written(tmp_path / "run")
+    certificate = json.loads((folder / "privacy.json").read_text())
+    (folder / "privacy.json").write_text(json.dumps(certificate | edit))
+    with pytest.raises(InputError, match=r"--synthetic=.*privacy\.json"):
+        synthetic_images.read(str(folder), digits, ipc=1)
 
 
 def test_too_few_images_are_refused(tmp_path: Path, digits: Dataset) -> None:

@@ -45,6 +45,7 @@ FILES = {
     "report.html",
     "metrics.json",
     "privacy.json",
+    "released.json",
     "config.json",
     "checkpoints",
 }
@@ -119,6 +120,7 @@ def test_guarantee_distillation_from_a_teacher_costs_nothing_and_sees_no_data(
         read(finished, "privacy.json"),
     )
     assert "no privacy beyond that release" in certificate["reused"]
+    assert original.pop("sha256").keys() == certificate.pop("sha256").keys()
     assert {key: certificate[key] for key in original} == original
 
 
@@ -459,3 +461,42 @@ def test_guarantee_the_public_map_is_the_same_in_every_run() -> None:
     config = MapConfig(whiten=0.2)
     found = [np.asarray(public_map.public_map(config, (8, 8, 1))(rows)) for _ in range(2)]
     np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("gone", ["teacher.npz", "checkpoints"])
+def test_guarantee_a_teacher_that_was_moved_away_is_not_trained_again(
+    gone: str, finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(finished, tmp_path / "copy"))
+    (copy / gone).rename(tmp_path / gone)
+    if gone == "checkpoints":  # killed after its last step, before the teacher was written
+        (copy / "teacher.npz").unlink()
+        (copy / "distilled.npz").unlink()
+        (copy / "released.json").write_text(json.dumps({"files": {}, "step": 4}))
+    assert drive(*TOY, "--eps=5", "--resume", f"--out_dir={copy}") == 2
+    error = capsys.readouterr().err
+    assert ("was released and is gone" if gone == "teacher.npz" else "steps up to 4") in error
+    assert not (copy / "teacher.npz").exists()
+
+
+def test_guarantee_a_teacher_of_version_0_1_0_is_used_but_not_releasable(
+    finished: Path, tmp_path: Path
+) -> None:
+    """Its noise was float32; the certificate, which had no ledger, said nothing of it."""
+    with np.load(finished / "teacher.npz") as saved:
+        arrays = dict(saved)
+    meta = json.loads(str(arrays.pop("meta")))
+    for new in ("ledger", "allowed", "objection", "verdict", "may_leave", "must_stay"):
+        del meta["certificate"][new]
+    np.savez(tmp_path / "old.npz", **arrays, meta=np.array(json.dumps(meta)))
+    out = tmp_path / "run"
+    old = f"--teacher={tmp_path / 'old.npz'}"
+    assert drive(old, "--ipc=1", "--distill_steps=2", f"--out_dir={out}") == 0
+    certificate = read(out, "privacy.json")
+    assert not certificate["releasable"]
+    assert "float32" in certificate["not_releasable_reason"]
+    assert "float32" in read_teacher(out).certificate["ledger"]["noise"]
+
+
+def read_teacher(out: Path) -> teacher_file.TeacherFile:
+    return teacher_file.read(out / "teacher.npz")

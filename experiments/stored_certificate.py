@@ -1,0 +1,62 @@
+"""Whether a certificate that a file holds has the form of one; not whether what it says is true."""
+
+from collections.abc import Callable
+from typing import Any
+
+_Check = Callable[[Any], bool]
+
+
+def checked_form(certificate: Any) -> dict[str, Any]:
+    """Return a certificate in which everything that is read from it later has its type.
+
+    Raises:
+        ValueError: something has not.
+    """
+    if not isinstance(certificate, dict):
+        raise ValueError("its certificate is no JSON object")
+    for name, holds in _FORM.items():
+        if name not in certificate or not holds(certificate[name]):
+            found = str(certificate.get(name, "nothing"))[:40]
+            raise ValueError(f"its certificate holds {name} = {found}")
+    for name, holds in _OPTIONAL.items():
+        if name in certificate and not holds(certificate[name]):
+            raise ValueError(f"its certificate holds {name} = {str(certificate[name])[:40]}")
+    return certificate
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
+def _or_none(holds: _Check) -> _Check:
+    return lambda value: value is None or holds(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _all(holds: _Check) -> _Check:
+    return lambda values: isinstance(values, list) and all(map(holds, values))
+
+
+_FORM: dict[str, _Check] = {
+    "mechanism": _is_text,
+    "relation": _is_text,
+    "unit": _is_text,
+    "epsilon": _or_none(_is_positive),
+    "delta": lambda value: _is_positive(value) and value < 1,
+    "target_epsilon": _or_none(_is_positive),
+    "num_examples": lambda value: type(value) is int and value > 0,
+    "releasable": lambda value: isinstance(value, bool),
+    "not_releasable_reason": _or_none(_is_text),
+    "warnings": _all(_is_text),
+    "covers": _all(_is_text),
+    "does_not_cover": _all(_is_text),
+}
+_OPTIONAL: dict[str, _Check] = {
+    "releases": _all(lambda value: isinstance(value, dict)),
+    "also_released": _all(_is_positive),
+    "also_released_digests": _all(_is_text),
+    "reused": _is_text,
+}

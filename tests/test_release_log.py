@@ -1,0 +1,121 @@
+"""What is released is released once: notes, their order, and refusals on resumption."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments import release_log
+from experiments.errors import InputError
+from experiments.release_log import ReleaseLog
+from experiments.run_folder import RunFolder
+
+NAME = "embedding.npz"
+
+
+class KilledError(BaseException):
+    """Stands for a kill: nothing may be written after it."""
+
+
+def opened(path: Path) -> RunFolder:
+    resume = (path / "config.json").exists()
+    return RunFolder(path, resume=resume, overwrite=False)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    with opened(tmp_path / "run") as folder:
+        folder.write_json("config.json", {})
+        ReleaseLog(folder).write(NAME, b"released")
+    return tmp_path / "run"
+
+
+def test_a_release_is_noted_and_can_be_resumed(run: Path) -> None:
+    assert (run / NAME).read_bytes() == b"released"
+    with opened(run) as folder:
+        log = ReleaseLog(folder)
+        with pytest.raises(ValueError, match="released before"):
+            log.write(NAME, b"again")
+    assert (run / NAME).read_bytes() == b"released"
+
+
+def test_guarantee_a_release_that_is_gone_is_not_made_again(run: Path) -> None:
+    (run / NAME).rename(run.parent / "elsewhere.npz")
+    with opened(run) as folder, pytest.raises(InputError, match=r"embedding\.npz: was released"):
+        ReleaseLog(folder)
+
+
+def test_guarantee_a_release_that_has_changed_is_refused(run: Path) -> None:
+    (run / NAME).write_bytes(b"another")
+    with opened(run) as folder, pytest.raises(InputError, match="is not the file that was"):
+        ReleaseLog(folder)
+
+
+@pytest.mark.parametrize("moment", ["part", "notes", "rename"])
+def test_guarantee_a_run_killed_at_any_moment_releases_once(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the note nobody has seen the release; after it, resumption finishes the same one."""
+
+    def kill(*_: object, **__: object) -> None:
+        raise KilledError
+
+    path = tmp_path / "run"
+    with opened(path) as folder:
+        folder.write_json("config.json", {})
+        log = ReleaseLog(folder)
+        if moment == "part":
+            monkeypatch.setattr(log, "_write_notes", kill)
+        elif moment == "notes":
+            monkeypatch.setattr(release_log, "rename_durably", kill)
+        with pytest.raises(KilledError) if moment != "rename" else pytest.MonkeyPatch.context():
+            log.write(NAME, b"first")
+    monkeypatch.undo()
+    with opened(path) as folder:
+        log = ReleaseLog(folder)
+        if moment == "part":
+            assert not (path / NAME).exists()
+            log.write(NAME, b"second")
+    expected = b"second" if moment == "part" else b"first"
+    assert (path / NAME).read_bytes() == expected
+    assert not list(path.glob("*.part"))
+
+
+def test_guarantee_released_steps_are_not_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with opened(path) as folder:
+        folder.write_json("config.json", {})
+        log = ReleaseLog(folder)
+        with log.saving(7):
+            assert not (path / release_log.NAME).exists()  # not before the checkpoint is whole
+    with opened(path) as folder:
+        log = ReleaseLog(folder)
+        log.require_step(7)
+        with pytest.raises(InputError, match=r"steps up to 7 were released.*step 6"):
+            log.require_step(6)
+
+
+def test_guarantee_an_older_run_that_lost_its_release_is_refused(tmp_path: Path) -> None:
+    """Version 0.1.0 took no notes: its results tell that there was a release."""
+    path = tmp_path / "run"
+    with opened(path) as folder:
+        folder.write_json("config.json", {})
+        log = ReleaseLog(folder)
+        (path / "checkpoints").mkdir()
+        log.require_unless_begun(NAME, "synthetic.npz", "checkpoints")
+        (path / "checkpoints" / "3").mkdir()
+        with pytest.raises(InputError, match="would be a second release"):
+            log.require_unless_begun(NAME, "synthetic.npz", "checkpoints")
+        (path / NAME).touch()
+        log.require_unless_begun(NAME, "synthetic.npz", "checkpoints")
+
+
+@pytest.mark.parametrize(
+    "notes", [{"files": [], "step": 0}, {"files": {}, "step": -1}, {"files": {}, "step": "1"}, {}]
+)
+def test_notes_of_another_kind_are_refused(notes: dict, run: Path) -> None:
+    (run / release_log.NAME).write_text(json.dumps(notes | {"more": 1}))
+    with opened(run) as folder, pytest.raises(InputError, match="not what a run writes"):
+        ReleaseLog(folder)
