@@ -1,17 +1,21 @@
 """What the drivers' command lines share: common flags, errors of one line and exit code 2."""
 
+import contextlib
 import dataclasses
 import os
+import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from absl import flags, logging
 
-from experiments.errors import InputError
+from experiments.errors import InputError, StoppedError
 
 FLAGS = flags.FLAGS
 Settings = TypeVar("Settings")
+_LONGEST = 1000
 
 
 flags.DEFINE_string(
@@ -27,7 +31,9 @@ flags.DEFINE_integer(
 )
 flags.DEFINE_string("out_dir", None, "Where results go (default: a folder in runs/).")
 flags.DEFINE_float("eps", 1.0, "Privacy budget epsilon; inf switches privacy off.")
-flags.DEFINE_float("delta", 1e-5, "Privacy budget delta; should be well below 1/n.")
+flags.DEFINE_float("delta", 1e-5, "Privacy budget delta; releasable below 1/n.")
+flags.DEFINE_bool("allow_delta", False, "Let a delta of 1/n or more be releasable; is recorded.")
+flags.DEFINE_bool("allow_epsilon", False, "Let an epsilon above 50 be releasable; is recorded.")
 flags.DEFINE_integer("steps", None, "Number of steps (default: by dataset).")
 flags.DEFINE_integer(
     "batch_size", None, "Examples of a step, on average where they are private (by dataset)."
@@ -50,16 +56,101 @@ def parse(argv: Sequence[str]) -> list[str]:
         if len(rest) > 1:
             raise InputError(f"{rest[1]}: unexpected argument; flags look like --dataset=mnist")
         return rest
+    except flags.UnrecognizedFlagError as error:
+        fail(_unknown(error))
     except (flags.Error, InputError) as error:
         fail(error)
     except SystemExit:  # absl has shown the help, and would exit with 1
         sys.exit(0)
 
 
-def fail(error: Exception) -> NoReturn:
+def fail(error: Exception | str) -> NoReturn:
     """End the program with one line and exit code 2."""
-    print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    print(f"error: {_one_line(str(error))}", file=sys.stderr)
     sys.exit(2)
+
+
+def _one_line(text: str) -> str:
+    """Return text without line breaks and control characters, which names of files may hold."""
+    words = " ".join(text.split())
+    if len(words) > _LONGEST:  # a value may be of any length
+        words = f"{words[: _LONGEST // 2]} ... {words[-_LONGEST // 2 :]}"
+    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in words)
+
+
+def _unknown(error: flags.UnrecognizedFlagError) -> str:
+    """Name an unknown flag and known ones like it; absl's own list lacks shorter names."""
+    text, name = str(error), error.flagname
+    near = [known for known in FLAGS if len(known) > 2 and name.startswith(known)]
+    if near and "Did you mean" not in text:
+        text += f". Did you mean: {max(near, key=len)} ?"
+    return text
+
+
+@contextlib.contextmanager
+def one_line_errors() -> Iterator[None]:
+    """End the program in one line where input, the disk or the user ends it.
+
+    What else is raised is a bug, and shown with its traceback.
+    """
+    try:
+        yield
+        sys.stdout.flush()  # here, and not at exit, where a closed pipe has a message of its own
+    except InputError as error:
+        fail(error)
+    except KeyboardInterrupt as error:
+        _stop(error)
+    except BrokenPipeError:
+        _leave_quietly()
+    except OSError as error:
+        fail(os_error_text(error))
+    except Exception as error:
+        if not _is_lack_of_memory(error):
+            raise
+        fail(
+            f"out of memory ({error}): lower --subset, --batch_size, --chunk_size or what else "
+            "was set higher than its default"
+        )
+
+
+def _stop(error: KeyboardInterrupt) -> NoReturn:
+    """Say how a run goes on that Ctrl-C has stopped, and end with the exit code of Ctrl-C."""
+    if isinstance(error, StoppedError):
+        said = f"--resume continues this run: {_resuming(sys.argv)}"
+    else:
+        said = "nothing was written"
+    print(f"stopped; {_one_line(said)}", file=sys.stderr)
+    sys.exit(130)
+
+
+def _resuming(argv: Sequence[str]) -> str:
+    """Return the command that continues the run of a command."""
+    replaced = ("--overwrite", "--resume", "--nooverwrite", "--noresume")
+    kept = [shlex.quote(each) for each in argv[1:] if each.split("=")[0] not in replaced]
+    return " ".join(["python -m", f"experiments.{Path(argv[0]).stem}", *kept, "--resume"])
+
+
+def _leave_quietly() -> NoReturn:
+    """End as a program that writes to a closed pipe does, without another attempt to write."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # a stream that is no file
+            os.dup2(nowhere, stream.fileno())
+    sys.exit(141)
+
+
+def os_error_text(error: OSError) -> str:
+    """Return what the operating system refused, and of which file."""
+    reason = error.strerror or str(error) or type(error).__name__
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return f"{where}{reason}; put that right and run again"
+
+
+def _is_lack_of_memory(error: Exception) -> bool:
+    # jax's own error, whose class has moved between its versions.
+    return isinstance(error, MemoryError) or (
+        "RuntimeError" in type(error).__name__ and "RESOURCE_EXHAUSTED" in str(error)
+    )
 
 
 def prepare() -> None:
@@ -78,8 +169,5 @@ def settings_of(settings_class: Callable[..., Settings]) -> Settings:
 
 
 def run(settings_class: Callable[..., Settings], driver: Callable[[Settings], None]) -> None:
-    """Call a driver with the flags' values; bad input ends it with one line and exit code 2."""
-    try:
-        driver(settings_of(settings_class))
-    except InputError as error:
-        fail(error)
+    """Call a driver with the flags' values."""
+    driver(settings_of(settings_class))

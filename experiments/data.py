@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments import data_sources
+from experiments import data_sources, image_folder
 from experiments.data_sources import TFDS_NAMES, RawData, dataset_error
+from experiments.outside_files import user_path
 
 _DIGITS = tuple("0123456789")
 _CIFAR10 = "airplane automobile bird cat deer dog frog horse ship truck"
@@ -77,7 +78,10 @@ UINT8_SCALINGS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """A labelled dataset with a train and a test split; x as stored (uint8 or float)."""
+    """A labelled dataset with a train and a test split; x as stored (uint8 or float).
+
+    `counted_classes` says that nobody declared how many classes there are: the labels were counted.
+    """
 
     name: str
     x_train: np.ndarray
@@ -87,6 +91,7 @@ class Dataset:
     class_names: tuple[str, ...]
     scaling: Scaling
     source: str
+    counted_classes: bool = False
 
     @property
     def num_classes(self) -> int:
@@ -133,7 +138,12 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str], download: bool 
         raise dataset_error(
             name, "a dataset is a plain name, not a path: give the folder with --data_dir"
         )
-    raw = _read(name, Path(data_dir).expanduser(), download)
+    try:
+        raw = _read(name, user_path(data_dir, "data_dir"), download)
+    except OSError as error:
+        raise dataset_error(
+            name, f"cannot read {error.filename} ({error.strerror}): make it readable"
+        ) from error
     x_train, x_test = _check_inputs(name, raw)
     y_train = _check_labels(name, raw, "y_train", raw.y_train, len(x_train))
     y_test = _check_labels(name, raw, "y_test", raw.y_test, len(x_test))
@@ -148,7 +158,20 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str], download: bool 
         class_names=class_names,
         scaling=UINT8_SCALINGS.get(name, _UINT8_SCALING) if is_bytes else _FLOAT_SCALING,
         source=raw.source,
+        counted_classes=raw.class_names is None and name not in CLASS_NAMES,
     )
+
+
+def require_range(data: Dataset) -> None:
+    """Raise an `InputError` where images hold values beyond the public range of their type."""
+    low, high = data.scaling.low, data.scaling.high
+    for key, x in (("x_train", data.x_train), ("x_test", data.x_test)):
+        if data.is_image and (x.min() < low or x.max() > high):
+            raise dataset_error(
+                data.name,
+                f"{key} in {data.source} holds values outside [{low:g}, {high:g}], the range of "
+                f"images of {x.dtype}: scale them by public constants, or store uint8",
+            )
 
 
 def dataset_for(settings: Any) -> Dataset:
@@ -166,10 +189,17 @@ def dataset_for(settings: Any) -> Dataset:
 def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:
     """Return a dataset with at most `size` examples in each split, drawn from a public seed.
 
-    Which examples are used does not depend on what they are.
+    Every place in a split has a random number of its own, and the smallest are chosen: which
+    examples are used depends neither on what they are nor on how many come after them.
+
+    Guarantee:
+        Without its last example a split's subset differs in one example at most.
     """
-    rng = np.random.default_rng(seed)
-    train, test = (rng.permutation(len(x))[:size] for x in (data.x_train, data.x_test))
+    streams = np.random.SeedSequence(seed).spawn(2)
+    train, test = (
+        np.argsort(np.random.default_rng(stream).random(len(x)), kind="stable")[:size]
+        for stream, x in zip(streams, (data.x_train, data.x_test), strict=True)
+    )
     return dataclasses.replace(
         data,
         x_train=data.x_train[train],
@@ -187,7 +217,7 @@ def _read(name: str, root: Path, download: bool) -> RawData:
         return data_sources.read_npz(name, root / f"{name}.npz")
     folder = root / name
     if (folder / "train").is_dir() or (folder / "test").is_dir():
-        return data_sources.read_image_folder(name, folder)
+        return image_folder.read_image_folder(name, folder)
     if name in TFDS_NAMES:
         return data_sources.read_tfds(name, root, download)
     raise _unknown_dataset(name, root)

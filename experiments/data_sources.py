@@ -21,9 +21,6 @@ from experiments.errors import InputError
 TFDS_NAMES = ("mnist", "fashion_mnist", "svhn_cropped", "cifar10", "cifar100")
 """The tensorflow-datasets names that are read, and if need be downloaded, by name."""
 _NPZ_KEYS = ("x_train", "y_train", "x_test", "y_test")
-_IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg")
-_GREY_MODES = ("1", "L", "LA")
-_COLOUR_MODES = ("RGB", "RGBA", "P", "CMYK", "YCbCr")
 _REACH_SECONDS = 10
 
 
@@ -81,35 +78,6 @@ def read_npz(name: str, path: Path) -> RawData:
     return RawData(**arrays, class_names=names, source=str(path))
 
 
-def read_image_folder(name: str, folder: Path) -> RawData:
-    """Read {train,test}/{class}/*.png|jpg|jpeg; the set of class folders is public."""
-    splits = (folder / "train", folder / "test")
-    for split in splits:
-        if not split.is_dir():
-            raise dataset_error(name, f"there is no folder {split}: add it, with class folders")
-    classes = sorted({d.name for s in splits for d in s.iterdir() if _is_class_folder(d)})
-    files = [_image_files(split, classes) for split in splits]
-    if not all(files):
-        empty = splits[0] if not files[0] else splits[1]
-        raise dataset_error(
-            name, f"there are no images in {empty}: put them at {empty}/CLASS/*.png|jpg|jpeg"
-        )
-    paths, labels = zip(*files[0], *files[1], strict=True)
-    first = _read_image(name, paths[0])
-    x = np.empty((len(paths), *first.shape), np.uint8)
-    for i, path in enumerate(paths):
-        image = _read_image(name, path)
-        if image.shape != first.shape:
-            raise dataset_error(
-                name,
-                f"{path} is {_describe(image)} but {paths[0]} is {_describe(first)}: give all "
-                "images one size and one mode, grey or RGB",
-            )
-        x[i] = image
-    y, n = np.array(labels), len(files[0])
-    return RawData(x[:n], y[:n], x[n:], y[n:], tuple(classes), f"image folder {folder}")
-
-
 def read_tfds(name: str, root: Path, download: bool) -> RawData:
     """Read a tensorflow-datasets dataset without TensorFlow, downloading it if need be."""
     import PIL.Image
@@ -144,45 +112,6 @@ def read_tfds(name: str, root: Path, download: bool) -> RawData:
 def _brief(error: BaseException) -> str:
     """Name an exception and quote the start of its message."""
     return f"{type(error).__name__}: {error}"[:200]
-
-
-def _is_class_folder(path: Path) -> bool:
-    return path.is_dir() and not path.name.startswith(".")
-
-
-def _image_files(split: Path, classes: list[str]) -> list[tuple[Path, int]]:
-    """List the images of one split with their labels, in a reproducible order."""
-    return [
-        (path, label)
-        for label, class_name in enumerate(classes)
-        if (split / class_name).is_dir()
-        for path in sorted((split / class_name).iterdir())
-        if path.suffix.lower() in _IMAGE_SUFFIXES
-    ]
-
-
-def _read_image(name: str, path: Path) -> np.ndarray:
-    """Read one image as (h, w, 1) or (h, w, 3) uint8; transparency is dropped."""
-    import PIL.Image
-
-    try:
-        with PIL.Image.open(path) as image:
-            mode = image.mode
-            if mode in _GREY_MODES:
-                return np.asarray(image.convert("L"))[..., np.newaxis]
-            if mode in _COLOUR_MODES:
-                # By way of RGBA, or Pillow warns about palettes with transparency.
-                return np.asarray(image.convert("RGBA").convert("RGB"))
-    except (OSError, SyntaxError, ValueError, PIL.Image.DecompressionBombError) as error:
-        raise dataset_error(
-            name, f"cannot read {path} ({_brief(error)}): replace or remove that image"
-        ) from error
-    raise dataset_error(name, f"{path} has mode {mode}: convert it to 8-bit grey or RGB")
-
-
-def _describe(image: np.ndarray) -> str:
-    height, width, channels = image.shape
-    return f"{width}x{height} {'grey' if channels == 1 else 'RGB'}"
 
 
 def _find_prepared(name: str, root: Path) -> Path | None:

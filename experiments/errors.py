@@ -1,5 +1,15 @@
-"""The error a driver raises for input that its user can put right."""
+"""The errors that end a driver in one line."""
+
+from pathlib import Path
 
 
 class InputError(ValueError):
     """Report one bad input: a single line naming a flag, its value and what to do."""
+
+
+class StoppedError(KeyboardInterrupt):
+    """Report Ctrl-C in a run whose folder was begun: `--resume` continues it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(str(folder))
+        self.folder = folder

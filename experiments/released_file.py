@@ -9,7 +9,9 @@ import numpy as np
 
 from experiments import released_npz
 from experiments.ntk_settings import FeatureConfig
-from experiments.run_folder import RunFolder
+from experiments.release_log import ReleaseLog
+from experiments.stored_certificate import checked_form
+from jaxdp import certificates
 from jaxdp.dp_ntk import Released
 
 NAME = "embedding.npz"
@@ -25,7 +27,7 @@ class ReleasedFile(NamedTuple):
 
 
 def write(
-    folder: RunFolder,
+    log: ReleaseLog,
     released: Released,
     *,
     feature_config: FeatureConfig,
@@ -39,7 +41,7 @@ def write(
         "example_shape": list(example_shape),
         "certificate": certificate,
     }
-    released_npz.write(folder, NAME, arrays, meta)
+    released_npz.write(log, NAME, arrays, meta)
 
 
 def read(path: str | Path) -> ReleasedFile:
@@ -61,5 +63,5 @@ def _build(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> ReleasedFile:
         Released(jnp.asarray(mu), jnp.asarray(weights)),
         FeatureConfig(**meta["feature_config"]),
         meta["example_shape"],
-        meta["certificate"],
+        certificates.recertified(checked_form(meta["certificate"])),
     )

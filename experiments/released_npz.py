@@ -10,7 +10,9 @@ import numpy as np
 
 from experiments import npz_files
 from experiments.errors import InputError
-from experiments.run_folder import RunFolder
+from experiments.outside_files import json_object, user_path
+from experiments.release_log import ReleaseLog
+from experiments.run_folder import npz_bytes
 
 Released = TypeVar("Released")
 _META = "meta"
@@ -23,10 +25,10 @@ def budget(certificate: Mapping[str, Any]) -> float:
 
 
 def write(
-    folder: RunFolder, name: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
+    log: ReleaseLog, name: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
 ) -> None:
-    """Write arrays with everything that is needed to use them."""
-    folder.write_npz(name, **arrays, meta=np.array(json.dumps(meta, allow_nan=False)))
+    """Write arrays with everything that is needed to use them, once."""
+    log.write(name, npz_bytes(**arrays, meta=np.array(json.dumps(meta, allow_nan=False))))
 
 
 def read(
@@ -48,10 +50,10 @@ def read(
         InputError: there is no such file, or it is not what it should be.
     """
     try:
-        arrays = npz_files.load(Path(path).expanduser())
+        arrays = npz_files.load(user_path(path, flag))
         if _META not in arrays:
             raise ValueError(f"it lacks {_META}")
-        meta = json.loads(str(arrays.pop(_META)))
+        meta = json_object(str(arrays.pop(_META)))
         for name, array in arrays.items():
             if not np.all(np.isfinite(array)):
                 raise ValueError(f"{name} is not finite")

@@ -14,6 +14,8 @@ def print_guarantee(certificate: dict[str, Any]) -> None:
     if certificate["epsilon"] is None:
         print("NOT private: no noise was added")
     else:
-        print(f"({certificate['epsilon']:.4g}, {certificate['delta']:g})-DP, see privacy.json")
-    if not certificate["releasable"]:
-        print(f"NOT RELEASABLE: {certificate['not_releasable_reason']}")
+        print(
+            f"({certificate['epsilon']:.4g}, {certificate['delta']:g})-DP, "
+            f"{certificate['relation'].split(':')[0]}; privacy.json says which files may leave"
+        )
+    print(certificate["verdict"])

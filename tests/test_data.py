@@ -1,5 +1,6 @@
 """Datasets from scikit-learn, npz files and image folders, and every error they can give."""
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from experiments import data
 from experiments.data import CLASS_NAMES, Dataset, Scaling, load_dataset
 from experiments.data_sources import TFDS_NAMES
 from experiments.errors import InputError
@@ -402,3 +404,47 @@ def test_path_for_a_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=re.escape("plain name, not a path")) as caught:
         load_dataset(name, data_dir=tmp_path)
     check_message(caught.value, name, "--data_dir")
+
+
+def test_guarantee_without_its_last_example_a_subset_differs_in_one() -> None:
+    """A permutation of 999 instead of 1000 places changed 75 of 500."""
+    rng = np.random.default_rng(0)
+    whole = data.load_dataset("digits", data_dir="nowhere")
+    rows = rng.integers(0, 17, (1000, 8, 8, 1), dtype=np.uint8)
+    labels = np.arange(1000, dtype=np.int32)
+
+    def chosen(count: int) -> set[int]:
+        cut = dataclasses.replace(whole, x_train=rows[:count], y_train=labels[:count])
+        found = data.random_subset(cut, 500, seed=0)
+        assert len(found.x_train) == 500
+        np.testing.assert_array_equal(found.x_train, rows[found.y_train])
+        return set(found.y_train.tolist())
+
+    for count in range(900, 1000):
+        assert len(chosen(count + 1) - chosen(count)) <= 1
+    other = data.random_subset(whole, 100, seed=1)
+    assert not np.array_equal(other.y_train, data.random_subset(whole, 100, seed=0).y_train)
+
+
+def test_classes_that_nobody_declared_are_said_to_be_counted(tmp_path: Path) -> None:
+    assert not data.load_dataset("digits", data_dir=tmp_path).counted_classes
+    x, y = np.zeros((4, 8, 8), np.uint8), np.array([0, 1, 0, 1])
+    arrays = {"x_train": x, "y_train": y, "x_test": x, "y_test": y}
+    np.savez(tmp_path / "mine.npz", **arrays)
+    assert data.load_dataset("mine", data_dir=tmp_path).counted_classes
+    np.savez(tmp_path / "named.npz", **arrays, class_names=np.array(["no", "yes"]))
+    assert not data.load_dataset("named", data_dir=tmp_path).counted_classes
+
+
+@pytest.mark.parametrize("value", [1.5, -2.0])
+def test_images_beyond_their_range_are_refused(tmp_path: Path, value: float) -> None:
+    x, y = np.zeros((4, 8, 8), np.float32), np.array([0, 1, 0, 1])
+    for key in ("x_train", "x_test"):
+        arrays = {"x_train": x, "y_train": y, "x_test": x, "y_test": y}
+        arrays[key] = x.copy()
+        arrays[key][1, 2, 3] = value
+        np.savez(tmp_path / "mine.npz", **arrays)
+        found = data.load_dataset("mine", data_dir=tmp_path)
+        with pytest.raises(InputError, match=rf"{key} in .* outside \[-1, 1\]"):
+            data.require_range(found)
+    data.require_range(data.load_dataset("digits", data_dir=tmp_path))

@@ -10,6 +10,7 @@ import pytest
 
 from experiments import released_npz
 from experiments.errors import InputError
+from experiments.release_log import ReleaseLog
 from experiments.run_folder import RunFolder
 
 ARRAYS = {"weights": np.eye(3)}
@@ -19,7 +20,7 @@ META = {"shape": [3, 3], "certificate": {"epsilon": None}}
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
     with RunFolder(str(tmp_path / "run"), resume=False, overwrite=False) as folder:
-        released_npz.write(folder, "teacher.npz", ARRAYS, META)
+        released_npz.write(ReleaseLog(folder), "teacher.npz", ARRAYS, META)
     return tmp_path / "run" / "teacher.npz"
 
 
@@ -40,7 +41,7 @@ def test_nan_is_refused_on_both_sides(tmp_path: Path) -> None:
         read(tmp_path / "nan.npz")
     folder = RunFolder(str(tmp_path / "run"), resume=False, overwrite=False)
     with folder, pytest.raises(ValueError, match="not JSON compliant"):
-        released_npz.write(folder, "x.npz", {}, {"eps": float("nan")})
+        released_npz.write(ReleaseLog(folder), "x.npz", {}, {"eps": float("nan")})
 
 
 def bad_file(kind: str, good: Path) -> Path:
