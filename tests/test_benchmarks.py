@@ -58,6 +58,8 @@ def check_record(record: dict[str, Any], required: tuple[str, ...]) -> None:
 def test_script_prints_a_json_line_per_case_and_a_table(
     script: str, tmp_path: Path, harness: ModuleType
 ) -> None:
+    if script == "audit.py":
+        pytest.importorskip("jax_privacy")  # needs a newer jax than the oldest supported
     out = tmp_path / "results.txt"
     records, table = toy_run(script, out)
     assert records
