@@ -8,7 +8,7 @@ PIP := -m pip --disable-pip-version-check
 # Most of the suite is compilation, one thread each; tests of a file share what they have compiled.
 PYTEST_ARGS ?= -n 2 --dist=loadfile
 
-.PHONY: demo test lint typecheck pytest test-nt install clean
+.PHONY: demo test lint typecheck pytest test-nt mutants install clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m experiments.dp_kip --ipc=1 --eps=10 --out_dir=runs/demo --overwrite
@@ -27,6 +27,10 @@ pytest: $(VENV)/.installed-dev
 # The oracle comparisons and the core on the oldest supported jax, beside neural-tangents.
 test-nt: $(VENV_NT)/.installed
 	$(BIN_NT)/python -m pytest $(PYTEST_ARGS)
+
+# Plants bugs in all that is privacy-critical, and sees whether a test fails for each: half an hour.
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python tests/mutants.py $(MUTANTS_ARGS)
 
 install: $(VENV)/.installed
 

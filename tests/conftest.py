@@ -14,8 +14,11 @@ import pytest
 
 # Drivers are run many times with the same programs, which are most of their time. One folder per
 # process, because jax does not write entries atomically; the programs that tests start share it.
-_CACHE = tempfile.mkdtemp(prefix="jaxdp-tests-")
-atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
+# JAXDP_TESTS_CACHE names one that processes share which run one after the other (mutants.py).
+_CACHE = os.environ.get("JAXDP_TESTS_CACHE", "")
+if not _CACHE:
+    _CACHE = tempfile.mkdtemp(prefix="jaxdp-tests-")
+    atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
 for _name, _value in {
     "jax_compilation_cache_dir": _CACHE,
     "jax_persistent_cache_min_compile_time_secs": 0.1,

@@ -1,0 +1,24 @@
+"""The catalogue of planted bugs, by theme; `tests/mutants.py` plants them."""
+
+from planted_bugs import (
+    accounting,
+    clipping,
+    drivers,
+    embedding,
+    leaks,
+    noise,
+    sampling,
+    stored_files,
+)
+from planted_bugs.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    *noise.MUTANTS,
+    *sampling.MUTANTS,
+    *clipping.MUTANTS,
+    *embedding.MUTANTS,
+    *accounting.MUTANTS,
+    *drivers.MUTANTS,
+    *stored_files.MUTANTS,
+    *leaks.MUTANTS,
+)

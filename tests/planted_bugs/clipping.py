@@ -1,0 +1,192 @@
+"""Bugs of clipping, masks and norms."""
+
+from planted_bugs.mutant import Mutant
+
+_CLIP, _T = "jaxdp/clipping.py", "tests/test_clipping.py::"
+_TEACHER, _TT = "jaxdp/teacher.py", "tests/test_teacher.py::"
+_KIP, _K = "jaxdp/dp_kip.py", "tests/test_dp_kip.py::"
+_GRADS, _NORMS, _G = "jaxdp/kip_grads.py", "jaxdp/kip_norms.py", "tests/test_kip_grads.py::"
+_PIXELS, _P = "jaxdp/feature_grads.py", "tests/test_feature_grads.py::"
+
+MUTANTS = (
+    Mutant(
+        "gradients are clipped at twice the norm",
+        _CLIP,
+        "jnp.where(norm > clip_norm, wide",
+        "jnp.where(norm > 2 * clip_norm, wide",
+        (f"{_T}test_clipping_starts_exactly_at_clip_norm",),
+    ),
+    Mutant(
+        "the norm is that of one leaf",
+        _CLIP,
+        "norm = global_norm(tree) * _margin(tree)",
+        "norm = global_norm(jax.tree.leaves(tree)[0]) * _margin(tree)",
+        (f"{_T}test_global_norm_and_clip",),
+    ),
+    Mutant(
+        "rounding may exceed the clip norm",
+        _CLIP,
+        "return 1 + (size + 16) * float(jnp.finfo(_wide_type()).eps) / 2 + 4 * stored",
+        "return 1.0",
+        (f"{_T}test_guarantee_no_rounding_exceeds_the_clip_norm_and_the_bound_is_attained",),
+    ),
+    Mutant(
+        "gradients without a finite norm are kept",
+        _CLIP,
+        "keep = keep & jnp.isfinite(norm)",
+        "keep = keep | jnp.isnan(norm)",
+        (f"{_T}test_guarantee_a_finite_record_with_an_infinite_gradient_contributes_exactly_zero",),
+    ),
+    Mutant(
+        "masked gradients are kept",
+        _CLIP,
+        "clip(jax.grad(loss_fn)(params, example), clip_norm, keep)",
+        "clip(jax.grad(loss_fn)(params, example), clip_norm, keep | True)",
+        (f"{_T}test_guarantee_non_finite_and_masked_records_contribute_exactly_zero",),
+    ),
+    Mutant(
+        "the last whole microbatch counts twice",
+        _CLIP,
+        "lambda z: z[chunks * size :], (batch, mask)",
+        "lambda z: z[(chunks - 1) * size :], (batch, mask)",
+        (f"{_T}test_microbatches_of_any_size_give_the_same_sum",),
+    ),
+    Mutant(
+        "examples are summed in float32",
+        _CLIP,
+        "jnp.sum(_wide(g), axis=0)",
+        "jnp.sum(g, axis=0)",
+        (f"{_T}test_guarantee_sums_of_float32_gradients_are_float64",),
+    ),
+    Mutant(
+        "the teacher clips class by class",
+        _TEACHER,
+        "norms = _norms_from_above(phi, p + c) * _norms_from_above(residuals, p + c)",
+        "norms = _norms_from_above(phi, p + c) * jnp.max(jnp.abs(residuals), axis=1)",
+        (f"{_TT}test_guarantee_no_clipped_norm_exceeds_the_clip_norm",),
+    ),
+    Mutant(
+        "the teacher's norms are rounded down",
+        _TEACHER,
+        "margin = 1 + (terms + 16) * 2.0**-24",
+        "margin = 1.0",
+        (f"{_TT}test_guarantee_long_rows_of_equal_values_stay_below_the_clip_norm",),
+    ),
+    Mutant(
+        "the teacher's small norms underflow",
+        _TEACHER,
+        "axis=1) + terms * _LEAST_NORMAL)",
+        "axis=1) + _LEAST_NORMAL * 0 * terms)",
+        (f"{_TT}test_guarantee_norms_that_underflow_are_clipped_too",),
+    ),
+    Mutant(
+        "the teacher has no mask",
+        _TEACHER,
+        "keep = mask & jnp.all(finite, axis=1)",
+        "keep = jnp.all(finite, axis=1)",
+        (f"{_TT}test_non_finite_records_contribute_exactly_zero",),
+    ),
+    Mutant(
+        "the teacher keeps records that are not finite",
+        _TEACHER,
+        "keep = mask & jnp.all(finite, axis=1) & jnp.isfinite(norms)",
+        "keep = mask & jnp.isfinite(norms)",
+        (f"{_TT}test_non_finite_records_contribute_exactly_zero",),
+    ),
+    Mutant(
+        "the teacher clips the sum",
+        _TEACHER,
+        "factors = jnp.minimum(1.0, clip_norm / norms)",
+        "factors = jnp.minimum(1.0, clip_norm / jnp.mean(norms)) * jnp.ones_like(norms)",
+        (f"{_TT}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
+    ),
+    Mutant(
+        "general kernels clip the sum",
+        _KIP,
+        "return clipping.sum_clipped_grads(\n"
+        "            target_loss, support.x, (rows, y_t), mask, clip_norm=mechanism.clip_norm\n"
+        "        )",
+        "total = clipping.sum_clipped_grads(\n"
+        "            target_loss, support.x, (rows, y_t), mask, clip_norm=1e30\n"
+        "        )\n"
+        "        return clipping.clip(total, mechanism.clip_norm, jnp.any(mask))",
+        (f"{_K}test_kernels_without_dot_product_form_take_the_general_path",),
+    ),
+    Mutant(
+        "clipping in pixels takes norms of features",
+        _KIP,
+        "to_pixels(sum_fn(targets, norms_fn=norms_fn))",
+        "to_pixels(sum_fn(targets))",
+        (f"{_P}test_clipping_in_pixels_equals_autodiff",),
+    ),
+    Mutant(
+        "targets are centred by their private mean",
+        _KIP,
+        "self.config.target_fn(self.x_t[indices])",
+        "self.config.target_fn(self.x_t[indices] - jnp.mean(self.x_t, axis=0))",
+        (f"{_K}test_guarantee_nothing_but_the_sample_and_the_noise_depends_on_data",),
+    ),
+    Mutant(
+        "KIP does not clip",
+        _GRADS,
+        "factor = jnp.minimum(1.0, clip_norm / jnp.where(norms > 0, norms, 1.0))",
+        "factor = jnp.ones_like(norms)",
+        (f"{_K}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
+    ),
+    Mutant(
+        "KIP clips by the mean norm",
+        _GRADS,
+        "factor = jnp.minimum(1.0, clip_norm / jnp.where(norms > 0, norms, 1.0))",
+        "factor = jnp.minimum(1.0, clip_norm / jnp.mean(norms)) * jnp.ones_like(norms)",
+        (f"{_K}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
+    ),
+    Mutant(
+        "KIP has no mask",
+        _GRADS,
+        "keep = mask & finite & jnp.all(jnp.isfinite(x_t), axis=1)",
+        "keep = finite & jnp.all(jnp.isfinite(x_t), axis=1)",
+        (f"{_P}test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm",),
+    ),
+    Mutant(
+        "KIP's moments lack the factor of clipping",
+        _GRADS,
+        "ub=dot(factor, kept(target.ub)),",
+        "ub=dot(jnp.where(keep, 1.0, 0.0), kept(target.ub)),",
+        (f"{_K}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
+    ),
+    Mutant(
+        "KIP's norms are what rounding left of them",
+        _NORMS,
+        "norm = jnp.sqrt(jnp.maximum(square, 0.0) + rounding * _magnitude_square(support, target))",
+        "norm = jnp.sqrt(jnp.maximum(square, 0.0) + 0 * _magnitude_square(support, target))",
+        (f"{_G}test_norm_bounds_are_never_below_the_norm",),
+    ),
+    Mutant(
+        "KIP's norms forget a cancelling diagonal",
+        _NORMS,
+        "return norm + rounding * _diagonal_magnitude(support, target)",
+        "return norm + 0 * _diagonal_magnitude(support, target)",
+        (f"{_G}test_norm_bounds_with_records_that_cancel_on_the_diagonal",),
+    ),
+    Mutant(
+        "KIP's norms lack a part",
+        _NORMS,
+        "square += 2 * jnp.sum(p * m_h, axis=1) + jnp.sum(p * p, axis=1) * target.square",
+        "square += jnp.sum(p * p, axis=1) * target.square",
+        (f"{_G}test_norm_bounds_match_the_oracle_and_are_tight",),
+    ),
+    Mutant(
+        "norms in pixels are those of the last row",
+        _PIXELS,
+        "return total + jnp.sum(grads**2, axis=1), None",
+        "return 0 * total + jnp.sum(grads**2, axis=1), None",
+        (f"{_P}test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm",),
+    ),
+    Mutant(
+        "norms in pixels are from below",
+        _PIXELS,
+        "return jnp.sqrt(squares) * (1 + _ROUNDING)",
+        "return jnp.sqrt(squares) * (1 - _ROUNDING)",
+        (f"{_P}test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm",),
+    ),
+)

@@ -1,0 +1,195 @@
+"""Bugs of features, embeddings and their release."""
+
+from planted_bugs.mutant import Mutant
+
+_MAPS, _SUMS, _E = "jaxdp/feature_maps.py", "jaxdp/embedding.py", "tests/test_embedding.py::"
+_NTK, _N = "jaxdp/dp_ntk.py", "tests/test_dp_ntk.py::"
+_MEANS, _M = "jaxdp/class_means.py", "tests/test_class_means.py::"
+_WAVES, _R = "jaxdp/random_features.py", "tests/test_random_features.py::"
+_SPY = (f"{_N}test_guarantee_every_statistic_has_float64_noise_of_its_own",)
+
+MUTANTS = (
+    Mutant(
+        "class shares are released without noise",
+        _NTK,
+        "_noisy(weights_key, exact, stddev=stddev,",
+        "_noisy(weights_key, exact, stddev=0.0 * stddev,",
+        _SPY,
+    ),
+    Mutant(
+        "class shares use the noise of the embedding",
+        _NTK,
+        "_noisy(weights_key, exact,",
+        "_noisy(embedding_key, exact,",
+        _SPY,
+    ),
+    Mutant(
+        "noise of shares on counts",
+        _NTK,
+        "stddev = named[WEIGHTS].stddev * num_examples",
+        "stddev = named[WEIGHTS].stddev",
+        _SPY,
+    ),
+    Mutant(
+        "noise of the mean on sums",
+        _NTK,
+        "stddev=named[EMBEDDING].stddev * num_examples,",
+        "stddev=named[EMBEDDING].stddev,",
+        (f"{_N}test_guarantee_the_noise_has_the_scale_it_claims",),
+    ),
+    Mutant(
+        "released sums have float32 noise",
+        _NTK,
+        "mechanism.add_gaussian_noise(jax.random.fold_in(key, i), row, stddev=stddev) / divisor",
+        "(row + stddev * jax.random.normal(jax.random.fold_in(key, i), row.shape, jnp.float32))"
+        " / divisor",
+        _SPY,
+    ),
+    Mutant(
+        "all classes share their noise",
+        _NTK,
+        "mechanism.add_gaussian_noise(jax.random.fold_in(key, i), row,",
+        "mechanism.add_gaussian_noise(jax.random.fold_in(key, 0 * i), row,",
+        (f"{_N}test_guarantee_noise_is_independent_between_entries_classes_and_releases",),
+    ),
+    Mutant(
+        "the first class is released without noise",
+        _NTK,
+        "row, stddev=stddev) / divisor",
+        "row, stddev=stddev * (i > 0)) / divisor",
+        _SPY,
+    ),
+    Mutant(
+        "too small a sensitivity is accepted",
+        _NTK,
+        "if named[name].sensitivity < bound * (1 - 1e-12):",
+        "if named[name].sensitivity < bound * 0.4:",
+        (f"{_N}test_guarantee_a_release_with_too_small_a_sensitivity_is_refused",),
+    ),
+    Mutant(
+        "the embedding's sensitivity is that of a removal",
+        _NTK,
+        "max(features.diameter, 2**0.5) / num_examples",
+        "1 / num_examples",
+        (f"{_N}test_guarantee_neighbours_stay_within_the_sensitivities",),
+    ),
+    Mutant(
+        "the shares' sensitivity is that of a removal",
+        _NTK,
+        "bounds[WEIGHTS] = 2**0.5 / num_examples",
+        "bounds[WEIGHTS] = 1 / num_examples",
+        (f"{_N}test_guarantee_neighbours_stay_within_the_sensitivities",),
+    ),
+    Mutant(
+        "a removal counts as half of what it moves",
+        _NTK,
+        "dataclasses.replace(release, sensitivity=1 / num_examples)",
+        "dataclasses.replace(release, sensitivity=0.5 / num_examples)",
+        (f"{_N}test_guarantee_removing_an_example_moves_less_than_its_multiplier_says",),
+    ),
+    Mutant(
+        "shares that are not released are exact",
+        _NTK,
+        "return Released(mu, uniform)",
+        "return Released(mu, uniform + jnp.bincount(chunks.labels, length=num_classes) / 1e3)",
+        (f"{_N}test_weights_that_are_not_released_are_uniform",),
+    ),
+    Mutant(
+        "class means have the noise of one class",
+        _MEANS,
+        "stddev=noise_multiplier,",
+        "stddev=noise_multiplier / num_classes,",
+        (f"{_M}test_guarantee_noise_is_what_is_accounted",),
+    ),
+    Mutant(
+        "class means are accounted as sampled",
+        _MEANS,
+        "sampling_rate=1.0,",
+        "sampling_rate=0.5,",
+        (f"{_M}test_guarantee_noise_is_what_is_accounted",),
+    ),
+    Mutant(
+        "class sums are float32",
+        _SUMS,
+        "sums = jnp.zeros((num_classes, features.dim), jnp.float64)",
+        "sums = jnp.zeros((num_classes, features.dim), jnp.float32)",
+        (f"{_E}test_guarantee_class_sums_are_float64",),
+    ),
+    Mutant(
+        "the number of chunks tells class counts",
+        _SUMS,
+        "count = -(-len(x) // chunk_size) + num_classes",
+        "count = sum(-(-np.sum(labels == k) // chunk_size) for k in range(num_classes))",
+        (f"{_E}test_number_of_chunks_does_not_tell_class_counts",),
+    ),
+    Mutant(
+        "padding counts as an example",
+        _SUMS,
+        "weights[chunk, : len(part)] = 1.0",
+        "weights[chunk] = 1.0",
+        (f"{_E}test_chunks_hold_every_example_once_in_its_class",),
+    ),
+    Mutant(
+        "norms of features may round above one",
+        _MAPS,
+        "jnp.where(usable, norms * (1 + _MARGIN), 1.0)",
+        "jnp.where(usable, norms, 1.0)",
+        (f"{_E}test_guarantee_features_have_norm_at_most_one",),
+    ),
+    Mutant(
+        "features whose squares underflow are used",
+        _MAPS,
+        "return (norms >= _LEAST_NORM) & jnp.isfinite(norms)",
+        "return (norms > 0) & jnp.isfinite(norms)",
+        (f"{_E}test_guarantee_no_row_has_features_of_a_norm_above_one",),
+    ),
+    Mutant(
+        "a row without a finite norm spoils the sum",
+        _MAPS,
+        "    phi = jnp.where(_usable(norms)[:, None], phi, 0.0)\n",
+        "",
+        (f"{_E}test_guarantee_no_row_spoils_the_sum_of_the_others",),
+    ),
+    Mutant(
+        "two moments have norm two",
+        _MAPS,
+        "return jnp.concatenate(parts) / jnp.sqrt(jnp.asarray(moments, x.dtype))",
+        "return jnp.concatenate(parts)",
+        (f"{_E}test_guarantee_features_have_norm_at_most_one",),
+    ),
+    Mutant(
+        "joined maps have the shares for factors",
+        _MAPS,
+        "[math.sqrt(share) * part.weighted_sum(x, weights) for part, share in parts]",
+        "[part.weighted_sum(x, weights) for part, share in parts]",
+        (f"{_E}test_guarantee_features_have_norm_at_most_one",),
+    ),
+    Mutant(
+        "joined maps have the least diameter",
+        _MAPS,
+        "diameter = math.sqrt(sum(share * part.diameter**2 for part, share in parts))",
+        "diameter = min(part.diameter for part, _ in parts)",
+        (f"{_E}test_joined_maps_have_the_mean_of_their_kernels_and_distances",),
+    ),
+    Mutant(
+        "features known by sums have no margin",
+        _MAPS,
+        "scaled = _finite_weights(x, weights) / (1 + _MARGIN)",
+        "scaled = _finite_weights(x, weights)",
+        (f"{_E}test_guarantee_features_known_by_sums_stay_below_one",),
+    ),
+    Mutant(
+        "norms of the NTK lack biases",
+        _MAPS,
+        "            squares += jnp.sum(jnp.sum(delta, axis=1) ** 2, axis=1)\n",
+        "            squares += 0 * jnp.sum(jnp.sum(delta, axis=1) ** 2, axis=1)\n",
+        (f"{_E}test_guarantee_features_have_norm_at_most_one",),
+    ),
+    Mutant(
+        "Fourier features have norm two",
+        _WAVES,
+        "waves / math.sqrt(angles.shape[1])",
+        "waves * math.sqrt(2 / angles.shape[1])",
+        (f"{_R}test_guarantee_norms_are_at_most_one",),
+    ),
+)

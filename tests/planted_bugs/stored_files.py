@@ -1,0 +1,148 @@
+"""Bugs of what is stored and read again: notes of releases, certificates, images."""
+
+from planted_bugs.mutant import Mutant
+
+_LOG, _L = "experiments/release_log.py", "tests/test_release_log.py::"
+_IMAGES, _I = "experiments/synthetic_images.py", "tests/test_synthetic_images.py::"
+_D = "tests/test_driver_guarantees.py::"
+_EDITED = f"{_D}test_guarantee_an_edited_certificate_is_refused_wherever_it_is_stored"
+_RENAME = (
+    '        rename_durably(self._folder.path / f"{name}{TEMPORARY}", self._folder.path / name)\n'
+)
+
+MUTANTS = (
+    Mutant(
+        "a file is released twice",
+        _LOG,
+        "        if name in self._files:\n",
+        '        if name == "":\n',
+        (f"{_L}test_a_release_is_noted_and_can_be_resumed",),
+    ),
+    Mutant(
+        "a release is not noted",
+        _LOG,
+        "        self._files[name] = hashlib.sha256(content).hexdigest()\n"
+        "        self._write_notes()\n",
+        "        self._files[name] = hashlib.sha256(content).hexdigest()\n",
+        (f"{_L}test_guarantee_a_release_that_is_gone_is_not_made_again",),
+    ),
+    Mutant(
+        "a release is seen before it is noted",
+        _LOG,
+        f"        self._write_notes()\n{_RENAME}",
+        f"{_RENAME}        self._write_notes()\n",
+        (f"{_L}test_guarantee_a_run_killed_at_any_moment_releases_once",),
+    ),
+    Mutant(
+        "a release that is gone is made again",
+        _LOG,
+        "            self._require(name, expected)\n",
+        "",
+        (f"{_L}test_guarantee_a_release_that_is_gone_is_not_made_again",),
+    ),
+    Mutant(
+        "a release that was replaced is believed",
+        _LOG,
+        "        if digest(path) != expected:\n",
+        "        if not expected:\n",
+        (f"{_L}test_guarantee_a_release_that_has_changed_is_refused",),
+    ),
+    Mutant(
+        "the last released step is made again",
+        _LOG,
+        "        if step < self._step:\n",
+        "        if step < self._step - 1:\n",
+        (f"{_L}test_guarantee_released_steps_are_not_repeated",),
+    ),
+    Mutant(
+        "an old run that lost its release makes another",
+        _LOG,
+        "if not path.exists() and _holds_something(self._folder.path / result):",
+        "if path.exists() and not _holds_something(self._folder.path / result):",
+        (f"{_L}test_guarantee_an_older_run_that_lost_its_release_is_refused",),
+    ),
+    Mutant(
+        "images that no run has made are taken for released ones",
+        _IMAGES,
+        "if not isinstance(digests, dict) or digests.get(name) != digest(path / name):",
+        "if not isinstance(digests, dict) or name not in digests:",
+        (f"{_I}test_guarantee_images_that_the_run_did_not_make_are_refused",),
+    ),
+    Mutant(
+        "images of another release are taken",
+        _IMAGES,
+        'if certificate["ledger"] != released["ledger"]:',
+        'if certificate["delta"] != released["delta"]:',
+        (f"{_I}test_guarantee_an_embedding_of_another_release_is_refused",),
+    ),
+    Mutant(
+        "images that nothing ties to a release are releasable",
+        _IMAGES,
+        'stored |= {"objection": _UNTIED, "releasable": False}',
+        "stored |= {}",
+        (f"{_I}test_guarantee_images_that_nothing_ties_to_a_release_are_not_releasable",),
+    ),
+    Mutant(
+        "a replaced release has the same digest",
+        _IMAGES,
+        "hashlib.sha256(mu.tobytes()).hexdigest()",
+        "hashlib.sha256(str(mu.shape).encode()).hexdigest()",
+        (f"{_I}test_guarantee_another_release_has_another_digest",),
+    ),
+    Mutant(
+        "the certificate of images is believed",
+        _IMAGES,
+        "certificate = certificates.recertified(stored)",
+        "certificate = stored",
+        (f"{_I}test_guarantee_a_certificate_that_disagrees_is_refused_by_name",),
+    ),
+    Mutant(
+        "the certificate of an embedding is believed",
+        "experiments/released_file.py",
+        'certificates.recertified(checked_form(meta["certificate"])),',
+        'checked_form(meta["certificate"]),',
+        (f"{_EDITED}[embedding]",),
+    ),
+    Mutant(
+        "the certificate of a teacher is believed",
+        "experiments/teacher_file.py",
+        'certificates.recertified(checked_form(meta["certificate"]), old_noise=old_noise),',
+        'checked_form(meta["certificate"]),',
+        (f"{_EDITED}[teacher]",),
+    ),
+    Mutant(
+        "the certificate of a generator is believed",
+        "experiments/sample.py",
+        "return certificates.recertified(json_object(file.read()))",
+        "return json_object(file.read())",
+        (f"{_EDITED}[generator]",),
+    ),
+    Mutant(
+        "the certificate of a finished old run is believed",
+        "experiments/run_start.py",
+        "return certificates.recertified(folder.read_json(path.name) or {}, old_noise=old_noise)",
+        "return folder.read_json(path.name) or {}",
+        (f"{_EDITED}[old run]",),
+    ),
+    Mutant(
+        "an old teacher with float32 noise is releasable",
+        "experiments/teacher_file.py",
+        'old_noise = FLOAT32_NOISE if "weights" in arrays else OLD_NOISE',
+        "old_noise = OLD_NOISE",
+        (f"{_D}test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable",),
+    ),
+    Mutant(
+        "a teacher is used beside images it was not accounted with",
+        "experiments/teacher_reuse.py",
+        "if reused is None or synthetic.digest in reused.certificate.get(BESIDE, ()):",
+        "if reused is None or BESIDE in reused.certificate:",
+        (f"{_D}test_guarantee_a_teacher_is_used_beside_its_own_images_alone",),
+    ),
+    Mutant(
+        "a certificate covers files that were replaced",
+        "experiments/run_start.py",
+        "files = {name: digest(folder.path / name) for name in there}",
+        "files = {name: name for name in there}",
+        (f"{_I}test_images_come_by_class_and_in_the_unit_range",),
+    ),
+)
