@@ -1,3 +1,3 @@
 """Differentially private dataset distillation and generation, as pure jit-able functions."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

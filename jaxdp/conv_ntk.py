@@ -27,7 +27,7 @@ _LIVE_TENSORS = 6
 
 _INSTALL = (
     "the convolutional NTK needs neural-tangents, which does not import here ({error}). "
-    'Install it by pip install "jaxdp[nt]" in an environment of its own: it needs jax < 0.6, '
+    'Install it by pip install -e ".[nt]" in an environment of its own: it needs jax < 0.6, '
     "without the fixes and GPU support of later versions, and brings TensorFlow with it. "
     "`make test-nt` builds such an environment, .venv-nt, from a checkout. See "
     "jaxdp.conv_ntk.conv_ntk_cost for what a Gram matrix takes"
