@@ -39,7 +39,7 @@ class Checkpoints:
                 and steps up to N made again, with fresh noise, would be releases that nobody has
                 accounted for. A step whose checkpoint was never finished was never shown.
         """
-        self._folder, self._repeatable = folder, repeatable
+        self._folder, self.repeatable = folder, repeatable
         options = ocp.CheckpointManagerOptions(
             max_to_keep=2, enable_async_checkpointing=False, cleanup_tmp_directories=True
         )
@@ -73,7 +73,7 @@ class Checkpoints:
                 return self._restored(step, template)
             except Exception as error:  # orbax raises whatever the layer below it raised
                 reason = f"{type(error).__name__}: {error}"[:150]
-                if not self._repeatable:
+                if not self.repeatable:
                     raise self._refusal(steps, reason) from error
                 print(
                     f"WARNING: the checkpoint {self._folder / str(step)} is damaged ({reason}); an "

@@ -97,7 +97,8 @@ class _Run:
         if restored is not None:
             self._state = restored
             self._continue_metrics()
-        self._log.require_step(self._step)
+        if not self._checkpoints.repeatable:
+            self._log.require_step(self._step)
 
     def _restored(self, template: dp_kip.KIPState) -> dp_kip.KIPState | None:
         """Return the newest state, or that of a finished run's results where it is damaged."""

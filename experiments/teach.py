@@ -172,7 +172,8 @@ class _Run:
         try:
             restored = checkpoints.restore(state)
             state = state if restored is None else restored
-            self._log.require_step(int(state.step))
+            if not repeatable:
+                self._log.require_step(int(state.step))
 
             def advance(count: int) -> int:
                 nonlocal state

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -27,10 +29,21 @@ for _name, _value in {
     jax.config.update(_name, _value)  # jax has read its environment by now
     os.environ[_name.upper()] = str(_value)  # of programs that tests start
 
+# Commands that a shell starts in the background ignore Ctrl-C, and so do the programs they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # Must come before anything imports jaxdp.
 jaxtyping.install_import_hook("jaxdp", "beartype.beartype")
 
 from jaxdp import precision  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def free_memory() -> Iterator[None]:
+    """Drop a module's programs: the next one has few of them, and they are on the disk."""
+    yield
+    jax.clear_caches()
+    gc.collect()
 
 
 @pytest.fixture
@@ -47,11 +60,12 @@ def quick_compilation() -> Iterator[None]:
     For modules that test what a driver does rather than the digits it computes: at toy size
     compilation is nearly all of their time.
     """
+    before = jax.config.jax_disable_most_optimizations
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
         jax.config.update("jax_disable_most_optimizations", True)
         yield
-        jax.config.update("jax_disable_most_optimizations", False)
+        jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture(scope="module")

@@ -264,10 +264,10 @@ def test_guarantee_a_record_changes_its_own_features_alone(
 class NoCheckpoints:
     """Stands for checkpoints of which there are none; notes whether steps may be made again."""
 
-    repeatable: bool | None = None
+    asked: bool | None = None
 
     def __init__(self, folder: Path, *, repeatable: bool) -> None:
-        type(self).repeatable = repeatable
+        self.repeatable = type(self).asked = repeatable
 
     def restore(self, template: Any) -> None:
         return None
@@ -295,7 +295,7 @@ def test_guarantee_private_steps_are_not_repeatable(
         out = tmp_path / str(extra)
         with pytest.raises(StoppedError):
             drivers.drive(driver.main, *flags, *SUBSET, *extra, f"--out_dir={out}")
-        assert Spy.repeatable is repeatable
+        assert Spy.asked is repeatable
 
 
 def test_guarantee_a_damaged_checkpoint_ends_a_private_run(
@@ -318,26 +318,38 @@ def test_guarantee_a_damaged_checkpoint_ends_a_private_run(
     assert "costs no privacy" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["dp_kip", "dp_kip_teacher"])
-def test_guarantee_released_steps_are_not_made_again(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Checkpoints are gone, and the notes tell that two steps were released."""
+def _without_checkpoints(name: str, out: Path, patch: pytest.MonkeyPatch, *extra: str) -> int:
+    """Resume a run that notes two released steps and has no checkpoints; steps raise an error."""
     driver, module, flags = DRIVERS[name]
-    arguments = (*flags, *SUBSET, f"--out_dir={tmp_path / 'run'}")
+    arguments = (*flags, *SUBSET, *extra, f"--out_dir={out}")
 
     def stop(*_: Any) -> None:
         raise StoppedError
 
-    monkeypatch.setattr(module, "private_key", stop)
+    patch.setattr(module, "private_key", stop)
     with pytest.raises(StoppedError):
         drivers.drive(driver.main, *arguments)
-    monkeypatch.undo()
-    for forbidden in (kip_algorithm, teacher):
-        monkeypatch.setattr(forbidden.dp_sgd, "noisy_mean", stop)
-    (tmp_path / "run" / "released.json").write_text(json.dumps({"files": {}, "step": 2}))
-    assert drivers.drive(driver.main, *arguments, "--resume") == 2
+    patch.undo()
+    for made in (kip_algorithm, teacher):
+        patch.setattr(made.dp_sgd, "noisy_mean", stop)
+    (out / "released.json").write_text(json.dumps({"files": {}, "step": 2}))
+    return drivers.drive(driver.main, *arguments, "--resume")
+
+
+@pytest.mark.parametrize("name", ["dp_kip", "dp_kip_teacher"])
+def test_guarantee_released_steps_are_not_made_again(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _without_checkpoints(name, tmp_path / "run", monkeypatch) == 2
     assert "steps up to 2 were released" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["dp_kip", "dp_kip_teacher"])
+def test_steps_with_the_same_noise_may_be_made_again(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(StoppedError):
+        _without_checkpoints(name, tmp_path / "run", monkeypatch, "--noise_seed=0")
 
 
 @pytest.fixture

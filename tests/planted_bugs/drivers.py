@@ -177,15 +177,15 @@ MUTANTS = (
     Mutant(
         "DP-KIP repeats steps that it has released",
         _DISTILL,
-        "        self._log.require_step(self._step)\n",
-        "",
+        "            self._log.require_step(self._step)\n",
+        "            pass\n",
         (f"{_D}test_guarantee_released_steps_are_not_made_again[dp_kip]",),
     ),
     Mutant(
         "the teacher repeats steps that it has released",
         _TEACH,
-        "            self._log.require_step(int(state.step))\n",
-        "",
+        "                self._log.require_step(int(state.step))\n",
+        "                pass\n",
         (f"{_D}test_guarantee_released_steps_are_not_made_again[dp_kip_teacher]",),
     ),
     Mutant(
@@ -219,7 +219,7 @@ MUTANTS = (
     Mutant(
         "a damaged checkpoint is passed over",
         "experiments/checkpoints.py",
-        "                if not self._repeatable:\n",
+        "                if not self.repeatable:\n",
         "                if not steps:\n",
         (f"{_D}test_guarantee_a_damaged_checkpoint_ends_a_private_run",),
     ),
