@@ -37,7 +37,7 @@ def toy_run(script: str, out: Path) -> tuple[list[dict[str, Any]], str]:
         cwd=BENCHMARKS.parent,
         capture_output=True,
         text=True,
-        env=os.environ | {"XLA_FLAGS": flags},
+        env=os.environ | {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}"},
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
