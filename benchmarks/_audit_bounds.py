@@ -42,7 +42,7 @@ import numpy as np
 from dp_accounting import pld
 from jax_privacy import auditing
 
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.privacy.mechanism import SubsampledGaussian
 
 SIGNIFICANCE = 0.05
 # Noise multipliers that `fdp_bound` tells apart, the most private one first: 2.5 % steps.

@@ -9,9 +9,11 @@ import _audit_training as training
 import jax
 import numpy as np
 
-from jaxdp import accounting, class_means, feature_maps
-from jaxdp.feature_maps import FeatureMap
-from jaxdp.mechanism import SubsampledGaussian, private_key
+from jaxdp.features import base as feature_maps
+from jaxdp.features.base import FeatureMap
+from jaxdp.methods.teacher import class_means
+from jaxdp.privacy import accounting
+from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
 DELTA = 1e-5
 RATE, STEPS = 0.5, 12

@@ -32,10 +32,13 @@ import optax
 
 from experiments import feature_registry
 from experiments.ntk_settings import FeatureConfig
-from jaxdp import class_means, dp_ntk, embedding, feature_maps, releases
-from jaxdp.feature_maps import FeatureMap
-from jaxdp.mechanism import SubsampledGaussian
-from jaxdp.releases import GaussianRelease
+from jaxdp.features import base as feature_maps
+from jaxdp.features.base import FeatureMap
+from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.methods.teacher import class_means
+from jaxdp.privacy import class_sums, releases
+from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.releases import GaussianRelease
 
 PAIRS = ("furthest", "poisoned", "mislabelled")
 # Fewer features than the registry makes: noise for each of them is most of an audit, and the fewer
@@ -78,11 +81,11 @@ class Pairs:
     labels_rest: np.ndarray
     num_classes: int
 
-    def chunks(self, included: np.ndarray) -> embedding.ClassChunks:
+    def chunks(self, included: np.ndarray) -> class_sums.ClassChunks:
         """Return the dataset with these canaries in, and the partners of the others."""
         rows = np.where(included[:, None], self.inside, self.outside)
         labels = np.where(included, self.labels_inside, self.labels_outside)
-        return embedding.arrange_by_class(
+        return class_sums.arrange_by_class(
             np.concatenate([rows, self.rest]),
             np.concatenate([labels, self.labels_rest]),
             num_classes=self.num_classes,
@@ -224,7 +227,7 @@ def exact(audited: Pairs, features: FeatureMap, *, everyone: bool, weights: bool
         counts = np.zeros(audited.num_classes)
         np.add.at(counts, chunks.labels, np.sum(chunks.weights, axis=1))
         return counts[:, None]
-    return np.asarray(embedding.class_sums(features, chunks, num_classes=audited.num_classes))
+    return np.asarray(class_sums.class_sums(features, chunks, num_classes=audited.num_classes))
 
 
 def scores_of_release(
@@ -267,7 +270,7 @@ def release_class_means(
 ) -> np.ndarray:
     """Return noisy sums of features for every key: (runs, 1, classes x features)."""
     n, num_classes = len(audited.x), training.NUM_CLASSES
-    chunks = embedding.arrange_by_class(
+    chunks = class_sums.arrange_by_class(
         audited.with_canaries(included), audited.labels, num_classes=num_classes, chunk_size=64
     )
     features = pixel_features(audited.x.shape[1])

@@ -33,8 +33,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from jaxdp import dp_kip, kernels, precision, teacher
-from jaxdp.mechanism import SubsampledGaussian, private_key
+from jaxdp import kernels, numerics
+from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods.teacher import release as teacher
+from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
 KINDS = ("orthogonal", "poisoned", "mislabelled")
 NUM_CLASSES = 2
@@ -87,7 +89,7 @@ def _each(function: Callable[..., Any]) -> Callable[..., Any]:
     loop = jax.jit(lambda items, *others: jax.lax.map(lambda item: function(*item, *others), items))
 
     def over(items: Any, *others: Any) -> Any:
-        with precision.float64():
+        with numerics.float64():
             return loop(items, *others)
 
     return over

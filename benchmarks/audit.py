@@ -36,7 +36,7 @@ from _audit_cases import DELTA, EVERY, FINAL, ONCE, Attack, Size
 from _harness import argument_parser, measurement, record, report, start_memory_mb
 
 from experiments.ntk_settings import FEATURES
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.privacy.mechanism import SubsampledGaussian
 
 _EPSILONS = (1.0, 3.0, 8.0, math.inf)
 _REPETITIONS, _QUICK = 41, Size(canaries=20, runs=40, repetitions=3)

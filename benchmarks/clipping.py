@@ -1,9 +1,9 @@
-"""Exact clipped gradient sums of `jaxdp.kip_grads` beside vmap of grad.
+"""Exact clipped gradient sums of `jaxdp.methods.dp_kip.clipped.sums` beside vmap of grad.
 
     python benchmarks/clipping.py [--quick] [--out=FILE]
 
-The baseline is the general form, `jaxdp.clipping.sum_clipped_grads` of the KIP loss in float32,
-all examples at once. It is null where its arrays would not fit into memory.
+The baseline is the general form, `jaxdp.privacy.clipping.sum_clipped_grads` of the KIP loss in
+float32, all examples at once. It is null where its arrays would not fit into memory.
 """
 
 import contextlib
@@ -24,7 +24,12 @@ from _harness import (
     report,
 )
 
-from jaxdp import clipping, dp_kip, kernels, kip_grads, kip_terms, precision, preprocess
+from jaxdp import kernels, numerics
+from jaxdp.kernels import preprocess
+from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods.dp_kip.clipped import sums as kip_grads
+from jaxdp.methods.dp_kip.clipped import terms as kip_terms
+from jaxdp.privacy import clipping
 
 # (s, d, batch)
 _CASES = (
@@ -86,7 +91,7 @@ def run(
     """Measure one form at one size; None if it does not fit into memory."""
     args = inputs(*size)
     function = jax.jit(functools.partial(clipped_sum, kernels.fc_ntk()))
-    with precision.float64() if wide else contextlib.nullcontext():
+    with numerics.float64() if wide else contextlib.nullcontext():
         measured = measure(function, *args, fits=fits_in_memory)
     return measured and (measured[0], np.asarray(measured[1]))
 

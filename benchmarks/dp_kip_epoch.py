@@ -33,7 +33,7 @@ from _harness import (
 )
 
 from experiments import command_line, dp_kip, plan, settings
-from jaxdp.mechanism import private_key
+from jaxdp.privacy.mechanism import private_key
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COLUMNS = ("seconds", "seconds_per_step", "measured_steps", "compile_seconds", "process_peak_mb")

@@ -25,8 +25,10 @@ from _harness import (
     timed,
 )
 
-from jaxdp import embedding, entk_networks, feature_maps
-from jaxdp.feature_maps import FeatureMap
+from jaxdp.features import base as feature_maps
+from jaxdp.features.base import FeatureMap
+from jaxdp.networks import tangent
+from jaxdp.privacy import class_sums
 
 _CLASSES = 10
 # n embedded, batch of a generator step, width, chunk of vmap(grad), examples of the baselines
@@ -39,7 +41,7 @@ Size = tuple[int, int, int, int, int]
 
 def network(width: int) -> tuple[FeatureMap, Callable[[jax.Array], jax.Array]]:
     """Return the map of `fc_1l`, and the unit-norm gradient of one example formed as a vector."""
-    module = entk_networks.FullyConnected1(width, _CLASSES)
+    module = tangent.FullyConnected1(width, _CLASSES)
     params = jax.jit(module.init)(jax.random.key(0), jnp.zeros((1, _DIM)))
 
     def phi(row: jax.Array) -> jax.Array:
@@ -62,15 +64,17 @@ def ours(size: Size, generate: bool) -> Measurement:
     features, _ = network(width)
     x, y = data(batch if generate else n)
     if not generate:
-        chunks = embedding.arrange_by_class(x, y, num_classes=_CLASSES, chunk_size=min(500, len(x)))
+        chunks = class_sums.arrange_by_class(
+            x, y, num_classes=_CLASSES, chunk_size=min(500, len(x))
+        )
         chunks = jax.tree.map(jnp.asarray, chunks)
-        found = measure(lambda c: embedding.class_sums(features, c, num_classes=_CLASSES), chunks)
+        found = measure(lambda c: class_sums.class_sums(features, c, num_classes=_CLASSES), chunks)
     else:
         blocks = jnp.asarray(x.reshape(_CLASSES, -1, _DIM))
         weights, mu = jnp.full(_CLASSES, 1 / _CLASSES), jnp.zeros((_CLASSES, features.dim))
 
         def distance(x: jax.Array, mu: jax.Array) -> jax.Array:
-            return embedding.squared_distance(mu, embedding.block_means(features, x, weights))
+            return class_sums.squared_distance(mu, class_sums.block_means(features, x, weights))
 
         found = measure(jax.jit(jax.value_and_grad(distance)), blocks, mu)
     assert found is not None
@@ -121,8 +125,8 @@ def in_chunks(size: Size) -> tuple[Measurement, float]:
     found = measure(jax.jit(embed), jnp.asarray(x), jnp.asarray(y))
     assert found is not None
     measured, expected = found
-    chunks = embedding.arrange_by_class(x, y, num_classes=_CLASSES, chunk_size=chunk)
-    mine = embedding.class_sums(features, chunks, num_classes=_CLASSES)
+    chunks = class_sums.arrange_by_class(x, y, num_classes=_CLASSES, chunk_size=chunk)
+    mine = class_sums.class_sums(features, chunks, num_classes=_CLASSES)
     difference = float(jnp.linalg.norm(mine - expected) / jnp.linalg.norm(expected))
     scaled = measured.seconds * n / count
     return Measurement(**(vars(measured) | {"seconds": scaled})), difference

@@ -17,7 +17,8 @@ import numpy as np
 import optax
 from _harness import Measurement, argument_parser, isolated, measure, record, report
 
-from jaxdp import networks, perceptual
+from jaxdp.features import perceptual
+from jaxdp.networks import classifiers
 
 _SIZES = {"perceptual": 64, "perceptual, vjp": 64, "convnet, gradient": 100}
 _QUICK_SIZES = {"perceptual, vjp": 2, "convnet, gradient": 2}
@@ -28,7 +29,7 @@ _QUICK_SHAPES = ((8, 8, 1),)
 def case(name: str, shape: tuple[int, int, int], quick: bool) -> Any:
     """Return the function of rows (n, d) that is measured."""
     if name == "convnet, gradient":
-        model: Any = networks.ConvNet(10, width=8 if quick else 128)
+        model: Any = classifiers.ConvNet(10, width=8 if quick else 128)
         params = model.init(jax.random.key(0), jnp.zeros((1, *shape)))
 
         def loss(params: Any, x: jax.Array) -> jax.Array:
@@ -46,7 +47,7 @@ def case(name: str, shape: tuple[int, int, int], quick: bool) -> Any:
 def run(name: str, shape: tuple[int, int, int], n: int, quick: bool, ours: bool) -> Measurement:
     """Measure a case with our convolution or with flax's."""
     if not ours:
-        networks.Conv = nn.Conv  # in a process of its own
+        classifiers.Conv = nn.Conv  # in a process of its own
     x = np.random.default_rng(0).random((n, int(np.prod(shape))), np.float32)
     measured = measure(jax.jit(case(name, shape, quick)), jnp.asarray(x))
     assert measured is not None

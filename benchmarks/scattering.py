@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from _harness import Measurement, argument_parser, isolated, measure, record, report
 
-from jaxdp import scatter
+from jaxdp.features import scattering
 
 _SIZES = ((256, 28), (768, 32))  # MNIST; 256 colour images of CIFAR-10
 _QUICK_SIZES = ((3, 8),)
@@ -29,7 +29,7 @@ Transform = Callable[[jax.Array], jax.Array]
 def ours(side: int) -> Transform:
     """Return our transform."""
     del side
-    return scatter.scattering
+    return scattering.scattering
 
 
 def kymatio(side: int) -> Transform:

@@ -4,7 +4,7 @@
     python -m experiments.dp_kip --dataset=cifar10 --ipc=10 --eps=10
     python -m experiments.dp_kip --dataset=mnist --eps=inf        # plain KIP, not private
 
-Only flags live here, so that --help answers at once; the run is in experiments/distill.py.
+Only flags live here, so that --help answers at once; the run is in experiments/runs/distill.py.
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,8 @@ def main(argv: Sequence[str]) -> None:
     del argv
     with command_line.one_line_errors():
         command_line.prepare()
-        from experiments import distill, settings  # import jax: not before flags are parsed
+        from experiments import settings
+        from experiments.runs import distill  # import jax: not before flags are parsed
 
         command_line.run(settings.Settings, distill.run)
 

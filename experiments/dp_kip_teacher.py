@@ -4,7 +4,7 @@
     python -m experiments.dp_kip_teacher --dataset=cifar10 --ipc=10 --eps=10
     python -m experiments.dp_kip_teacher --dataset=mnist --ipc=50 --teacher=runs/a/teacher.npz
 
-Only flags live here, so that --help answers at once; the run is in experiments/teach.py.
+Only flags live here, so that --help answers at once; the run is in experiments/runs/teach.py.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,8 @@ def main(argv: Sequence[str]) -> None:
     del argv
     with command_line.one_line_errors():
         command_line.prepare()
-        from experiments import teach, teacher_settings  # import jax: not before flags are parsed
+        from experiments import teacher_settings
+        from experiments.runs import teach  # import jax: not before flags are parsed
 
         command_line.run(teacher_settings.TeacherSettings, teach.run)
 

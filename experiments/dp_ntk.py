@@ -5,7 +5,7 @@
     python -m experiments.dp_ntk --dataset=mnist --eps=1 --features=scatter
     python -m experiments.dp_ntk --dataset=mnist --embedding=runs/mnist_entk_eps1/embedding.npz
 
-Only flags live here, so that --help answers at once; the run is in experiments/generate.py.
+Only flags live here, so that --help answers at once; the run is in experiments/runs/generate.py.
 """
 
 from collections.abc import Sequence
@@ -86,7 +86,8 @@ def main(argv: Sequence[str]) -> None:
     del argv
     with command_line.one_line_errors():
         command_line.prepare()
-        from experiments import generate, ntk_settings  # import jax: not before flags are parsed
+        from experiments import ntk_settings
+        from experiments.runs import generate  # import jax: not before flags are parsed
 
         command_line.run(ntk_settings.NtkSettings, generate.run)
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxdp import generators
+from jaxdp.networks import generators
 
 _CHUNK = 1000
 

@@ -10,15 +10,10 @@ import jax.numpy as jnp
 from experiments import public_map
 from experiments.errors import InputError
 from experiments.ntk_settings import FeatureConfig, parse_widths
-from jaxdp import (
-    entk_networks,
-    feature_maps,
-    hermite,
-    random_features,
-    scatter,
-    scattering_maps,
-)
-from jaxdp.feature_maps import FeatureMap
+from jaxdp.features import base as feature_maps
+from jaxdp.features import fourier, hermite, image_maps, scattering
+from jaxdp.features.base import FeatureMap
+from jaxdp.networks import tangent
 
 _NUM_FREQUENCIES = 10000
 _NUM_WAVES, _WHITEN = 4000, 0.1
@@ -70,15 +65,15 @@ def _network(config: FeatureConfig, shape: Shape, num_logits: int) -> Any:
             f"--ntk_width={config.ntk_width}: --network={config.network} takes {needed} width(s)"
         )
     if config.network == "fc_1l":
-        return entk_networks.FullyConnected1(widths[0], num_logits)
+        return tangent.FullyConnected1(widths[0], num_logits)
     if config.network == "fc_2l":
-        return entk_networks.FullyConnected2((widths[0], widths[1]), num_logits)
+        return tangent.FullyConnected2((widths[0], widths[1]), num_logits)
     if config.network == "cnn_2l":
-        return entk_networks.ColumnNetwork((widths[0], widths[1]), num_logits)
+        return tangent.ColumnNetwork((widths[0], widths[1]), num_logits)
     image = _image_shape(f"--network={config.network}", shape)
     if config.network == "cnn2d":
-        return entk_networks.Convolutional(image, widths[0], num_logits)
-    return entk_networks.OneLogit(image, residual=config.network == "resnet")
+        return tangent.Convolutional(image, widths[0], num_logits)
+    return tangent.OneLogit(image, residual=config.network == "resnet")
 
 
 def _image_shape(flag: str, shape: Shape) -> tuple[int, int, int]:
@@ -91,7 +86,7 @@ def _image_shape(flag: str, shape: Shape) -> tuple[int, int, int]:
 def _fourier(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
     del num_logits
     dim = _dim(shape)
-    features = random_features.fourier_features(
+    features = fourier.fourier_features(
         jax.random.key(config.seed),
         dim,
         num_features=_NUM_FREQUENCIES,
@@ -131,7 +126,7 @@ def _scatter(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap
     del num_logits
     image = _image_shape("--features=scatter", shape)
     try:
-        features = scatter.scatter_features(image, normalisation="group")
+        features = scattering.scatter_features(image, normalisation="group")
     except ValueError as error:
         raise InputError(f"--features=scatter: {error}") from error
     return feature_maps.unit_features(features, _dim(shape), moments=config.moments)
@@ -141,12 +136,12 @@ def _scatter_rbf(config: FeatureConfig, shape: Shape, num_logits: int) -> Featur
     del num_logits
     image = _image_shape("--features=scatter_rbf", shape)
     try:
-        phi = scattering_maps.fine_map(image)
+        phi = image_maps.fine_map(image)
     except ValueError as error:
         raise InputError(f"--features=scatter_rbf: {error}") from error
     what = {"what": "second moment of fine scattering features on dead leaves, version 1"}
     shapes_key, pixels_key = jax.random.split(jax.random.key(config.seed))
-    shapes = random_features.directional_fourier_features(
+    shapes = fourier.directional_fourier_features(
         phi,
         public_map.whitening_of(phi, image, gamma=_WHITEN, what=what),
         shapes_key,
@@ -155,7 +150,7 @@ def _scatter_rbf(config: FeatureConfig, shape: Shape, num_logits: int) -> Featur
     )
     dim = _dim(shape)
     # Group-normalised coefficients tell shapes, not brightness: pixels do.
-    pixels = random_features.fourier_features(
+    pixels = fourier.fourier_features(
         pixels_key,
         dim,
         num_features=_NUM_PIXEL_WAVES,

@@ -8,10 +8,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from experiments.data import Dataset
+from experiments.data.load import Dataset
 from experiments.defaults import Hyperparameters
 from experiments.errors import InputError
-from jaxdp import conv_ntk, kernels, scatter
+from jaxdp import kernels
+from jaxdp.features import scattering
+from jaxdp.kernels import convolutional
 
 if TYPE_CHECKING:
     from experiments.settings import Settings
@@ -55,7 +57,7 @@ def _scatter(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> ker
         grey = data.shape[-1] == 1
         normalisation = "pointwise" if grey else "none"
     try:
-        features = scatter.scatter_features(
+        features = scattering.scatter_features(
             _image_shape(settings, data),
             max_scale=settings.scatter_scales,
             num_angles=settings.scatter_angles,
@@ -69,11 +71,12 @@ def _scatter(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> ker
 def _entk(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
     """Grey images take LeNet, whose gradients are short enough to be features; colour ResNet-18."""
     del hyper
-    from jaxdp import entk, networks  # import flax, which most runs do not need
+    from jaxdp.kernels import empirical
+    from jaxdp.networks import classifiers  # import flax, which most runs do not need
 
     shape = _image_shape(settings, data)
     grey = shape[-1] == 1
-    module = (networks.LeNet if grey else networks.ResNet18)(num_classes=data.num_classes)
+    module = (classifiers.LeNet if grey else classifiers.ResNet18)(num_classes=data.num_classes)
     key = jax.random.fold_in(jax.random.key(settings.seed), _NETWORK_KEY)
     try:
         variables = jax.jit(module.init)(key, jnp.zeros((1, *shape)))
@@ -84,8 +87,8 @@ def _entk(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernel
         return module.apply(variables, images)
 
     if not grey:
-        return entk.entk(logits, variables, shape)
-    features = entk.entk_features(logits, variables, image_shape=shape)
+        return empirical.entk(logits, variables, shape)
+    features = empirical.entk_features(logits, variables, image_shape=shape)
     noise = jax.random.normal(jax.random.fold_in(key, 1), (_PROBES, data.dim))
     # A scale changes nothing but the unit of clip_norm; noise images make it a public one.
     return kernels.from_features(kernels.unit_scale(features, noise))
@@ -93,7 +96,7 @@ def _entk(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernel
 
 def _perceptual(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
     del hyper
-    from jaxdp import perceptual  # imports flax, which most runs do not need
+    from jaxdp.features import perceptual  # imports flax, which most runs do not need
 
     shape = _image_shape(settings, data)
     return kernels.from_features(perceptual.perceptual_features(shape, seed=settings.seed))
@@ -102,14 +105,14 @@ def _perceptual(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> 
 def _conv_ntk(settings: "Settings", hyper: Hyperparameters, data: Dataset) -> kernels.Kernel:
     del hyper
     try:
-        return conv_ntk.conv_ntk(_image_shape(settings, data))
+        return convolutional.conv_ntk(_image_shape(settings, data))
     except (ImportError, ValueError) as error:
         raise InputError(f"--kernel=conv_ntk: {error}") from error
 
 
 def _conv_ntk_cost(batch_size: int, support_size: int, shape: tuple[int, int, int]) -> str:
     rows = batch_size + support_size
-    flops, peak = conv_ntk.conv_ntk_cost(rows, support_size, shape)
+    flops, peak = convolutional.conv_ntk_cost(rows, support_size, shape)
     return (
         f"conv_ntk: a step needs about {_GRADIENT * flops:.2g} operations and "
         f"{_GRADIENT * peak / 1e9:.2g} GB; --subset, --batch_size and --chunk_size make it less"

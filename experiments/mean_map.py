@@ -4,8 +4,10 @@ import math
 
 from jaxtyping import Array, Float
 
-from jaxdp import feature_maps, scatter, views
-from jaxdp.feature_maps import FeatureMap
+from jaxdp.features import base as feature_maps
+from jaxdp.features import scattering
+from jaxdp.features.base import FeatureMap
+from jaxdp.images import views
 
 # Of the squared norm. Normalised coefficients do not tell brightness: pixels do.
 _PIXEL_SHARE = 0.2
@@ -21,7 +23,7 @@ def mean_map(image_shape: tuple[int, int, int]) -> FeatureMap:
         ValueError: sides that scattering cannot halve.
     """
     dim = math.prod(image_shape)
-    phi = scatter.scatter_features(image_shape, normalisation="group")
+    phi = scattering.scatter_features(image_shape, normalisation="group")
     parts = ((phi, 1 - _PIXEL_SHARE), (_pixels, _PIXEL_SHARE))
     return feature_maps.joined(
         [

@@ -13,8 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from experiments import released_file, released_npz, run_start
-from experiments.data import Dataset, dataset_for, require_range
+from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.errors import InputError
 from experiments.feature_registry import build_features
 from experiments.ntk_settings import (
@@ -26,13 +25,18 @@ from experiments.ntk_settings import (
     generator_for,
     hyper_for,
 )
-from experiments.run_folder import RunFolder
-from jaxdp import dp_ntk, embedding, feature_maps, generators, releases
-from jaxdp.embedding import ClassChunks
-from jaxdp.feature_maps import FeatureMap
-from jaxdp.ledger import Ledger
-from jaxdp.mechanism import private_key
-from jaxdp.releases import GaussianRelease
+from experiments.runs import released_file, released_npz
+from experiments.runs import start as run_start
+from experiments.runs.folder import RunFolder
+from jaxdp.features import base as feature_maps
+from jaxdp.features.base import FeatureMap
+from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.networks import generators
+from jaxdp.privacy import class_sums, releases
+from jaxdp.privacy.class_sums import ClassChunks
+from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.mechanism import private_key
+from jaxdp.privacy.releases import GaussianRelease
 
 # Examples embedded at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK = {"cpu": 500}
@@ -110,7 +114,7 @@ class NtkPlan:
 
     def _chunks(self) -> ClassChunks:
         x, y = self.data.x_train, self.data.y_train
-        return embedding.arrange_by_class(
+        return class_sums.arrange_by_class(
             x.reshape(len(x), -1),
             np.zeros_like(y) if self.settings.unconditional else y,
             num_classes=self.num_classes,

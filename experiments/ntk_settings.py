@@ -4,8 +4,8 @@ import dataclasses
 import math
 from typing import Any
 
-from experiments import inception_fid
 from experiments.errors import InputError
+from experiments.evaluation import inception
 from experiments.settings import check_at_most, check_common, check_known, check_positive
 
 FEATURES = ("entk", "rff", "hermite", "scatter", "scatter_rbf")
@@ -154,7 +154,7 @@ def check(settings: NtkSettings) -> None:
     if settings.ntk_width is not None:
         parse_widths(settings.ntk_width)
     if settings.inception_weights is not None:
-        inception_fid.require(settings.inception_weights)
+        inception.require(settings.inception_weights)
     if settings.embedding is not None and settings.noise_seed is not None:
         raise InputError(
             f"--noise_seed={settings.noise_seed}: no noise is drawn with --embedding, leave it out"

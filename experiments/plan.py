@@ -15,16 +15,21 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from experiments import run_start
-from experiments.data import Dataset, dataset_for
+from experiments.data.load import Dataset, dataset_for
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.errors import InputError
-from experiments.feature_rows import MAX_BYTES, cache_for, features_of, num_features
 from experiments.kernel_registry import KERNELS
+from experiments.runs import start as run_start
+from experiments.runs.rows import MAX_BYTES, cache_for, features_of, num_features
 from experiments.settings import Settings, check
-from jaxdp import accounting, corruption, dp_kip, kernels, preprocess, sampling, smoothing
-from jaxdp.ledger import Ledger
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp import kernels
+from jaxdp.images import smoothing
+from jaxdp.kernels import preprocess
+from jaxdp.methods.dp_kip import corruption
+from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.privacy import accounting, sampling
+from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.mechanism import SubsampledGaussian
 
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK_LIMIT = {"cpu": 256}
@@ -208,7 +213,9 @@ def _evaluators(settings: Settings, data: Dataset) -> tuple[str, ...]:
     """Return the evaluators beside the kernel regression that every run reports."""
     if settings.evaluate == "krr":
         return ()
-    from experiments import evaluate  # imports flax, which most runs do not need
+    from experiments.evaluation import (
+        registry as evaluate,  # imports flax, which most runs do not need
+    )
 
     names = evaluate.parse_names(settings.evaluate)
     evaluate.check_names(names, data.shape, is_image=data.is_image)

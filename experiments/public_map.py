@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from experiments import public_cache
+from experiments.runs import public_cache
 from experiments.teacher_settings import MapConfig
-from jaxdp import public_images, scattering_maps, whitening
+from jaxdp.features import image_maps, public_images, whitening
 
 FeatureFn = Callable[[Array], Array]
 # Of the synthetic public images; part of the method, not of a run.
@@ -19,7 +19,7 @@ _SEED, _NUM_IMAGES = 20240, 10000
 
 def public_map(config: MapConfig, image_shape: tuple[int, int, int]) -> FeatureFn:
     """Return the teacher's feature map of rows in [0, 1]."""
-    phi = scattering_maps.pooled_map(image_shape, mirror=config.mirror)
+    phi = image_maps.pooled_map(image_shape, mirror=config.mirror)
     if config.whiten == 0:
         return phi
     what = {

@@ -17,8 +17,8 @@ import numpy as np
 from absl import app, flags
 
 from experiments import command_line
+from experiments.data.outside_files import json_object, open_plain, user_path
 from experiments.errors import InputError
-from experiments.outside_files import json_object, open_plain, user_path
 from experiments.terminal import print_guarantee
 
 FLAGS = flags.FLAGS
@@ -41,7 +41,7 @@ class Generator:
         import jax
         import jax.numpy as jnp
 
-        from experiments.checkpoints import files_digest, restore_tree
+        from experiments.runs.checkpoints import files_digest, restore_tree
 
         path = user_path(folder, "run").absolute() / "generator"
         self.certificate = _certificate(path.parent, str(folder))
@@ -96,7 +96,7 @@ def _certificate(path: Path, folder: str) -> dict[str, Any]:
     Raises:
         InputError: there is none, or it says something else than its numbers.
     """
-    from jaxdp import certificates
+    from jaxdp.privacy import certificates
 
     try:
         with open_plain(path / "privacy.json") as file:
@@ -131,7 +131,7 @@ def _module(description: dict[str, Any]) -> Any:
     Raises:
         ValueError: it has other arguments.
     """
-    from jaxdp import generators
+    from jaxdp.networks import generators
 
     arguments = {
         name: tuple(value) if isinstance(value, list) else value
@@ -148,7 +148,7 @@ def _require_fit(module: Any, variables: Any, description: dict[str, Any]) -> No
     import jax
     import jax.numpy as jnp
 
-    from jaxdp import generators
+    from jaxdp.networks import generators
 
     labels = jnp.zeros(1, jnp.int32)
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from experiments.errors import InputError
 from experiments.kernel_registry import KERNELS
-from jaxdp import accounting, dp_kip, scatter
+from jaxdp.features import scattering
+from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.privacy import accounting
 
 # Where the search for the noise of a single release still ends: its steps are of a fixed size.
 _LEAST_EPS, _LEAST_DELTA = 1e-6, 1e-100
@@ -17,7 +19,7 @@ _LARGEST_SIZE = 2**31 - 1
 _MOST = {"epochs": 1e6, "init_scale": 1e6, "smoothing": 1e6, "depth": 100}
 _MOST |= {"scatter_scales": 10, "scatter_angles": 64}
 LEAST_CLIP_NORM = 1e-12
-SCATTER_NORMS = ("paper", *scatter.NORMALISATIONS)
+SCATTER_NORMS = ("paper", *scattering.NORMALISATIONS)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

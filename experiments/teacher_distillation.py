@@ -9,8 +9,10 @@ from jaxtyping import Array
 
 from experiments.representatives import representatives
 from experiments.teacher_plan import TeacherPlan
-from jaxdp import distribution_matching, preprocess, teacher_kip
-from jaxdp.kip import SupportSet
+from jaxdp.kernels import preprocess
+from jaxdp.kernels.kip import SupportSet
+from jaxdp.methods.teacher import finish as teacher_kip
+from jaxdp.methods.teacher import matching as distribution_matching
 
 # Images that have to look like something start as dark blurs, not as white noise.
 _DARK_START = {"mean": 0.1, "scale": 0.15, "smooth": 2.0}

@@ -4,8 +4,9 @@ import math
 
 from experiments.errors import InputError
 from experiments.teacher_settings import TeacherHyper, TeacherSettings
-from jaxdp import accounting, class_means, sampling
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.methods.teacher import class_means
+from jaxdp.privacy import accounting, sampling
+from jaxdp.privacy.mechanism import SubsampledGaussian
 
 
 def mechanisms_for(

@@ -12,19 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from experiments import (
-    evaluate,
-    released_npz,
-    run_start,
-    synthetic_images,
-    teacher_file,
-    teacher_reuse,
-)
-from experiments.data import Dataset, dataset_for, require_range
+from experiments import teacher_reuse
+from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.errors import InputError
-from experiments.feature_rows import cache_for, features_of
+from experiments.evaluation import registry as evaluate
 from experiments.mean_map import mean_map
 from experiments.public_map import FeatureFn, public_map
+from experiments.runs import released_npz, synthetic_images, teacher_file
+from experiments.runs import start as run_start
+from experiments.runs.rows import cache_for, features_of
 from experiments.teacher_mechanisms import mechanisms_for
 from experiments.teacher_settings import (
     MapConfig,
@@ -34,18 +30,15 @@ from experiments.teacher_settings import (
     hyper_for,
     map_config_for,
 )
-from jaxdp import (
-    class_means,
-    embedding,
-    feature_maps,
-    sampling,
-    scattering_maps,
-    teacher,
-    teacher_kip,
-)
-from jaxdp.feature_maps import FeatureMap
-from jaxdp.ledger import Ledger
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.features import base as feature_maps
+from jaxdp.features import image_maps
+from jaxdp.features.base import FeatureMap
+from jaxdp.methods.teacher import class_means
+from jaxdp.methods.teacher import finish as teacher_kip
+from jaxdp.methods.teacher import release as teacher
+from jaxdp.privacy import class_sums, sampling
+from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.mechanism import SubsampledGaussian
 
 _CHUNK_LIMIT = {"cpu": 512}
 _CHUNK_LIMIT_ACCELERATOR = 8192
@@ -196,7 +189,7 @@ class TeacherPlan:
             raise ValueError("no class means are released in this run")
         x, classes = self.data.x_train, self.data.num_classes
         scaling = self.data.scaling
-        chunks = embedding.arrange_by_class(
+        chunks = class_sums.arrange_by_class(
             x.reshape(len(x), -1),
             self.data.y_train,
             num_classes=classes,
@@ -277,7 +270,7 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
         teacher_reuse.require_accounted(settings, reused, synthetic)
     height, width, channels = data.shape
     try:
-        scattering_maps.pooled_map((height, width, channels), mirror=config.mirror)
+        image_maps.pooled_map((height, width, channels), mirror=config.mirror)
     except ValueError as error:
         raise InputError(f"--dataset={settings.dataset}: {error}") from error
     hyper = hyper_for(settings, len(data.x_train))

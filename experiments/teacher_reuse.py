@@ -2,10 +2,10 @@
 
 import dataclasses
 
-from experiments.data import Dataset
+from experiments.data.load import Dataset
 from experiments.errors import InputError
-from experiments.synthetic_images import SyntheticImages
-from experiments.teacher_file import TeacherFile
+from experiments.runs.synthetic_images import SyntheticImages
+from experiments.runs.teacher_file import TeacherFile
 from experiments.teacher_settings import MapConfig, TeacherSettings
 
 BESIDE = "also_released_digests"

@@ -40,7 +40,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Must come before anything imports jaxdp.
 jaxtyping.install_import_hook("jaxdp", "beartype.beartype")
 
-from jaxdp import precision  # noqa: E402
+from jaxdp import numerics  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -54,7 +54,7 @@ def free_memory() -> Iterator[None]:
 @pytest.fixture
 def float64() -> Iterator[None]:
     """Run a test in jax's 64-bit mode."""
-    with precision.float64():
+    with numerics.float64():
         yield
 
 

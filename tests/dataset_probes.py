@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from experiments import (
     command_line,
-    data_sources,
     dp_kip,
     dp_kip_teacher,
     dp_ntk,
@@ -32,9 +31,10 @@ from experiments import (
     teacher_plan,
     teacher_settings,
 )
-from experiments.data import load_dataset
-from experiments.run_folder import RunFolder
-from jaxdp import accounting
+from experiments.data import sources as data_sources
+from experiments.data.load import load_dataset
+from experiments.runs.folder import RunFolder
+from jaxdp.privacy import accounting
 
 _DRIVERS = (dp_kip, dp_kip_teacher, dp_ntk)  # define the flags
 

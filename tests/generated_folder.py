@@ -8,13 +8,15 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from experiments import released_file, run_start
 from experiments.ntk_settings import FeatureConfig
-from experiments.release_log import ReleaseLog
-from experiments.run_folder import RunFolder
-from jaxdp import certificates, dp_ntk, releases
-from jaxdp.certificates import Terms
-from jaxdp.ledger import Ledger
+from experiments.runs import released_file
+from experiments.runs import start as run_start
+from experiments.runs.folder import RunFolder
+from experiments.runs.release_log import ReleaseLog
+from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.privacy import certificates, releases
+from jaxdp.privacy.certificates import Terms
+from jaxdp.privacy.ledger import Ledger
 
 GENERATED_EPS = 2.0
 _DELTA = 1e-5

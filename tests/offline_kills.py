@@ -32,9 +32,9 @@ from pathlib import Path
 import numpy as np
 import results_file
 
-from experiments import npz_files
-from experiments.checkpoints import files_digest
-from experiments.outside_files import json_object
+from experiments.data import npz as npz_files
+from experiments.data.outside_files import json_object
+from experiments.runs.checkpoints import files_digest
 
 _ROOT = Path(__file__).parents[1]
 _LIMIT_SECONDS = 300.0

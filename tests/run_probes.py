@@ -21,24 +21,17 @@ from faulty_input import Probe
 from generated_folder import written
 from hypothesis import strategies as st
 
-from experiments import (
-    generate,
-    ntk_plan,
-    ntk_settings,
-    run_metrics,
-    run_start,
-    synthetic_images,
-    teach,
-    teacher_plan,
-    teacher_settings,
-    terminal,
-)
-from experiments.data import load_dataset
-from experiments.release_log import ReleaseLog
-from experiments.run_folder import RunFolder
-from jaxdp import certificates, dp_ntk
-from jaxdp.ledger import Ledger
-from jaxdp.releases import GaussianRelease
+from experiments import ntk_plan, ntk_settings, teacher_plan, teacher_settings, terminal
+from experiments.data.load import load_dataset
+from experiments.runs import generate, synthetic_images, teach
+from experiments.runs import metrics as run_metrics
+from experiments.runs import start as run_start
+from experiments.runs.folder import RunFolder
+from experiments.runs.release_log import ReleaseLog
+from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.privacy import certificates
+from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.releases import GaussianRelease
 
 _NTK = ("--ntk_width=2", "--steps=1", "--batch_size=20")
 _TEACHER = ("--steps=2", "--batch_size=200", "--whiten=0")
@@ -49,7 +42,7 @@ Edit = Callable[[Any], st.SearchStrategy[Any]]
 @functools.cache
 def _npz(kind: str) -> dict[str, np.ndarray]:
     """The arrays of a released file as a run writes them, made without running one."""
-    from experiments import released_file, teacher_file
+    from experiments.runs import released_file, teacher_file
 
     with tempfile.TemporaryDirectory() as name:
         with RunFolder(f"{name}/run", resume=False, overwrite=False) as folder:

@@ -14,9 +14,10 @@ from dataset_probes import planned
 from faulty_input import Probe
 from hypothesis import strategies as st
 
-from experiments import generate, ntk_plan, ntk_settings, sample
-from experiments.checkpoints import Checkpoints
-from experiments.run_folder import RunFolder
+from experiments import ntk_plan, ntk_settings, sample
+from experiments.runs import generate
+from experiments.runs.checkpoints import Checkpoints
+from experiments.runs.folder import RunFolder
 
 
 @functools.cache

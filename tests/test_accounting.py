@@ -10,9 +10,9 @@ import dp_accounting
 import numpy as np
 import pytest
 
-from jaxdp import accounting
-from jaxdp.accounting import UnreachableEpsilonError, calibrate, epsilon
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.privacy import accounting
+from jaxdp.privacy.accounting import UnreachableEpsilonError, calibrate, epsilon
+from jaxdp.privacy.mechanism import SubsampledGaussian
 
 DELTA = 1e-5
 

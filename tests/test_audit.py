@@ -18,7 +18,7 @@ import pytest
 import scipy.special
 import scipy.stats
 
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.privacy.mechanism import SubsampledGaussian
 
 auditing = pytest.importorskip("jax_privacy.auditing")
 

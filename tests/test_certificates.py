@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from jaxdp import accounting, releases
-from jaxdp.accounting import calibrate, epsilon
-from jaxdp.certificates import Terms, certify, delta_warnings, recertified
-from jaxdp.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, ZERO_OUT, Ledger
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.privacy import accounting, releases
+from jaxdp.privacy.accounting import calibrate, epsilon
+from jaxdp.privacy.certificates import Terms, certify, delta_warnings, recertified
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, ZERO_OUT, Ledger
+from jaxdp.privacy.mechanism import SubsampledGaussian
 
 DELTA = 1e-5
 

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import chacha, precision
-from jaxdp.chacha import CHACHA20
+from jaxdp import numerics
+from jaxdp.privacy import chacha
+from jaxdp.privacy.chacha import CHACHA20
 
 
 def key(*words: int) -> jax.Array:
@@ -89,7 +90,7 @@ def test_it_works_as_any_generator_of_jax() -> None:
     normal = jax.jit(lambda k: jax.random.normal(k, (4,)))
     one_by_one = [normal(k) for k in keys[0]]
     np.testing.assert_array_equal(jax.vmap(normal)(keys[0]), one_by_one)
-    with precision.float64():
+    with numerics.float64():
         wide = jax.random.normal(key(5), (10,), jnp.float64)
         assert wide.dtype == jnp.float64
     seeded = jax.random.key_data(jax.random.key(9, impl=CHACHA20))

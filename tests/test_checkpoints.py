@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from drivers import damage
 
-from experiments.checkpoints import Checkpoints, DamagedError, files_digest, restore_tree, save_tree
+from experiments.runs.checkpoints import (
+    Checkpoints,
+    DamagedError,
+    files_digest,
+    restore_tree,
+    save_tree,
+)
 
 
 def state(step: int) -> dict[str, Any]:

@@ -6,8 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import accounting, class_means, embedding, feature_maps
-from jaxdp.mechanism import private_key
+from jaxdp.features import base as feature_maps
+from jaxdp.methods.teacher import class_means
+from jaxdp.privacy import accounting, class_sums
+from jaxdp.privacy.mechanism import private_key
 
 N, D, C = 30, 5, 3
 FEATURES = feature_maps.unit_features(jnp.tanh, D)
@@ -26,7 +28,7 @@ def means(
     seed: int = 0,
     features: feature_maps.FeatureMap = FEATURES,
 ) -> np.ndarray:
-    chunks = embedding.arrange_by_class(x, y, num_classes=C, chunk_size=7)
+    chunks = class_sums.arrange_by_class(x, y, num_classes=C, chunk_size=7)
     released = class_means.release_class_means(
         private_key(seed),
         features,

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import clipping
+from jaxdp.privacy import clipping
 
 
 def loss(params: dict[str, Any], example: tuple[Any, Any]) -> Any:

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp.convolution import convolve, unfolded
-from jaxdp.networks import Conv
+from jaxdp.networks.classifiers import Conv
+from jaxdp.networks.convolution import convolve, unfolded
 
 CASES = {
     "3x3, padded": ((9, 12, 4), (3, 3), (1, 1), "SAME"),

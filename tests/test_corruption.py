@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxdp import corruption
+from jaxdp.methods.dp_kip import corruption
 
 
 @pytest.mark.parametrize(("corrupt", "fixed"), [(0.0, 0), (0.01, 1), (0.5, 32), (0.99, 63)])

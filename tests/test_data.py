@@ -11,9 +11,9 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from experiments import data
-from experiments.data import CLASS_NAMES, Dataset, Scaling, load_dataset
-from experiments.data_sources import TFDS_NAMES
+from experiments.data import load as data
+from experiments.data.load import CLASS_NAMES, Dataset, Scaling, load_dataset
+from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
 
 IMAGES = np.arange(6 * 4 * 5, dtype=np.uint8).reshape(6, 4, 5)

@@ -16,8 +16,8 @@ import scipy.io
 import tensorflow_datasets as tfds
 from tensorflow_datasets.image_classification import mnist
 
-from experiments.data import CLASS_NAMES, UINT8_SCALINGS, load_dataset
-from experiments.data_sources import TFDS_NAMES
+from experiments.data.load import CLASS_NAMES, UINT8_SCALINGS, load_dataset
+from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
 
 NUM_TRAIN, NUM_TEST = 7, 5

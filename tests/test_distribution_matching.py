@@ -10,8 +10,8 @@ import numpy as np
 import optax
 import pytest
 
-from jaxdp.distribution_matching import MatchingConfig, matching_distance, random_movement
-from jaxdp.networks import ConvNetTrunk
+from jaxdp.methods.teacher.matching import MatchingConfig, matching_distance, random_movement
+from jaxdp.networks.classifiers import ConvNetTrunk
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

@@ -11,8 +11,11 @@ import numpy as np
 import optax
 import pytest
 
-from jaxdp import clipping, dp_kip, kernels, krr, precision, preprocess, sampling
-from jaxdp.mechanism import SubsampledGaussian, private_key
+from jaxdp import kernels, numerics
+from jaxdp.kernels import krr, preprocess
+from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.privacy import clipping, sampling
+from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
 N, D, C, IPC = 40, 12, 3, 2
 RIDGE = 1e-3
@@ -67,7 +70,7 @@ def oracle_sum(
             clip_norm=clip_norm,
         )
 
-    with precision.float64():
+    with numerics.float64():
         y_s = jnp.asarray(support.y, jnp.float64)
         y = preprocess.centred_one_hot(labels, C).astype(jnp.float64)
         wide = jnp.asarray(support.x, jnp.float64)
@@ -268,9 +271,9 @@ def test_distillation_learns_and_leaves_jax_as_it_was(
 ) -> None:
     kernel = kernels.fc_ntk()
     kip = dp_kip.dp_kip(kernel, mechanism(), config(optimizer=optax.adam(0.1)))
-    before = precision.has_float64()
+    before = numerics.has_float64()
     state = kip.update(kip.init(support), private_key(0), *data, 20)
-    assert precision.has_float64() == before
+    assert numerics.has_float64() == before
     chex.assert_type([state.support.x, state.average], jnp.float32)
 
     def accuracy(s: dp_kip.SupportSet) -> float:
@@ -342,7 +345,7 @@ def test_only_free_columns_are_distilled_and_clipped(
         return np.asarray(support.x - after.support.x)
 
     # The oracle differentiates with respect to the free columns alone.
-    with precision.float64():
+    with numerics.float64():
         y = preprocess.centred_one_hot(data[1], C).astype(jnp.float64)
         x = support.x.astype(jnp.float64)
 

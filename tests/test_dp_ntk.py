@@ -13,11 +13,15 @@ import optax
 import pytest
 from scipy import stats
 
-from jaxdp import dp_ntk, embedding, feature_maps, generators, hermite, releases
-from jaxdp.dp_ntk import GeneratorConfig
-from jaxdp.embedding import ClassChunks
-from jaxdp.feature_maps import FeatureMap
-from jaxdp.mechanism import private_key
+from jaxdp.features import base as feature_maps
+from jaxdp.features import hermite
+from jaxdp.features.base import FeatureMap
+from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.methods.dp_ntk.release import GeneratorConfig
+from jaxdp.networks import generators
+from jaxdp.privacy import class_sums, releases
+from jaxdp.privacy.class_sums import ClassChunks
+from jaxdp.privacy.mechanism import private_key
 
 N, DIM, CLASSES, DELTA = 50, 6, 3, 1e-5
 
@@ -33,7 +37,7 @@ def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def chunked(x: np.ndarray, y: np.ndarray) -> ClassChunks:
-    return embedding.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=16)
+    return class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=16)
 
 
 def release(
@@ -61,7 +65,7 @@ def test_without_noise_it_is_the_mean_embedding() -> None:
     x, y = data()
     features = odd_features()
     found = release(x, y, epsilon=math.inf, weights=True)
-    sums = np.asarray(embedding.class_sums(features, chunked(x, y), num_classes=CLASSES))
+    sums = np.asarray(class_sums.class_sums(features, chunked(x, y), num_classes=CLASSES))
     np.testing.assert_allclose(found.mu, sums / N, rtol=1e-6)
     np.testing.assert_allclose(found.class_weights, np.bincount(y, minlength=3) / N, rtol=1e-6)
 
@@ -105,8 +109,8 @@ def test_guarantee_removing_an_example_moves_less_than_its_multiplier_says(weigh
     x, y = data()
     bounds = dp_ntk.sensitivities(odd_features(), N, class_weights=weights)
     planned = releases.calibrate(bounds, target_epsilon=1.0, delta=DELTA)
-    before = embedding.class_sums(odd_features(), chunked(x, y), num_classes=CLASSES)
-    after = embedding.class_sums(odd_features(), chunked(x[1:], y[1:]), num_classes=CLASSES)
+    before = class_sums.class_sums(odd_features(), chunked(x, y), num_classes=CLASSES)
+    after = class_sums.class_sums(odd_features(), chunked(x[1:], y[1:]), num_classes=CLASSES)
     moved = {dp_ntk.EMBEDDING: np.linalg.norm(before - after) / N, dp_ntk.WEIGHTS: 1 / N}
     total = math.sqrt(sum((moved[r.name] / r.stddev) ** 2 for r in planned))
     found = dp_ntk.multiplier_by_removal(planned, N)

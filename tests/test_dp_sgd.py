@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import dp_sgd, precision, sampling
-from jaxdp.chacha import KEY_WORDS
-from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
+from jaxdp import numerics
+from jaxdp.privacy import dp_sgd, sampling
+from jaxdp.privacy.chacha import KEY_WORDS
+from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
 N, STEPS = 200, 6
 X = jnp.arange(N, dtype=jnp.float32)[:, None]
@@ -98,7 +99,7 @@ def test_without_noise_it_is_the_sum_of_a_sample_over_public_constants() -> None
 
 def test_guarantee_noise_on_the_sum_is_the_multiplier_times_the_clip_norm() -> None:
     m = mechanism(noise_multiplier=2.0)
-    with precision.float64():
+    with numerics.float64():
         noise = dp_sgd.noisy_mean(private_key(0), m, lambda _: jnp.zeros(40_000, jnp.float64))
     on_the_sum = np.asarray(noise) * m.expected_batch_size * m.clip_norm
     assert np.std(on_the_sum) == pytest.approx(2.0 * 0.1, rel=0.02)
@@ -106,7 +107,7 @@ def test_guarantee_noise_on_the_sum_is_the_multiplier_times_the_clip_norm() -> N
 
 
 def test_guarantee_noise_outside_of_64_bit_mode_is_refused() -> None:
-    with precision.float64():
+    with numerics.float64():
         exact = jnp.zeros(3, jnp.float64)
     with pytest.raises(TypeError, match="64-bit mode"):
         add_gaussian_noise(private_key(0), exact, stddev=1.0)
@@ -123,7 +124,7 @@ def test_guarantee_the_sample_and_the_noise_are_independent() -> None:
         )
         return size[0], dp_sgd.noisy_mean(key, m, lambda _: jnp.zeros(1, jnp.float64))[0]
 
-    with precision.float64():
+    with numerics.float64():
         sizes, noise = jax.vmap(both)(jax.random.split(private_key(1), 4000))
     assert abs(np.corrcoef(sizes, noise)[0, 1]) < 0.06
 
@@ -143,7 +144,7 @@ def test_guarantee_the_key_of_a_sample_makes_no_noise(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(sampling, "poisson_sample", spied_draw)
     monkeypatch.setattr(dp_sgd, "add_gaussian_noise", spied_add)
-    with precision.float64():
+    with numerics.float64():
         m = mechanism(noise_multiplier=1.0)
         dp_sgd.noisy_mean(private_key(2), m, lambda _: jnp.zeros(3, jnp.float64))
     assert len(keys) == 3

@@ -24,8 +24,10 @@ from experiments import dp_kip as driver
 from experiments import plan
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.kernel_registry import KERNELS
-from experiments.run_folder import RunFolder
-from jaxdp import dp_kip, networks, perceptual
+from experiments.runs.folder import RunFolder
+from jaxdp.features import perceptual
+from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.networks import classifiers
 
 drive = functools.partial(drivers.drive, driver.main)
 assert_refused = functools.partial(drivers.assert_refused, driver.main)
@@ -408,7 +410,7 @@ def test_kernels_of_networks_run(
 ) -> None:
     narrow = functools.partial(perceptual.perceptual_features, width=8)
     monkeypatch.setattr(perceptual, "perceptual_features", narrow)
-    monkeypatch.setattr(networks, "_STAGES", (1, 1))  # compilation is all of the time
+    monkeypatch.setattr(classifiers, "_STAGES", (1, 1))  # compilation is all of the time
     out = tmp_path / "run"
     flags = (f"--kernel={kernel}", "--subset=40", "--batch_size=10", "--steps=2", "--eps=5")
     assert drive(*flags, f"--out_dir={out}") == 0

@@ -19,36 +19,35 @@ import numpy as np
 import pytest
 from generated_folder import written
 
-from experiments import distill as distill_run
 from experiments import (
     dp_kip,
     dp_kip_teacher,
     dp_ntk,
-    generate,
     ntk_plan,
     plan,
-    released_file,
-    run_start,
     sample,
-    teach,
-    teacher_file,
     teacher_plan,
     teacher_reuse,
 )
-from experiments.checkpoints import Checkpoints, DamagedError, restore_tree
 from experiments.errors import InputError
 from experiments.ntk_settings import NtkSettings
-from experiments.release_log import ReleaseLog
-from experiments.run_folder import RunFolder
+from experiments.runs import distill as distill_run
+from experiments.runs import generate, released_file, teach, teacher_file
+from experiments.runs import start as run_start
+from experiments.runs.checkpoints import Checkpoints, DamagedError, restore_tree
+from experiments.runs.folder import RunFolder
+from experiments.runs.release_log import ReleaseLog
 from experiments.settings import Settings
 from experiments.teacher_settings import MapConfig, TeacherSettings
-from jaxdp import certificates, class_means, dp_sgd, sampling, teacher
-from jaxdp import dp_kip as kip_algorithm
-from jaxdp import dp_ntk as release_algorithm
-from jaxdp.certificates import Terms
-from jaxdp.ledger import Ledger
-from jaxdp.mechanism import SubsampledGaussian, private_key
-from jaxdp.releases import GaussianRelease
+from jaxdp.methods.dp_kip import release as kip_algorithm
+from jaxdp.methods.dp_ntk import release as release_algorithm
+from jaxdp.methods.teacher import class_means
+from jaxdp.methods.teacher import release as teacher
+from jaxdp.privacy import certificates, dp_sgd, sampling
+from jaxdp.privacy.certificates import Terms
+from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
+from jaxdp.privacy.releases import GaussianRelease
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

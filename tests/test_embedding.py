@@ -12,16 +12,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import embedding, entk_networks, feature_maps
-from jaxdp.feature_maps import FeatureMap
+from jaxdp.features import base as feature_maps
+from jaxdp.features.base import FeatureMap
+from jaxdp.networks import tangent
+from jaxdp.privacy import class_sums
 
 N, CLASSES = 40, 3
 NETWORKS: dict[str, tuple[Any, int]] = {
-    "fc_1l": (entk_networks.FullyConnected1(16, 4), 12),
-    "fc_2l": (entk_networks.FullyConnected2((10, 6), 4), 12),
-    "cnn_2l": (entk_networks.ColumnNetwork((5, 7), 2), 6),
-    "cnn2d": (entk_networks.Convolutional((4, 4, 2), 3, 5), 32),
-    "lenet5": (entk_networks.OneLogit((8, 8, 1), residual=False), 64),
+    "fc_1l": (tangent.FullyConnected1(16, 4), 12),
+    "fc_2l": (tangent.FullyConnected2((10, 6), 4), 12),
+    "cnn_2l": (tangent.ColumnNetwork((5, 7), 2), 6),
+    "cnn2d": (tangent.Convolutional((4, 4, 2), 3, 5), 32),
+    "lenet5": (tangent.OneLogit((8, 8, 1), residual=False), 64),
 }
 
 
@@ -52,8 +54,8 @@ def naive_features(module: Any, params: Any, x: np.ndarray) -> np.ndarray:
 
 
 def sums_of(features: FeatureMap, x: np.ndarray, y: np.ndarray, chunk_size: int = 7) -> np.ndarray:
-    chunks = embedding.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=chunk_size)
-    return np.asarray(embedding.class_sums(features, chunks, num_classes=CLASSES))
+    chunks = class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=chunk_size)
+    return np.asarray(class_sums.class_sums(features, chunks, num_classes=CLASSES))
 
 
 @pytest.mark.parametrize("name", list(NETWORKS))
@@ -87,7 +89,7 @@ def test_gradient_of_the_distance_equals_that_through_naive_features(
         return jnp.sum((mu - nu) ** 2)
 
     def ours(x: jax.Array) -> jax.Array:
-        return embedding.squared_distance(mu, embedding.block_means(features, x, weights))
+        return class_sums.squared_distance(mu, class_sums.block_means(features, x, weights))
 
     expected, found = jax.jit(jax.grad(naive))(x), jax.jit(jax.grad(ours))(x)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-10)
@@ -235,7 +237,7 @@ def test_joined_maps_have_the_mean_of_their_kernels_and_distances() -> None:
 
 def test_chunks_hold_every_example_once_in_its_class() -> None:
     x, y = rows(4, 23), labels(23)
-    chunks = embedding.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
+    chunks = class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
     assert chunks.x.shape == (5 + CLASSES, 5, 4)
     for label in range(CLASSES):
         kept = chunks.weights[chunks.labels == label] > 0
@@ -247,7 +249,7 @@ def test_chunks_hold_every_example_once_in_its_class() -> None:
 def test_number_of_chunks_does_not_tell_class_counts() -> None:
     x = rows(4, 23)
     for y in (np.zeros(23, int), np.arange(23) % CLASSES, np.full(23, CLASSES - 1)):
-        chunks = embedding.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
+        chunks = class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
         assert len(chunks.labels) == 5 + CLASSES
 
 
@@ -263,11 +265,11 @@ def test_chunk_size_does_not_matter(chunk_size: int) -> None:
 def test_bad_arguments_are_refused() -> None:
     x = rows(4)
     with pytest.raises(ValueError, match="chunk_size"):
-        embedding.arrange_by_class(x, labels(), num_classes=CLASSES, chunk_size=0)
+        class_sums.arrange_by_class(x, labels(), num_classes=CLASSES, chunk_size=0)
     with pytest.raises(ValueError, match="labels must be"):
-        embedding.arrange_by_class(x, labels() + 1, num_classes=CLASSES, chunk_size=4)
+        class_sums.arrange_by_class(x, labels() + 1, num_classes=CLASSES, chunk_size=4)
     with pytest.raises(ValueError, match="one label per row"):
-        embedding.arrange_by_class(x, labels(3), num_classes=CLASSES, chunk_size=4)
+        class_sums.arrange_by_class(x, labels(3), num_classes=CLASSES, chunk_size=4)
     with pytest.raises(ValueError, match="moments"):
         feature_maps.unit_features(lambda x: x, 4, moments=3)
 
@@ -277,7 +279,7 @@ def test_block_means_is_the_embedding_of_equal_blocks() -> None:
     x = rows(dim, 4 * CLASSES)
     y = np.repeat(np.arange(CLASSES), 4).astype(np.int32)
     blocks = jnp.asarray(x).reshape(CLASSES, 4, dim)
-    found = embedding.block_means(features, blocks, jnp.full(CLASSES, 1 / CLASSES))
+    found = class_sums.block_means(features, blocks, jnp.full(CLASSES, 1 / CLASSES))
     np.testing.assert_allclose(found, sums_of(features, x, y) / len(x), atol=1e-6)
 
 
@@ -287,14 +289,14 @@ def test_few_rows_of_every_class_are_embedded_together_where_layers_are_dense(na
     assert (features.together > 0) == (name in ("fc_1l", "fc_2l", "cnn_2l"))
     blocks = jnp.asarray(rows(dim, 4 * CLASSES)).reshape(CLASSES, 4, dim)
     weights = jnp.arange(1.0, CLASSES + 1)
-    found = jax.jit(lambda x: embedding.block_means(features, x, weights))(blocks)
+    found = jax.jit(lambda x: class_sums.block_means(features, x, weights))(blocks)
     one_by_one = features._replace(inline=False, together=0)
-    expected = jax.jit(lambda x: embedding.block_means(one_by_one, x, weights))(blocks)
+    expected = jax.jit(lambda x: class_sums.block_means(one_by_one, x, weights))(blocks)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
 def unit_maps() -> dict[str, FeatureMap]:
-    module = entk_networks.FullyConnected1(16, CLASSES)
+    module = tangent.FullyConnected1(16, CLASSES)
     params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, 6)))
     bare = jax.tree.map(lambda leaf: leaf if leaf.ndim == 2 else jnp.zeros_like(leaf), params)
     return {
@@ -333,12 +335,12 @@ def test_guarantee_class_sums_are_float64() -> None:
     features = feature_maps.summed_features(lambda x, w: jnp.sum(w)[None] / 3, 1)
 
     def sums(count: int) -> np.ndarray:
-        chunks = embedding.ClassChunks(
+        chunks = class_sums.ClassChunks(
             np.zeros((count, 1, 1), np.float32),
             np.ones((count, 1), np.float32),
             np.zeros(count, np.int32),
         )
-        return np.asarray(embedding.class_sums(features, chunks, num_classes=1))
+        return np.asarray(class_sums.class_sums(features, chunks, num_classes=1))
 
     assert sums(1).dtype == np.float64
     np.testing.assert_allclose(sums(4000), 4000 * sums(1), rtol=1e-12)
@@ -359,8 +361,10 @@ def test_guarantee_an_example_moves_the_sum_of_many_by_at_most_one() -> None:
     features = feature_maps.unit_features(lambda rows: rows, d)
 
     def sums(x: np.ndarray) -> np.ndarray:
-        chunks = embedding.arrange_by_class(x, np.zeros(len(x), int), num_classes=1, chunk_size=500)
-        return np.asarray(embedding.class_sums(features, chunks, num_classes=1))
+        chunks = class_sums.arrange_by_class(
+            x, np.zeros(len(x), int), num_classes=1, chunk_size=500
+        )
+        return np.asarray(class_sums.class_sums(features, chunks, num_classes=1))
 
     assert 0.999 < np.linalg.norm(sums(x) - sums(x[1:])) <= 1
 

@@ -12,7 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import entk, kernels, networks
+from jaxdp import kernels
+from jaxdp.kernels import empirical
+from jaxdp.networks import classifiers
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -27,7 +29,7 @@ class TinyResNet(nn.Module):
         x = nn.Conv(4, (3, 3), (2, 2), use_bias=False, dtype=x.dtype)(x)
         x = nn.relu(nn.GroupNorm(2, dtype=x.dtype)(x))
         x = nn.max_pool(x, (3, 3), strides=(2, 2), padding="SAME")
-        x = networks.ResidualBlock(8, stride=2)(x)
+        x = classifiers.ResidualBlock(8, stride=2)(x)
         return nn.Dense(3, dtype=x.dtype)(jnp.mean(x, axis=(1, 2)))
 
 
@@ -55,7 +57,7 @@ class Small(nn.Module):
 
 
 NETWORKS: dict[str, tuple[nn.Module, tuple[int, int, int]]] = {
-    "lenet": (networks.LeNet(3), (8, 8, 1)),
+    "lenet": (classifiers.LeNet(3), (8, 8, 1)),
     "resnet": (TinyResNet(), (16, 16, 1)),
     "odd": (Odd(), (4, 4, 2)),
     "small": (Small(), (3, 3, 1)),
@@ -80,9 +82,9 @@ def parameters(name: str) -> Any:
 def case(name: str) -> tuple[kernels.Kernel, Callable[[Any], Any], jax.Array]:
     net, shape = NETWORKS[name]
     params = parameters(name)
-    features = entk.entk_features(net.apply, params, image_shape=shape)
+    features = empirical.entk_features(net.apply, params, image_shape=shape)
     x = np.random.default_rng(1).normal(size=(5, int(np.prod(shape))))
-    return entk.entk(net.apply, params, shape), features, jnp.asarray(x)
+    return empirical.entk(net.apply, params, shape), features, jnp.asarray(x)
 
 
 @pytest.mark.parametrize("name", ["lenet", "resnet", "odd"])
@@ -109,7 +111,7 @@ def test_all_arguments_and_results_in_chunks(chunk: int, monkeypatch: pytest.Mon
     """Both Gram matrices, their gradients, and norms; 5 rows are two chunks of 2 and a row."""
     kernel, features, x = case("small")
     net, shape = NETWORKS["small"]
-    monkeypatch.setattr(entk, "_CHUNK", {jax.default_backend(): chunk})
+    monkeypatch.setattr(empirical, "_CHUNK", {jax.default_backend(): chunk})
 
     def evaluate(kernel: kernels.Kernel) -> Any:
         def loss(x: jax.Array) -> Any:
@@ -124,7 +126,7 @@ def test_all_arguments_and_results_in_chunks(chunk: int, monkeypatch: pytest.Mon
     k_ss = ours[1][1]
     np.testing.assert_array_equal(k_ss, k_ss.T)
     norms = jax.jit(
-        lambda x: entk.entk_norms(net.apply, parameters("small"), x, image_shape=shape),
+        lambda x: empirical.entk_norms(net.apply, parameters("small"), x, image_shape=shape),
         compiler_options=QUICK,
     )
     np.testing.assert_allclose(norms(x), np.sqrt(np.diagonal(k_ss)), rtol=1e-12)
@@ -141,7 +143,7 @@ def test_features_are_the_closed_form_of_one_hidden_layer() -> None:
     x = jnp.asarray(np.random.default_rng(0).normal(size=(2, 5)))
     first, last = dense(5, 4), dense(4, 3)
     params = {"params": {"layers_0": first, "layers_2": last}}
-    features = entk.entk_features(net.apply, params)
+    features = empirical.entk_features(net.apply, params)
     phi = jax.jit(features, compiler_options=QUICK)(x)
     for row, got in zip(np.asarray(x), phi, strict=True):
         a = row @ np.asarray(first["kernel"]) + np.asarray(first["bias"])
@@ -152,10 +154,10 @@ def test_features_are_the_closed_form_of_one_hidden_layer() -> None:
 
 def test_layers_take_their_cheaper_form() -> None:
     """Dense layers and late convolutions stay factors, so little is formed."""
-    net, image = networks.ResNet18(10), jnp.zeros((1, 32, 32, 3), jnp.float32)
+    net, image = classifiers.ResNet18(10), jnp.zeros((1, 32, 32, 3), jnp.float32)
     params = jax.eval_shape(net.init, jax.random.key(0), image)
     compact = jax.eval_shape(
-        lambda params, image: entk._compact_gradient(net.apply, params, image), params, image
+        lambda params, image: empirical._compact_gradient(net.apply, params, image), params, image
     )
     shapes = {(*pair.a.shape, pair.delta.shape[1]) for pair in compact.factors}
     # All of the last two stages, their shortcuts (fan-in 128 and 256), and the dense layer.
@@ -184,9 +186,9 @@ def test_tied_parameters_are_not_factored() -> None:
     def tied(params: Any, x: jax.Array) -> Any:
         return net.apply({"params": {"layers_0": params, "layers_2": params}}, x)
 
-    phi = jax.jit(entk.entk_features(tied, params), compiler_options=QUICK)(x)
+    phi = jax.jit(empirical.entk_features(tied, params), compiler_options=QUICK)(x)
     assert phi.shape == (3, 20)
-    k_ss = jax.jit(entk.entk(tied, params, None).symmetric, compiler_options=QUICK)(x)
+    k_ss = jax.jit(empirical.entk(tied, params, None).symmetric, compiler_options=QUICK)(x)
     np.testing.assert_allclose(k_ss, phi @ phi.T, rtol=1e-12)
 
 
@@ -195,5 +197,5 @@ def test_a_linear_network_has_nothing_but_factors() -> None:
     net = nn.Dense(6, use_bias=False)
     x = jnp.asarray(np.random.default_rng(0).normal(size=(3, 4)))
     params = {"params": {"kernel": dense(4, 6)["kernel"]}}
-    k_ss = jax.jit(entk.entk(net.apply, params, None).symmetric, compiler_options=QUICK)(x)
+    k_ss = jax.jit(empirical.entk(net.apply, params, None).symmetric, compiler_options=QUICK)(x)
     np.testing.assert_allclose(k_ss, 6 * x @ x.T, rtol=1e-12, atol=1e-14)

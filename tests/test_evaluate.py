@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments import convnet_training
-from experiments.convnet_training import ConvNetRecipe
 from experiments.errors import InputError
-from experiments.evaluate import (
+from experiments.evaluation import convnet as convnet_training
+from experiments.evaluation.convnet import ConvNetRecipe
+from experiments.evaluation.registry import (
     EVALUATORS,
     Problem,
     check_names,
@@ -21,7 +21,7 @@ from experiments.evaluate import (
     evaluate,
     parse_names,
 )
-from jaxdp.networks import ConvNet
+from jaxdp.networks.classifiers import ConvNet
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

@@ -19,10 +19,12 @@ import drivers
 import pytest
 from drivers import damage, read
 
-from experiments import command_line, dp_kip, dp_ntk, npz_files, pace, plan, settings
-from experiments.checkpoints import Checkpoints
+from experiments import command_line, dp_kip, dp_ntk, plan, settings
+from experiments.data import npz as npz_files
 from experiments.errors import InputError, StoppedError
-from experiments.run_folder import RunFolder
+from experiments.runs import pace
+from experiments.runs.checkpoints import Checkpoints
+from experiments.runs.folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

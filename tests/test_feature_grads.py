@@ -11,18 +11,14 @@ import numpy as np
 import optax
 import pytest
 
-from jaxdp import (
-    clipping,
-    dp_kip,
-    feature_grads,
-    kernels,
-    kip_grads,
-    kip_terms,
-    krr,
-    precision,
-    preprocess,
-)
-from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
+from jaxdp import kernels, numerics
+from jaxdp.kernels import krr, preprocess
+from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods.dp_kip.clipped import pixels as feature_grads
+from jaxdp.methods.dp_kip.clipped import sums as kip_grads
+from jaxdp.methods.dp_kip.clipped import terms as kip_terms
+from jaxdp.privacy import clipping
+from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
 N, D, P, C, IPC = 20, 6, 15, 3, 2
 RIDGE = 1e-3
@@ -100,7 +96,7 @@ def pixel_oracle(
 ) -> np.ndarray:
     """Autodiff through the kernel, clipped in pixels."""
     columns = np.ones(D, bool) if free is None else np.asarray(free)
-    with precision.float64():
+    with numerics.float64():
         x, y = support.x.astype(jnp.float64), support.y.astype(jnp.float64)
 
         def loss(part: jax.Array, target: tuple) -> jax.Array:
@@ -113,7 +109,7 @@ def pixel_oracle(
 
 def feature_oracle(support: dp_kip.SupportSet, data: tuple, clip_norm: float) -> np.ndarray:
     """Autodiff with respect to the features, clipped there."""
-    with precision.float64():
+    with numerics.float64():
         phi, y = features(support.x.astype(jnp.float64)), support.y.astype(jnp.float64)
 
         def loss(phi: jax.Array, target: tuple) -> jax.Array:
@@ -125,7 +121,7 @@ def feature_oracle(support: dp_kip.SupportSet, data: tuple, clip_norm: float) ->
 
 
 def to_pixels(support: dp_kip.SupportSet, cotangent: np.ndarray) -> np.ndarray:
-    with precision.float64():
+    with numerics.float64():
         _, pullback = jax.vjp(features, support.x.astype(jnp.float64))
         return np.asarray(pullback(jnp.asarray(cotangent, jnp.float64))[0])
 
@@ -170,7 +166,7 @@ def test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm(
     """The sum itself, before noise; in feature space that is not yet a gradient of pixels."""
     clip_norm = 1e-2
     rng = np.random.default_rng(1)
-    with precision.float64():
+    with numerics.float64():
         wide = support.x.astype(jnp.float64)
         terms = kip_terms.support_terms(
             kernels.LINEAR, features(wide), support.y, RIDGE, num_targets=float(N)
@@ -208,7 +204,7 @@ def test_noise_enters_in_feature_space_and_reaches_pixels_through_the_jacobian(
 ) -> None:
     m = mechanism(1e-2, noise_multiplier=3.0)
     ours = released("features", support, *data, m)
-    with precision.float64():
+    with numerics.float64():
         _, noise_key = jax.random.split(jax.random.fold_in(private_key(0), 0))
         noisy = add_gaussian_noise(
             noise_key, jnp.asarray(feature_oracle(support, data, 1e-2)), stddev=m.stddev
@@ -222,7 +218,7 @@ def test_noise_enters_in_pixels_when_clipping_there(
 ) -> None:
     m = mechanism(1e-2, noise_multiplier=3.0)
     ours = released("pixels", support, *data, m)
-    with precision.float64():
+    with numerics.float64():
         _, noise_key = jax.random.split(jax.random.fold_in(private_key(0), 0))
         noisy = add_gaussian_noise(
             noise_key, jnp.asarray(pixel_oracle(support, data, 1e-2)), stddev=m.stddev

@@ -13,7 +13,7 @@ import pytest
 
 from experiments import dp_kip, dp_kip_teacher
 from experiments.errors import InputError
-from experiments.feature_rows import cache_for, features_of
+from experiments.runs.rows import cache_for, features_of
 
 ROWS = np.arange(300 * 3, dtype=np.uint8).reshape(300, 3)
 TOY = ("--dataset=digits", "--ipc=1", "--subset=60", "--steps=2", "--batch_size=20")

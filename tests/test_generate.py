@@ -19,12 +19,13 @@ from drivers import names_in, read
 from PIL import Image
 
 from experiments import dp_ntk as driver
-from experiments import generate, ntk_settings, released_file, synthetic_images
+from experiments import ntk_settings
 from experiments import sample as sampling_driver
-from experiments.data import load_dataset
+from experiments.data.load import load_dataset
 from experiments.drawing import as_stored, balanced_labels
 from experiments.feature_registry import build_features
 from experiments.ntk_plan import make_plan
+from experiments.runs import generate, released_file, synthetic_images
 
 drive = functools.partial(drivers.drive, driver.main)
 sample = functools.partial(drivers.drive, sampling_driver.main)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import generators, upsampling
+from jaxdp.networks import generators, upsampling
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 CODE, CLASSES = 3, 4

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import inception_fid
 from experiments.errors import InputError
+from experiments.evaluation import inception
 
 SHAPE = (8, 8, 1)
 
 
 def test_missing_weights_are_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        inception_fid.require(str(tmp_path / "none.pth"))
+        inception.require(str(tmp_path / "none.pth"))
 
 
 def test_a_missing_package_is_one_clear_error(
@@ -23,7 +23,7 @@ def test_a_missing_package_is_one_clear_error(
     (tmp_path / "w.pth").touch()
     monkeypatch.setitem(sys.modules, "torch_fidelity", None)
     with pytest.raises(InputError, match=r"pip install -e \"\.\[fid\]\""):
-        inception_fid.require(str(tmp_path / "w.pth"))
+        inception.require(str(tmp_path / "w.pth"))
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def weights(tmp_path: Path) -> str:
 def test_distance_is_zero_to_itself_and_grows(weights: str) -> None:
     x = np.random.default_rng(0).random((12, 64)).astype(np.float32)
     values = [
-        inception_fid.inception_fid(x, np.clip(x + shift, 0, 1), SHAPE, weights)["value"]
+        inception.inception_fid(x, np.clip(x + shift, 0, 1), SHAPE, weights)["value"]
         for shift in (0.0, 0.1, 0.5)
     ]
     assert values[0] == pytest.approx(0, abs=1e-3 * values[2])
@@ -58,4 +58,4 @@ def test_a_file_of_something_else_is_one_clear_error(weights: str) -> None:
     for content in (b"", b"not a network"):
         Path(weights).write_bytes(content)
         with pytest.raises(InputError, match="--inception_weights="):
-            inception_fid.inception_fid(x, x, SHAPE, weights)
+            inception.inception_fid(x, x, SHAPE, weights)

@@ -10,11 +10,12 @@ import pytest
 import scipy.linalg
 from kymatio.scattering2d.frontend.numpy_frontend import ScatteringNumPy2D
 
-from experiments import frechet, image_sets, judge_synthetic
 from experiments.errors import InputError
-from experiments.frechet import frechet_distance, scatter_frechet
-from experiments.judge_synthetic import accuracies, balanced_subset
-from experiments.neighbours import nearest_distances, nearest_neighbours
+from experiments.evaluation import classifiers as judge_synthetic
+from experiments.evaluation import frechet, image_sets
+from experiments.evaluation.classifiers import accuracies, balanced_subset
+from experiments.evaluation.copies import nearest_distances, nearest_neighbours
+from experiments.evaluation.frechet import frechet_distance, scatter_frechet
 
 SHAPE = (8, 8, 1)
 # Scattering is compiled once, for 12 images of this shape.

@@ -15,7 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import clipping, kernels, kip_grads, kip_norms, kip_terms, krr
+from jaxdp import kernels
+from jaxdp.kernels import krr
+from jaxdp.methods.dp_kip.clipped import norms as kip_norms
+from jaxdp.methods.dp_kip.clipped import sums as kip_grads
+from jaxdp.methods.dp_kip.clipped import terms as kip_terms
+from jaxdp.privacy import clipping
 
 KERNELS = {
     "ntk": kernels.fc_ntk(),
@@ -252,7 +257,7 @@ def test_clipped_sum_equals_the_oracle_with_more_rows_than_columns() -> None:
 
 @wide
 def test_the_oracle_is_sum_clipped_grads() -> None:
-    """What this file compares with is what `jaxdp.clipping` sums."""
+    """What this file compares with is what `jaxdp.privacy.clipping` sums."""
     p = clipping_levels(KERNELS["ntk"], problem(), RIDGES[0])[1]
     x_s, y_s, x_t, y_t = (jnp.asarray(z, jnp.float64) for z in p)
 

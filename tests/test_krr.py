@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import krr
+from jaxdp.kernels import krr
 
 
 def gram(s: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -18,8 +18,9 @@ import numpy as np
 import optax
 import pytest
 
-from jaxdp import accounting, mechanism, teacher
-from jaxdp.mechanism import SubsampledGaussian, private_key
+from jaxdp.methods.teacher import release as teacher
+from jaxdp.privacy import accounting, mechanism
+from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
 N, P, C, TRIALS = 60, 400, 10, 20
 _TAIL = 2.5

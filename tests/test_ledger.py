@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from jaxdp import accounting, releases
-from jaxdp.ledger import REPLACE_ONE, ZERO_OUT, Ledger
-from jaxdp.mechanism import SubsampledGaussian
-from jaxdp.releases import GaussianRelease
+from jaxdp.privacy import accounting, releases
+from jaxdp.privacy.ledger import REPLACE_ONE, ZERO_OUT, Ledger
+from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.releases import GaussianRelease
 
 DELTA = 1e-5
 

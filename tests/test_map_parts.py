@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import map_parts, public_images, scatter
+from jaxdp.features import map_parts, public_images, scattering
 
 
 def identity(rows: jax.Array) -> jax.Array:
@@ -63,12 +63,12 @@ def test_mirror_paths_are_those_of_mirrored_images(max_scale: int, num_angles: i
 
     @jax.jit
     def summed(x: jax.Array) -> jax.Array:
-        phi = scatter.scattering(x, max_scale=max_scale, num_angles=num_angles)
+        phi = scattering.scattering(x, max_scale=max_scale, num_angles=num_angles)
         return jnp.sum(phi, axis=(2, 3))
 
     sums, mirrored = summed(x), summed(x[:, :, ::-1])
     paths = map_parts.mirror_paths(max_scale, num_angles, channels=1)
-    assert len(paths) == scatter.num_paths(max_scale, num_angles)
+    assert len(paths) == scattering.num_paths(max_scale, num_angles)
     np.testing.assert_array_equal(paths[paths], np.arange(len(paths)))
     scale = jnp.max(jnp.abs(mirrored), axis=0)
     assert jnp.mean(jnp.abs(sums[:, paths] - mirrored) / scale) < 0.02
@@ -108,11 +108,11 @@ def test_symmetrised_needs_an_involution() -> None:
 def test_the_maps_compose_with_scattering(colour_rows: jax.Array) -> None:
     """Rows are mapped each by itself, and the whole is differentiable."""
     grid = (4, 4)
-    phi = scatter.scatter_features((16, 16, 3), num_angles=2, normalisation="none")
+    phi = scattering.scatter_features((16, 16, 3), num_angles=2, normalisation="none")
     phi = map_parts.pooled(map_parts.with_opponent_colours(phi), grid)
     phi = jax.jit(map_parts.symmetrised(phi, (2, 2), map_parts.mirror_paths(2, 2, channels=3)))
     together = phi(colour_rows)
-    assert together.shape == (3, 3 * scatter.num_paths(2, 2) * 2 * 1)
+    assert together.shape == (3, 3 * scattering.num_paths(2, 2) * 2 * 1)
     others = jnp.zeros_like(colour_rows).at[1].set(colour_rows[1])
     np.testing.assert_allclose(phi(others)[1], together[1], atol=1e-6)
     grads = jax.jit(jax.grad(lambda rows: jnp.sum(phi(rows) ** 2)))(colour_rows)

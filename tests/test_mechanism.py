@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import mechanism
-from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
+from jaxdp.privacy import mechanism
+from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
 DRAWS = 40_000
 

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import networks, precision
+from jaxdp import numerics
+from jaxdp.networks import classifiers
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -43,18 +44,18 @@ def abstract(net: nn.Module, shape: tuple[int, ...]) -> tuple[Any, int]:
 @pytest.mark.parametrize(
     ("net", "shape", "num_params"),
     [
-        (networks.LeNet(10), (28, 28, 1), 61_706),
-        (networks.LeNet(10), (8, 8, 3), None),
-        (networks.LeNet(10), (32, 32, 3), None),
+        (classifiers.LeNet(10), (28, 28, 1), 61_706),
+        (classifiers.LeNet(10), (8, 8, 3), None),
+        (classifiers.LeNet(10), (32, 32, 3), None),
         # 64 (9 ch + 1) and twice 128 (9 128 + 1) in the convolutions, 6 128 in the norms,
         # 10 (4 4 128 + 1) in the end: the published 28x28 network, padded to 32x32.
-        (networks.ConvNet(10), (28, 28, 1), 317_706),
-        (networks.ConvNet(10), (32, 32, 3), 320_010),
-        (networks.ConvNet(10), (8, 8, 1), None),
-        (networks.ConvNet(10), (8, 8, 3), None),
-        (networks.ConvNet(10, depth=5), (8, 8, 3), None),
+        (classifiers.ConvNet(10), (28, 28, 1), 317_706),
+        (classifiers.ConvNet(10), (32, 32, 3), 320_010),
+        (classifiers.ConvNet(10), (8, 8, 1), None),
+        (classifiers.ConvNet(10), (8, 8, 3), None),
+        (classifiers.ConvNet(10, depth=5), (8, 8, 3), None),
         # torchvision's; batch norms have as many parameters.
-        (networks.ResNet18(1000), (32, 32, 3), 11_689_512),
+        (classifiers.ResNet18(1000), (32, 32, 3), 11_689_512),
     ],
 )
 def test_logits_and_parameters(
@@ -67,7 +68,7 @@ def test_logits_and_parameters(
 
 
 def test_resnet_activations_are_stem_block_inputs_and_average() -> None:
-    shapes, _ = abstract(networks.ResNet18Trunk(), (28, 28, 3))
+    shapes, _ = abstract(classifiers.ResNet18Trunk(), (28, 28, 3))
     blocks = [(7, 64)] * 3 + [(4, 128)] * 2 + [(2, 256)] * 2 + [(1, 512)]
     expected = [(14, 64), *blocks]
     assert shapes == (*((2, side, side, channels) for side, channels in expected), (2, 512))
@@ -76,22 +77,22 @@ def test_resnet_activations_are_stem_block_inputs_and_average() -> None:
 @pytest.mark.parametrize("shape", [(27, 28, 3), (6, 8, 1)])
 def test_lenet_refuses_sides_it_cannot_halve(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=f"even sides of at least 8 pixels, got \\({shape[0]}"):
-        abstract(networks.LeNet(4), shape)
+        abstract(classifiers.LeNet(4), shape)
 
 
 @pytest.mark.parametrize(
     ("net", "shape"),
     [
-        (networks.LeNet(3), (8, 8, 1)),
-        (networks.ConvNet(3, width=4), (8, 8, 1)),
-        (networks.ResNet18(3), (28, 28, 3)),
+        (classifiers.LeNet(3), (8, 8, 1)),
+        (classifiers.ConvNet(3, width=4), (8, 8, 1)),
+        (classifiers.ResNet18(3), (28, 28, 3)),
     ],
     ids=("lenet", "convnet", "resnet"),
 )
 def test_computes_in_the_type_of_its_input(net: nn.Module, shape: tuple[int, ...]) -> None:
     """Not one float32 number appears in the program for float64, parameters aside."""
     for dtype in (jnp.float32, jnp.float64):
-        with precision.float64():
+        with numerics.float64():
             x = jax.ShapeDtypeStruct((2, *shape), dtype)
             params = jax.eval_shape(net.init, jax.random.key(0), x)
             assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {jnp.dtype(jnp.float32)}
@@ -104,10 +105,10 @@ def test_computes_in_the_type_of_its_input(net: nn.Module, shape: tuple[int, ...
 @pytest.mark.parametrize(
     ("net", "shape"),
     [
-        (networks.LeNet(3), (8, 8, 1)),
-        (networks.ConvNet(3, width=4), (8, 8, 1)),
-        (networks.ConvNet(3, width=4, depth=4), (4, 4, 3)),
-        (networks.ResidualBlock(4, stride=2), (4, 4, 2)),
+        (classifiers.LeNet(3), (8, 8, 1)),
+        (classifiers.ConvNet(3, width=4), (8, 8, 1)),
+        (classifiers.ConvNet(3, width=4, depth=4), (4, 4, 3)),
+        (classifiers.ResidualBlock(4, stride=2), (4, 4, 2)),
     ],
     ids=("lenet", "convnet", "deep", "block"),
 )
@@ -121,7 +122,7 @@ def test_records_are_independent_and_count(net: nn.Module, shape: tuple[int, ...
 
 
 def test_residual_branches_are_not_trivial_at_initialisation() -> None:
-    net, x = networks.ResidualBlock(4), images(1, 4, 4, 4)
+    net, x = classifiers.ResidualBlock(4), images(1, 4, 4, 4)
     params = jax.jit(net.init, compiler_options=QUICK)(jax.random.key(0), x)
     output = jax.jit(net.apply, compiler_options=QUICK)(params, x)
     assert float(jnp.max(jnp.abs(output - nn.relu(x)))) > 0.1
@@ -143,14 +144,14 @@ class Mixed(nn.Module):
 def test_records_plain_linear_calls_and_taps_them() -> None:
     net, x = Mixed(), images(1, 6, 5, 2)
     variables = draw(net, (6, 5, 2))
-    output, calls = networks.record_linear_calls(net.apply, variables, x)
+    output, calls = classifiers.record_linear_calls(net.apply, variables, x)
     np.testing.assert_array_equal(output, net.apply(variables, x))
     params = variables["params"]
     for name, call in zip(("plain", "padded", "dense"), calls, strict=True):
         assert call.kernel is params[name]["kernel"]
     assert [call.window for call in calls] == [
-        networks.Window((3, 2), (2, 2), ((0, 1), (0, 1))),
-        networks.Window((3, 3), (1, 1), ((1, 2), (0, 1))),
+        classifiers.Window((3, 2), (2, 2), ((0, 1), (0, 1))),
+        classifiers.Window((3, 3), (1, 1), ((1, 2), (0, 1))),
         None,
     ]
     assert calls[0].bias is params["plain"]["bias"]
@@ -158,5 +159,5 @@ def test_records_plain_linear_calls_and_taps_them() -> None:
     np.testing.assert_array_equal(calls[0].inputs, x)
     np.testing.assert_array_equal(calls[2].output, output)
     tap = jnp.array([[1.0, -2.0]])
-    tapped, _ = networks.record_linear_calls(net.apply, variables, x, [None, None, tap])
+    tapped, _ = classifiers.record_linear_calls(net.apply, variables, x, [None, None, tap])
     np.testing.assert_allclose(tapped, output + tap, rtol=1e-6)

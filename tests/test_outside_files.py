@@ -12,10 +12,11 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from experiments import image_folder, npz_files
-from experiments.data import load_dataset
+from experiments.data import image_folder
+from experiments.data import npz as npz_files
+from experiments.data.load import load_dataset
+from experiments.data.outside_files import json_object, open_plain, user_path
 from experiments.errors import InputError
-from experiments.outside_files import json_object, open_plain, user_path
 
 # --- npz files ---------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxdp import networks, perceptual, precision
+from jaxdp import numerics
+from jaxdp.features import perceptual
+from jaxdp.networks import classifiers
 
 SHAPE = (8, 8, 3)
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -74,7 +76,7 @@ def test_features_are_all_activations_from_stem_to_average(
 
 
 def test_weights_are_normal_with_a_variance_of_one_per_input() -> None:
-    trunk = networks.ResNet18Trunk(8)
+    trunk = classifiers.ResNet18Trunk(8)
     params = jax.eval_shape(trunk.init, jax.random.key(0), jnp.zeros((1, *SHAPE), jnp.float32))
     first, other = (perceptual._random_weights(params, seed)["params"] for seed in (0, 1))
     kernels = [leaf for leaf in jax.tree.leaves(first) if leaf.ndim == 4]
@@ -99,7 +101,7 @@ def test_chunks_and_float64(rows: jax.Array, monkeypatch: pytest.MonkeyPatch) ->
     features = tiny(monkeypatch, SHAPE)
     phi = features(rows)
     monkeypatch.setattr(perceptual, "_CHUNK", {jax.default_backend(): 2})
-    with precision.float64():
+    with numerics.float64():
         chunked = tiny(monkeypatch, SHAPE)(rows.astype(jnp.float64))
     assert (phi.dtype, chunked.dtype) == (jnp.float32, jnp.float64)
     np.testing.assert_allclose(phi, chunked, rtol=1e-4, atol=1e-5)

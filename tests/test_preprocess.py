@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import preprocess
+from jaxdp.kernels import preprocess
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32])

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp.public_images import dead_leaves_images
+from jaxdp.features.public_images import dead_leaves_images
 
 
 def test_they_are_images_and_repeatable() -> None:

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import hermite, random_features
+from jaxdp.features import fourier as random_features
+from jaxdp.features import hermite
 
 EXTREMES = [0.0, -0.0, -1.0, 3.7, -8.0, 12.3, -12.4, 13.5, -15.0, 40.0, -1e6, 1e6, 3e38, -3e38]
 

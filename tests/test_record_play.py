@@ -25,11 +25,18 @@ import optax
 import orbax.checkpoint as ocp
 import pytest
 
-from experiments import distill, dp_kip_teacher, generate, teach
 from experiments import dp_kip as dp_kip_driver
+from experiments import dp_kip_teacher
 from experiments import dp_ntk as dp_ntk_driver
-from jaxdp import class_means, dp_kip, dp_ntk, embedding, feature_maps, kernels, releases, teacher
-from jaxdp.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
+from experiments.runs import distill, generate, teach
+from jaxdp import kernels
+from jaxdp.features import base as feature_maps
+from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.methods.teacher import class_means
+from jaxdp.methods.teacher import release as teacher
+from jaxdp.privacy import class_sums, releases
+from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -107,8 +114,8 @@ def teacher_run() -> Run:
 PIXELS = feature_maps.unit_features(lambda rows: rows, DIM)
 
 
-def chunks(x: np.ndarray, labels: np.ndarray) -> embedding.ClassChunks:
-    return embedding.arrange_by_class(x, labels, num_classes=CLASSES, chunk_size=5)
+def chunks(x: np.ndarray, labels: np.ndarray) -> class_sums.ClassChunks:
+    return class_sums.arrange_by_class(x, labels, num_classes=CLASSES, chunk_size=5)
 
 
 def embedding_run() -> Run:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments import release_log
 from experiments.errors import InputError
-from experiments.release_log import ReleaseLog
-from experiments.run_folder import RunFolder
+from experiments.runs import release_log
+from experiments.runs.folder import RunFolder
+from experiments.runs.release_log import ReleaseLog
 
 NAME = "embedding.npz"
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import released_npz
 from experiments.errors import InputError
-from experiments.release_log import ReleaseLog
-from experiments.run_folder import RunFolder
+from experiments.runs import released_npz
+from experiments.runs.folder import RunFolder
+from experiments.runs.release_log import ReleaseLog
 
 ARRAYS = {"weights": np.eye(3)}
 META = {"shape": [3, 3], "certificate": {"epsilon": None}}

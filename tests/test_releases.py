@@ -7,8 +7,8 @@ import math
 import pytest
 from dp_accounting import pld
 
-from jaxdp import accounting, releases
-from jaxdp.releases import GaussianRelease
+from jaxdp.privacy import accounting, releases
+from jaxdp.privacy.releases import GaussianRelease
 
 DELTA = 1e-5
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from experiments.pictures import MAX_BYTES, accuracy_curve_png, image_grid_png
-from experiments.report import render_report
-from jaxdp.ledger import RELATIONS, REPLACE_ONE, ZERO_OUT
+from experiments.report.page import render_report
+from experiments.report.pictures import MAX_BYTES, accuracy_curve_png, image_grid_png
+from jaxdp.privacy.ledger import RELATIONS, REPLACE_ONE, ZERO_OUT
 
 
 def decode(png: bytes) -> np.ndarray:

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import precision, sampling
+from jaxdp import numerics
+from jaxdp.privacy import sampling
 
 
 def draws(seed: int, repeats: int, n: int, rate: float) -> np.ndarray:
@@ -147,7 +148,7 @@ def test_sampling_is_the_same_in_64_bit_mode() -> None:
         return sampling.poisson_sample(jax.random.key(0), num_examples=100, sampling_rate=0.3)
 
     narrow = sample()
-    with precision.float64():
+    with numerics.float64():
         wide = sample()
     assert int(narrow.size) == int(wide.size)
     assert wide.size.dtype == jnp.int32

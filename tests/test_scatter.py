@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from kymatio.scattering2d.frontend.jax_frontend import ScatteringJax2D
 
-from jaxdp import kernels, scatter
+from jaxdp import kernels
+from jaxdp.features import scattering
 
 CASES = [(8, 8, 2, 8), (12, 10, 1, 3), (16, 8, 3, 1)]
 
@@ -26,11 +27,13 @@ def test_coefficients_and_vjp_equal_kymatio(
     x = images(3, height, width)
 
     def ours(x: jax.Array) -> jax.Array:
-        return scatter.scattering(x, max_scale=scales, num_angles=angles)
+        return scattering.scattering(x, max_scale=scales, num_angles=angles)
 
     expected, actual = jax.jit(oracle)(x), jax.jit(ours)(x)
     assert (
-        actual.shape == expected.shape == (3, scatter.num_paths(scales, angles), *actual.shape[2:])
+        actual.shape
+        == expected.shape
+        == (3, scattering.num_paths(scales, angles), *actual.shape[2:])
     )
     scale = np.abs(expected).max()
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5 * scale)
@@ -47,7 +50,7 @@ def test_coefficients_and_vjp_equal_kymatio(
 
 def test_real_sizes_have_the_papers_number_of_features() -> None:
     for shape, length in (((28, 28, 1), 3969), ((32, 32, 3), 15552)):
-        features = scatter.scatter_features(shape)
+        features = scattering.scatter_features(shape)
         rows = jax.ShapeDtypeStruct((2, int(np.prod(shape))), jnp.float32)
         assert jax.eval_shape(features, rows).shape == (2, length)
 
@@ -55,7 +58,7 @@ def test_real_sizes_have_the_papers_number_of_features() -> None:
 @pytest.mark.parametrize("fill", [0.0, 1.0, -3.0])
 def test_gradients_of_constant_images_are_finite(fill: float) -> None:
     def coefficients(x: jax.Array) -> jax.Array:
-        return scatter.scattering(x, num_angles=2)
+        return scattering.scattering(x, num_angles=2)
 
     x = jnp.full((1, 8, 8), fill)
     values = jax.jit(coefficients)(x)
@@ -70,7 +73,7 @@ def test_gradient_is_right_in_float64(float64: None) -> None:
 
     @jax.jit
     def energy(t: float) -> jax.Array:
-        return jnp.sum(scatter.scattering(x + t * direction, num_angles=2) ** 2)
+        return jnp.sum(scattering.scattering(x + t * direction, num_angles=2) ** 2)
 
     step = 1e-5
     assert energy(0.0).dtype == jnp.float64
@@ -84,14 +87,14 @@ def test_chunks_and_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> No
     def both(x: jax.Array) -> tuple[jax.Array, jax.Array]:
         @jax.jit
         def compiled(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-            value, pullback = jax.vjp(lambda x: scatter.scattering(x, num_angles=2), x)
+            value, pullback = jax.vjp(lambda x: scattering.scattering(x, num_angles=2), x)
             return value, pullback(jnp.ones_like(value))[0]
 
         return compiled(x)
 
     whole = both(x)
     rows = [both(x[i : i + 1]) for i in (0, 4)]
-    monkeypatch.setattr(scatter, "_CHUNK", {jax.default_backend(): 2})
+    monkeypatch.setattr(scattering, "_CHUNK", {jax.default_backend(): 2})
     chunked = both(x)
     for k in range(2):
         np.testing.assert_allclose(chunked[k], whole[k], rtol=1e-5, atol=1e-6)
@@ -105,8 +108,8 @@ def test_chunks_and_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_colours_are_transformed_one_by_one() -> None:
     colour = images(2, 8, 8, 3)
-    grey = jax.jit(functools.partial(scatter.scattering, num_angles=2))
-    features = jax.jit(scatter.scatter_features((8, 8, 3), num_angles=2))(colour.reshape(2, -1))
+    grey = jax.jit(functools.partial(scattering.scattering, num_angles=2))
+    features = jax.jit(scattering.scatter_features((8, 8, 3), num_angles=2))(colour.reshape(2, -1))
     each = [grey(colour[..., k]).reshape(2, -1) for k in range(3)]
     np.testing.assert_allclose(features, np.concatenate(each, axis=1), rtol=1e-5, atol=1e-6)
 
@@ -114,27 +117,27 @@ def test_colours_are_transformed_one_by_one() -> None:
 def test_normalisations_follow_their_definitions() -> None:
     c = images(2, 54, 3, 3)
     flat = np.asarray(c, np.float64)
-    np.testing.assert_array_equal(scatter.normalise(c, "none"), flat.reshape(2, -1))
-    unit = np.asarray(scatter.normalise(c, "unit"))
+    np.testing.assert_array_equal(scattering.normalise(c, "none"), flat.reshape(2, -1))
+    unit = np.asarray(scattering.normalise(c, "unit"))
     np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1.0, rtol=1e-5)
 
     pairs = flat.reshape(2, 27, 2, 9)
     for kind, axes in (("pointwise", (2,)), ("group", (2, 3))):
         mean, variance = pairs.mean(axes, keepdims=True), pairs.var(axes, keepdims=True)
         expected = (pairs - mean) / np.sqrt(variance + 1e-5)
-        actual = scatter.normalise(c, kind)
+        actual = scattering.normalise(c, kind)
         np.testing.assert_allclose(actual, expected.reshape(2, -1), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", scatter.NORMALISATIONS)
+@pytest.mark.parametrize("kind", scattering.NORMALISATIONS)
 def test_normalised_features_of_a_blank_image_have_finite_gradients(kind: str) -> None:
     c = jnp.zeros((1, 27, 2, 2))
-    assert np.all(np.isfinite(jax.grad(lambda c: jnp.sum(scatter.normalise(c, kind)))(c)))
+    assert np.all(np.isfinite(jax.grad(lambda c: jnp.sum(scattering.normalise(c, kind)))(c)))
 
 
 def test_guarantee_a_row_of_features_depends_on_its_own_image_only() -> None:
     x = images(3, 64)
-    features = jax.jit(scatter.scatter_features((8, 8, 1), num_angles=1, normalisation="unit"))
+    features = jax.jit(scattering.scatter_features((8, 8, 1), num_angles=1, normalisation="unit"))
     other = x.at[0].set(100.0)
     np.testing.assert_array_equal(features(x)[1:], features(other)[1:])
 
@@ -142,20 +145,20 @@ def test_guarantee_a_row_of_features_depends_on_its_own_image_only() -> None:
 @pytest.mark.parametrize("shape", [(7, 7, 1), (8, 9, 1), (2, 8, 1)])
 def test_odd_and_tiny_images_are_refused(shape: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match="even sides of at least 4 pixels"):
-        scatter.scatter_features(shape)
+        scattering.scatter_features(shape)
 
 
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="num_angles >= 1"):
-        scatter.filter_bank(8, 8, 2, 0)
+        scattering.filter_bank(8, 8, 2, 0)
     with pytest.raises(ValueError, match="do not divide into 27 groups"):
-        scatter.scatter_features((8, 8, 1), num_angles=2, normalisation="group")
+        scattering.scatter_features((8, 8, 1), num_angles=2, normalisation="group")
     with pytest.raises(ValueError, match="kind must be one of none, pointwise"):
-        scatter.scatter_features((8, 8, 1), normalisation="batch")
+        scattering.scatter_features((8, 8, 1), normalisation="batch")
 
 
 def test_kernel_is_the_inner_product_of_features() -> None:
-    features = jax.jit(scatter.scatter_features((8, 8, 1), num_angles=2))
+    features = jax.jit(scattering.scatter_features((8, 8, 1), num_angles=2))
     x = images(4, 64)
     phi = np.asarray(features(x), np.float64)
     np.testing.assert_allclose(kernels.from_features(features).symmetric(x), phi @ phi.T, rtol=1e-5)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import public_images, scattering_maps
+from jaxdp.features import image_maps, public_images
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from jaxdp import public_images, scattering_maps
 def test_pooled_maps_have_few_features(
     shape: tuple[int, int, int], mirror: bool, num_features: int
 ) -> None:
-    feature_fn = scattering_maps.pooled_map(shape, mirror=mirror)
+    feature_fn = image_maps.pooled_map(shape, mirror=mirror)
     rows = jax.ShapeDtypeStruct((5, int(np.prod(shape))), jnp.float32)
     assert jax.eval_shape(feature_fn, rows).shape == (5, num_features)
 
@@ -28,7 +28,7 @@ def test_mirror_images_have_nearly_the_same_features() -> None:
     mirrored = x.reshape(-1, *shape)[:, :, ::-1].reshape(x.shape)
 
     def distance(mirror: bool) -> float:
-        feature_fn = jax.jit(scattering_maps.pooled_map(shape, mirror=mirror))
+        feature_fn = jax.jit(image_maps.pooled_map(shape, mirror=mirror))
         first, second = feature_fn(x), feature_fn(mirrored)
         return float(jnp.linalg.norm(first - second) / jnp.linalg.norm(first))
 
@@ -41,7 +41,7 @@ def test_mirror_images_have_nearly_the_same_features() -> None:
 def test_fine_maps_have_features_of_every_patch(
     shape: tuple[int, int, int], num_features: int
 ) -> None:
-    feature_fn = scattering_maps.fine_map(shape)
+    feature_fn = image_maps.fine_map(shape)
     rows = jax.ShapeDtypeStruct((5, int(np.prod(shape))), jnp.float32)
     assert jax.eval_shape(feature_fn, rows).shape == (5, num_features)
 
@@ -50,7 +50,7 @@ def test_fine_maps_have_features_of_every_patch(
 def test_fine_maps_are_normalised_in_groups_of_five_paths(channels: int) -> None:
     shape = (16, 16, channels)
     x = public_images.dead_leaves_images(jax.random.key(0), 3, shape)
-    groups = jax.jit(scattering_maps.fine_map(shape))(x).reshape(3, 5 * channels, 5 * 16)
+    groups = jax.jit(image_maps.fine_map(shape))(x).reshape(3, 5 * channels, 5 * 16)
     np.testing.assert_allclose(jnp.mean(groups, axis=2), 0, atol=1e-4)
     # Groups whose variance is near the floor, of faint second-order paths, stay below 1.
     variances = jnp.mean(groups**2, axis=2)
@@ -59,7 +59,7 @@ def test_fine_maps_are_normalised_in_groups_of_five_paths(channels: int) -> None
 
 
 @pytest.mark.parametrize(
-    "make", [lambda s: scattering_maps.pooled_map(s, mirror=False), scattering_maps.fine_map]
+    "make", [lambda s: image_maps.pooled_map(s, mirror=False), image_maps.fine_map]
 )
 def test_scattering_maps_need_even_sides(make: Callable) -> None:
     with pytest.raises(ValueError, match="even sides"):

@@ -4,7 +4,7 @@ import optax
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from jaxdp import smoothing
+from jaxdp.images import smoothing
 
 
 def test_away_from_the_border_it_is_scipys_gaussian_filter() -> None:

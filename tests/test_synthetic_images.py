@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from generated_folder import GENERATED_EPS, written
 
-from experiments import synthetic_images
-from experiments.data import Dataset, load_dataset
+from experiments.data.load import Dataset, load_dataset
 from experiments.errors import InputError
+from experiments.runs import synthetic_images
 
 
 @pytest.fixture(scope="module")

@@ -19,18 +19,12 @@ from generated_folder import GENERATED_EPS, written
 from PIL import Image
 
 from experiments import dp_kip_teacher as driver
-from experiments import (
-    public_cache,
-    public_map,
-    synthetic_images,
-    teach,
-    teacher_file,
-    teacher_plan,
-)
-from experiments.data import load_dataset
+from experiments import public_map, teacher_plan
+from experiments.data.load import load_dataset
+from experiments.runs import public_cache, synthetic_images, teach, teacher_file
 from experiments.teacher_settings import MapConfig, TeacherSettings
-from jaxdp import accounting
-from jaxdp.mechanism import SubsampledGaussian
+from jaxdp.privacy import accounting
+from jaxdp.privacy.mechanism import SubsampledGaussian
 
 drive = functools.partial(drivers.drive, driver.main)
 

@@ -11,8 +11,10 @@ import numpy as np
 import optax
 import pytest
 
-from jaxdp import clipping, precision, sampling, teacher
-from jaxdp.mechanism import SubsampledGaussian, private_key
+from jaxdp import numerics
+from jaxdp.methods.teacher import release as teacher
+from jaxdp.privacy import clipping, sampling
+from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
 N, P, C = 40, 12, 3
 
@@ -57,7 +59,7 @@ def oracle_sum(
     weights: jax.Array, data: tuple, clip_norm: float = math.inf, smoothing: float = 0.0
 ) -> np.ndarray:
     """Sum of clipped gradients by autodiff, in float64."""
-    with precision.float64():
+    with numerics.float64():
         return np.asarray(
             clipping.sum_clipped_grads(
                 lambda w, example: cross_entropy(w, example, smoothing),

@@ -10,7 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import feature_maps, kernels, kip, teacher_kip
+from jaxdp import kernels
+from jaxdp.features import base as feature_maps
+from jaxdp.kernels import kip
+from jaxdp.methods.teacher import finish as teacher_kip
 
 SHAPE = (4, 5, 1)
 D, P, C, IPC = 20, 15, 3, 2

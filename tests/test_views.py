@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from jaxdp.views import FIVE_VIEWS, View, resampled, viewed
+from jaxdp.images.views import FIVE_VIEWS, View, resampled, viewed
 
 IMAGE = np.random.default_rng(0).normal(size=(9, 12, 2)).astype(np.float32)
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp import whitening
+from jaxdp.features import whitening
 
 
 def identity(rows: jax.Array) -> jax.Array:

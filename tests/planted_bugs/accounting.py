@@ -2,10 +2,10 @@
 
 from planted_bugs.mutant import Mutant
 
-_FILE, _T = "jaxdp/accounting.py", "tests/test_accounting.py::"
-_RELEASES, _R = "jaxdp/releases.py", "tests/test_releases.py::"
-_LEDGER, _L = "jaxdp/ledger.py", "tests/test_ledger.py::"
-_CERTIFICATES, _C = "jaxdp/certificates.py", "tests/test_certificates.py::"
+_FILE, _T = "jaxdp/privacy/accounting.py", "tests/test_accounting.py::"
+_RELEASES, _R = "jaxdp/privacy/releases.py", "tests/test_releases.py::"
+_LEDGER, _L = "jaxdp/privacy/ledger.py", "tests/test_ledger.py::"
+_CERTIFICATES, _C = "jaxdp/privacy/certificates.py", "tests/test_certificates.py::"
 _EVENT = (f"{_T}test_guarantee_the_event_has_the_numbers_of_the_mechanism",)
 
 MUTANTS = (

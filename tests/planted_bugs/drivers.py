@@ -2,10 +2,10 @@
 
 from planted_bugs.mutant import Mutant
 
-_DISTILL, _PLAN = "experiments/distill.py", "experiments/plan.py"
-_GENERATE, _NTK_PLAN = "experiments/generate.py", "experiments/ntk_plan.py"
-_TEACH, _TEACHER_PLAN = "experiments/teach.py", "experiments/teacher_plan.py"
-_MECHANISMS, _START = "experiments/teacher_mechanisms.py", "experiments/run_start.py"
+_DISTILL, _PLAN = "experiments/runs/distill.py", "experiments/plan.py"
+_GENERATE, _NTK_PLAN = "experiments/runs/generate.py", "experiments/ntk_plan.py"
+_TEACH, _TEACHER_PLAN = "experiments/runs/teach.py", "experiments/teacher_plan.py"
+_MECHANISMS, _START = "experiments/teacher_mechanisms.py", "experiments/runs/start.py"
 _D = "tests/test_driver_guarantees.py::"
 _SEED = f"{_D}test_guarantee_the_public_seed_makes_no_noise"
 _KIP_RUNS = (f"{_D}test_guarantee_dp_kip_runs_what_it_accounts",)
@@ -218,7 +218,7 @@ MUTANTS = (
     ),
     Mutant(
         "a damaged checkpoint is passed over",
-        "experiments/checkpoints.py",
+        "experiments/runs/checkpoints.py",
         "                if not self.repeatable:\n",
         "                if not steps:\n",
         (f"{_D}test_guarantee_a_damaged_checkpoint_ends_a_private_run",),
@@ -239,14 +239,14 @@ MUTANTS = (
     ),
     Mutant(
         "a run goes on with other settings",
-        "experiments/run_folder.py",
+        "experiments/runs/folder.py",
         "            if stored.get(key) != value:\n",
         "            if key not in stored:\n",
         (f"{_D}test_guarantee_a_run_goes_on_with_the_numbers_it_started_with",),
     ),
     Mutant(
         "a subset depends on how many records there are",
-        "experiments/data.py",
+        "experiments/data/load.py",
         'np.argsort(np.random.default_rng(stream).random(len(x)), kind="stable")[:size]',
         "np.random.default_rng(stream).permutation(len(x))[:size]",
         ("tests/test_data.py::test_guarantee_without_its_last_example_a_subset_differs_in_one",),

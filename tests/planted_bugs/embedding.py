@@ -2,10 +2,14 @@
 
 from planted_bugs.mutant import Mutant
 
-_MAPS, _SUMS, _E = "jaxdp/feature_maps.py", "jaxdp/embedding.py", "tests/test_embedding.py::"
-_NTK, _N = "jaxdp/dp_ntk.py", "tests/test_dp_ntk.py::"
-_MEANS, _M = "jaxdp/class_means.py", "tests/test_class_means.py::"
-_WAVES, _R = "jaxdp/random_features.py", "tests/test_random_features.py::"
+_MAPS, _SUMS, _E = (
+    "jaxdp/features/base.py",
+    "jaxdp/privacy/class_sums.py",
+    "tests/test_embedding.py::",
+)
+_NTK, _N = "jaxdp/methods/dp_ntk/release.py", "tests/test_dp_ntk.py::"
+_MEANS, _M = "jaxdp/methods/teacher/class_means.py", "tests/test_class_means.py::"
+_WAVES, _R = "jaxdp/features/fourier.py", "tests/test_random_features.py::"
 _SPY = (f"{_N}test_guarantee_every_statistic_has_float64_noise_of_its_own",)
 
 MUTANTS = (

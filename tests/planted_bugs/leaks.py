@@ -9,7 +9,7 @@ _F = "tests/test_feature_rows.py::"
 MUTANTS = (
     Mutant(
         "class counts in the metrics",
-        "experiments/distill.py",
+        "experiments/runs/distill.py",
         '            "train_seconds": 0.0,\n',
         '            "train_seconds": 0.0,\n'
         '            "classes": np.bincount(self._plan.data.y_train).tolist(),\n',
@@ -42,7 +42,7 @@ MUTANTS = (
     ),
     Mutant(
         "a training loss on the terminal",
-        "experiments/distill.py",
+        "experiments/runs/distill.py",
         '        self._metrics["krr_test_accuracy"] = accuracy\n',
         '        self._metrics["krr_test_accuracy"] = accuracy\n'
         "        scores = self._plan.row_fn(self._plan.targets) @ self._state.average.T\n"
@@ -51,14 +51,14 @@ MUTANTS = (
     ),
     Mutant(
         "exact class shares for synthetic labels",
-        "experiments/generate.py",
+        "experiments/runs/generate.py",
         "            np.asarray(self._released.class_weights),\n",
         "            np.bincount(plan.data.y_train, minlength=plan.num_classes),\n",
         (f"{_WRITTEN}[dp_ntk]",),
     ),
     Mutant(
         "class counts beside the generator",
-        "experiments/generate.py",
+        "experiments/runs/generate.py",
         '        "code_dim": plan.hyper.code_dim,\n',
         '        "code_dim": plan.hyper.code_dim,\n'
         '        "classes": np.bincount(plan.data.y_train).tolist(),\n',
@@ -66,21 +66,21 @@ MUTANTS = (
     ),
     Mutant(
         "distances to training images in the run's folder",
-        "experiments/run_folder.py",
+        "experiments/runs/folder.py",
         'return self.path.with_name(f"{self.path.name}.not_for_release")',
         'return self.path / "not_for_release"',
         (f"{_WRITTEN}[dp_ntk]",),
     ),
     Mutant(
         "distances to training images for everybody",
-        "experiments/generate.py",
+        "experiments/runs/generate.py",
         "folder.not_for_release.mkdir(mode=0o700, exist_ok=True)",
         "folder.not_for_release.mkdir(exist_ok=True)",
         (f"{_WRITTEN}[dp_ntk]",),
     ),
     Mutant(
         "a statistic of private features on the terminal",
-        "experiments/teach.py",
+        "experiments/runs/teach.py",
         "        weights = np.asarray(state.average)\n",
         "        weights = np.asarray(state.average)\n"
         '        print(f"features of mean {float(jnp.mean(features)):.4g}")\n',
@@ -88,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         "a training accuracy in the teacher's metrics",
-        "experiments/teach.py",
+        "experiments/runs/teach.py",
         "                weights = jnp.asarray(released.weights)\n",
         "                weights = jnp.asarray(released.weights)\n"
         '                own = self._plan.features(self._plan.data.x_train, description="")\n'
@@ -104,28 +104,28 @@ MUTANTS = (
     ),
     Mutant(
         "every step logs its batch size",
-        "jaxdp/dp_sgd.py",
+        "jaxdp/privacy/dp_sgd.py",
         "    noisy_sum = add_gaussian_noise",
         '    jax.debug.print("batch of {}", sample.size)\n    noisy_sum = add_gaussian_noise',
         ("tests/test_dp_sgd.py::test_guarantee_steps_say_nothing",),
     ),
     Mutant(
         "scaling by the mean of the data",
-        "experiments/data.py",
+        "experiments/data/load.py",
         "if is_bytes else _FLOAT_SCALING,",
         "if is_bytes else dataclasses.replace(_FLOAT_SCALING, shift=float(x_train.mean())),",
         ("tests/test_data.py::test_npz_of_scaled_rows",),
     ),
     Mutant(
         "names of cached features are hashes of private data",
-        "experiments/feature_rows.py",
+        "experiments/runs/rows.py",
         "hmac.new(self.secret, json.dumps(what",
         'hmac.new(b"", json.dumps(what',
         (f"{_F}test_guarantee_names_of_files_tell_nothing_about_the_data",),
     ),
     Mutant(
         "everybody can read cached features",
-        "experiments/feature_rows.py",
+        "experiments/runs/rows.py",
         "        temporary.touch(mode=0o600)\n        features = ",
         "        temporary.touch(mode=0o644)\n        features = ",
         (f"{_F}test_guarantee_kept_features_are_for_their_owner_alone",),

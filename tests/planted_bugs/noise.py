@@ -2,7 +2,11 @@
 
 from planted_bugs.mutant import Mutant
 
-_MECHANISM, _CHACHA, _DP_SGD = "jaxdp/mechanism.py", "jaxdp/chacha.py", "jaxdp/dp_sgd.py"
+_MECHANISM, _CHACHA, _DP_SGD = (
+    "jaxdp/privacy/mechanism.py",
+    "jaxdp/privacy/chacha.py",
+    "jaxdp/privacy/dp_sgd.py",
+)
 _T, _C, _S = "tests/test_mechanism.py::", "tests/test_chacha.py::", "tests/test_dp_sgd.py::"
 
 MUTANTS = (

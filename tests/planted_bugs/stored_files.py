@@ -2,8 +2,8 @@
 
 from planted_bugs.mutant import Mutant
 
-_LOG, _L = "experiments/release_log.py", "tests/test_release_log.py::"
-_IMAGES, _I = "experiments/synthetic_images.py", "tests/test_synthetic_images.py::"
+_LOG, _L = "experiments/runs/release_log.py", "tests/test_release_log.py::"
+_IMAGES, _I = "experiments/runs/synthetic_images.py", "tests/test_synthetic_images.py::"
 _D = "tests/test_driver_guarantees.py::"
 _EDITED = f"{_D}test_guarantee_an_edited_certificate_is_refused_wherever_it_is_stored"
 _RENAME = (
@@ -98,14 +98,14 @@ MUTANTS = (
     ),
     Mutant(
         "the certificate of an embedding is believed",
-        "experiments/released_file.py",
+        "experiments/runs/released_file.py",
         'certificates.recertified(checked_form(meta["certificate"])),',
         'checked_form(meta["certificate"]),',
         (f"{_EDITED}[embedding]",),
     ),
     Mutant(
         "the certificate of a teacher is believed",
-        "experiments/teacher_file.py",
+        "experiments/runs/teacher_file.py",
         'certificates.recertified(checked_form(meta["certificate"]), old_noise=old_noise),',
         'checked_form(meta["certificate"]),',
         (f"{_EDITED}[teacher]",),
@@ -119,14 +119,14 @@ MUTANTS = (
     ),
     Mutant(
         "the certificate of a finished old run is believed",
-        "experiments/run_start.py",
+        "experiments/runs/start.py",
         "return certificates.recertified(folder.read_json(path.name) or {}, old_noise=old_noise)",
         "return folder.read_json(path.name) or {}",
         (f"{_EDITED}[old run]",),
     ),
     Mutant(
         "an old teacher with float32 noise is releasable",
-        "experiments/teacher_file.py",
+        "experiments/runs/teacher_file.py",
         'old_noise = FLOAT32_NOISE if "weights" in arrays else OLD_NOISE',
         "old_noise = OLD_NOISE",
         (f"{_D}test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable",),
@@ -140,7 +140,7 @@ MUTANTS = (
     ),
     Mutant(
         "a certificate covers files that were replaced",
-        "experiments/run_start.py",
+        "experiments/runs/start.py",
         "files = {name: digest(folder.path / name) for name in there}",
         "files = {name: name for name in there}",
         (f"{_I}test_images_come_by_class_and_in_the_unit_range",),

@@ -1,0 +1,1 @@
+"""What made images are worth: classifiers trained on them, distances, copies."""

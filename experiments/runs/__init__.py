@@ -1,0 +1,1 @@
+"""Runs: their folders, checkpoints, notes of what was released, and released files."""

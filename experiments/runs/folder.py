@@ -1,0 +1,269 @@
+"""The folder a run leaves behind: exclusive, atomic, resumable.
+
+    distilled.npz  distilled.png  teacher.npz     results of distillation
+    synthetic.npz  samples.png  embedding.npz  generator/    results of generation
+    report.html                                   all of it on one page
+    metrics.json  privacy.json  config.json       stable keys for scripts
+    released.json                                 what has been let out (see release_log)
+    checkpoints/                                  orbax; states that the certificate covers
+
+Every file appears whole or not at all: it is written beside its place, flushed to disk and
+renamed. A lock that the operating system drops with the process keeps a second run out.
+"""
+
+import contextlib
+import errno
+import fcntl
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from experiments.data.outside_files import json_object, open_plain, user_path
+from experiments.errors import InputError, StoppedError
+
+_LOCK = ".lock"
+_CONFIG = "config.json"
+_OWN_FILES = (
+    "distilled.npz",
+    "distilled.png",
+    "synthetic.npz",
+    "samples.png",
+    "embedding.npz",
+    "teacher.npz",
+    "not_for_release.json",
+    "report.html",
+    "metrics.json",
+    "privacy.json",
+    "released.json",
+    _CONFIG,
+)
+_CHECKPOINTS = "checkpoints"
+_GENERATOR = "generator"
+TEMPORARY = ".part"
+
+
+def npz_bytes(**arrays: np.ndarray | np.generic) -> bytes:
+    """Return a compressed npz without pickled objects: the same bytes for the same arrays."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def rename_durably(source: Path, target: Path) -> None:
+    """Rename a file, and flush its folder, so that the new name survives a loss of power."""
+    source.replace(target)
+    descriptor = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class RunFolder:
+    """An output folder that this process holds alone; use as a context manager."""
+
+    def __init__(self, path: str | os.PathLike[str], *, resume: bool, overwrite: bool) -> None:
+        """Check the folder without writing to it.
+
+        Raises:
+            InputError: it is a file, holds a run and neither `resume` nor `overwrite` is given,
+                or holds files that no run has written.
+        """
+        self.path = user_path(path, "out_dir")
+        self._overwrite = overwrite
+        self._lock: TextIO | None = None
+        if resume and overwrite:
+            raise InputError("--resume and --overwrite: give one of the two, they contradict")
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise InputError(f"--out_dir={path}: is a file; name a folder")
+            found = self._entries()
+        except OSError as error:
+            raise InputError(f"--out_dir={path}: cannot be read ({error.strerror})") from error
+        if not found or (resume and _CONFIG in found):
+            return
+        if _CONFIG not in found:
+            raise InputError(
+                f"--out_dir={path}: the folder holds other files ({found[0]}) and no run; "
+                "name an empty or a new folder"
+            )
+        if not overwrite:
+            raise InputError(
+                f"--out_dir={path}: already holds a run; give --resume to continue it, "
+                "--overwrite to replace it, or another --out_dir"
+            )
+
+    def _entries(self) -> list[str]:
+        if not self.path.exists():
+            return []
+        names = (p.name for p in self.path.iterdir())
+        return sorted(n for n in names if n != _LOCK and not n.endswith(TEMPORARY))
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where orbax keeps its checkpoints."""
+        return self.path / _CHECKPOINTS
+
+    @property
+    def not_for_release(self) -> Path:
+        """A folder beside it, for what is as private as the data."""
+        return self.path.with_name(f"{self.path.name}.not_for_release")
+
+    @property
+    def generator(self) -> Path:
+        """Where orbax keeps the finished generator."""
+        return self.path / _GENERATOR
+
+    def require_space(self, num_bytes: int) -> None:
+        """Raise an `InputError` unless the disk has room for `num_bytes` more."""
+        place = self.path
+        while not place.exists():
+            place = place.parent
+        free = shutil.disk_usage(place).free
+        if free < num_bytes:
+            raise InputError(
+                f"--out_dir={self.path}: no space, the run needs {num_bytes / 2**20:.0f} MB "
+                f"and {free / 2**20:.0f} MB are free"
+            )
+
+    def __enter__(self) -> "RunFolder":
+        """Create the folder, lock it, and remove an earlier run if it is to be replaced."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.path / _LOCK).open("w")
+        except OSError as error:
+            raise InputError(
+                f"--out_dir={self.path}: cannot be written ({error.strerror})"
+            ) from error
+        if not self._locked():
+            self._lock.close()
+            raise InputError(
+                f"--out_dir={self.path}: in use, another run is writing there; "
+                "wait for it or name another folder"
+            )
+        try:
+            if self._overwrite:
+                self._remove_run()
+            self._remove_leftovers()
+        except BaseException:
+            self._unlock()
+            raise
+        return self
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                (self.path / _LOCK).unlink(missing_ok=True)
+            self._lock.close()
+
+    def _locked(self) -> bool:
+        """Lock, unless another run has the lock, or has just removed the file with its own."""
+        assert self._lock is not None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return os.path.samestat(os.fstat(self._lock.fileno()), os.stat(self.path / _LOCK))
+        except OSError:
+            return False
+
+    def _remove_leftovers(self) -> None:
+        noted = {} if self._overwrite else (self.read_json("released.json") or {}).get("files", {})
+        if not isinstance(noted, dict):
+            return  # which `ReleaseLog` refuses
+        for leftover in self.path.glob(f"*{TEMPORARY}"):
+            if leftover.name.removesuffix(TEMPORARY) in noted:
+                continue  # a release that was being renamed
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink()
+
+    def _remove_run(self) -> None:
+        # Whatever moment this is interrupted at, what is left is a whole run or an empty one:
+        # checkpoints vanish at once, and config.json, which marks a run, goes last.
+        for name in (_CHECKPOINTS, _GENERATOR):
+            if (self.path / name).exists():
+                (self.path / name).rename(self.path / f"{name}{TEMPORARY}")
+        for name in _OWN_FILES:
+            (self.path / name).unlink(missing_ok=True)
+        self._remove_leftovers()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Release the lock; say how to go on where the user or the disk has ended the run."""
+        self._unlock()
+        if isinstance(error, KeyboardInterrupt):
+            raise StoppedError(self.path) from error
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            what = "" if error.filename is None else f" with {error.filename}"
+            raise InputError(
+                f"--out_dir={self.path}: {error.strerror or error}{what}; put that right and give "
+                "--resume, nothing is lost"
+            ) from error
+
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Write a file whole or not at all.
+
+        Raises:
+            InputError: the disk is full.
+        """
+        self.write_part(name, content)
+        rename_durably(self.path / f"{name}{TEMPORARY}", self.path / name)
+
+    def write_part(self, name: str, content: bytes) -> None:
+        """Write what is to become a file beside its place, flushed to disk.
+
+        Raises:
+            InputError: the disk is full.
+        """
+        temporary = self.path / f"{name}{TEMPORARY}"
+        try:
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise InputError(
+                    f"--out_dir={self.path}: no space left while writing {name}; free some and "
+                    "give --resume"
+                ) from error
+            raise
+
+    def write_json(self, name: str, content: dict[str, Any]) -> None:
+        """Write strict JSON: no NaN, no Infinity."""
+        text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+        self.write_bytes(name, text.encode())
+
+    def write_npz(self, name: str, **arrays: np.ndarray | np.generic) -> None:
+        """Write a compressed npz without pickled objects."""
+        self.write_bytes(name, npz_bytes(**arrays))
+
+    def read_json(self, name: str) -> dict[str, Any] | None:
+        """Return a JSON file of the run, or None where there is none."""
+        try:
+            with open_plain(self.path / name) as file:
+                return json_object(file.read())
+        except FileNotFoundError:
+            return None
+        except (ValueError, OSError) as error:
+            raise InputError(
+                f"--out_dir={self.path}: {name} is not readable JSON ({error}); "
+                "give --overwrite to start anew"
+            ) from error
+
+    def require_same_config(self, config: dict[str, Any]) -> None:
+        """Raise an `InputError` where a stored run was started with other settings."""
+        stored = self.read_json(_CONFIG)
+        if stored is None:
+            return
+        for key, value in config.items():
+            if stored.get(key) != value:
+                raise InputError(
+                    f"--{key}={value}: the run in --out_dir={self.path} was started with "
+                    f"{key}={stored.get(key)}; resume with the same settings or give --overwrite"
+                )

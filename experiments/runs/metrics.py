@@ -1,0 +1,50 @@
+"""The metrics of a run that goes on: as they were stored, where they still make sense."""
+
+from typing import Any
+
+from experiments.errors import InputError
+from experiments.runs.folder import RunFolder
+
+_NAME = "metrics.json"
+
+
+def resumed(
+    folder: RunFolder, first: dict[str, Any], *, point: str | None = None
+) -> dict[str, Any]:
+    """Return the stored metrics of an interrupted run in the place of those of a first step.
+
+    Args:
+        folder: of the run.
+        first: metrics of a run that starts.
+        point: name of what the points of `history` tell beside their step.
+
+    Raises:
+        InputError: the file holds something else than a run writes.
+    """
+    stored = folder.read_json(_NAME) or {}
+    for name, value in stored.items():
+        if name in first and not _is_like(value, first[name], point):
+            raise InputError(
+                f"--out_dir={folder.path}: {_NAME} holds {name} = {str(value)[:40]}, which no run "
+                "writes; remove that file, which holds measurements alone, and give --resume"
+            )
+    return first | stored
+
+
+def _is_like(value: Any, example: Any, point: str | None) -> bool:
+    """Whether a stored value can take the place of a first one."""
+    if isinstance(example, list):
+        return isinstance(value, list) and all(_is_point(each, point) for each in value)
+    if isinstance(example, (bool, str)):
+        return isinstance(value, type(example))
+    return (value is None and example is None) or _is_number(value)
+
+
+def _is_point(value: Any, name: str | None) -> bool:
+    if not isinstance(value, dict) or set(value) != {"step", name}:
+        return False
+    return all(map(_is_number, value.values()))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

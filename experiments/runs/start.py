@@ -1,0 +1,197 @@
+"""How every driver's run starts: its folder, its warnings, its settings and its certificate."""
+
+import contextlib
+import dataclasses
+import importlib.metadata
+import math
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import jax
+
+from experiments.data.load import Dataset
+from experiments.errors import InputError
+from experiments.runs.folder import RunFolder
+from experiments.runs.release_log import ReleaseLog, digest
+from jaxdp.privacy import certificates
+from jaxdp.privacy.certificates import Terms
+from jaxdp.privacy.ledger import OLD_NOISE, Ledger
+
+_PACKAGES = ("jaxdp-toolkit", "jax", "jaxlib", "flax", "optax", "numpy", "dp-accounting", "autodp")
+
+
+class RunFlags(Protocol):
+    """The flags that say what to do with a folder that is there already."""
+
+    @property
+    def resume(self) -> bool: ...  # noqa: D102
+    @property
+    def overwrite(self) -> bool: ...  # noqa: D102
+
+
+class Planned(Protocol):
+    """A checked run."""
+
+    @property
+    def settings(self) -> RunFlags: ...  # noqa: D102
+    @property
+    def out_dir(self) -> str: ...  # noqa: D102
+    @property
+    def ledger(self) -> Ledger | None: ...  # noqa: D102
+    def fixed_config(self) -> dict[str, Any]: ...  # noqa: D102
+    def config(self) -> dict[str, Any]: ...  # noqa: D102
+
+
+@contextlib.contextmanager
+def started(
+    plan: Planned, certificate: Mapping[str, Any], *, num_bytes: int, old_noise: str = OLD_NOISE
+) -> Iterator["Started"]:
+    """Open the run's folder and write config.json and privacy.json before anything else.
+
+    Args:
+        plan: what is run.
+        certificate: of everything the run may release. It counts every planned step, so it holds
+            for whatever a killed run leaves behind.
+        num_bytes: about what the run will write.
+        old_noise: how version 0.1.0 drew the noise of such a run.
+
+    Raises:
+        InputError: the folder is in use or holds another run, what that has released is gone, or
+            the disk is full.
+    """
+    flags = plan.settings
+    folder = RunFolder(plan.out_dir, resume=flags.resume, overwrite=flags.overwrite)
+    if flags.resume:
+        folder.require_same_config(plan.fixed_config())
+    folder.require_space(num_bytes)
+    with folder:
+        stored = folder.read_json("config.json")
+        config = plan.config() | {"ledger": plan.ledger and plan.ledger.to_json()}
+        if stored is not None and "ledger" not in stored:
+            certificate = _certificate_of_old_run(folder, old_noise)
+            config["ledger"] = certificate["ledger"]
+        elif stored is not None:
+            _require_same_ledger(folder, stored["ledger"], config["ledger"])
+        log = ReleaseLog(folder)
+        for warning in certificate["warnings"]:
+            print(f"WARNING: {warning}", file=sys.stderr)
+        folder.write_json("config.json", config)
+        kept = {**(folder.read_json("privacy.json") or {}), "sha256": None}
+        if kept != {**certificate, "sha256": None}:  # or the digests of results would be lost
+            folder.write_json("privacy.json", dict(certificate))
+        yield Started(folder, dict(certificate), log)
+
+
+class Started(NamedTuple):
+    """A run's folder, the certificate that holds, and what it has released so far.
+
+    A finished run of version 0.1.0, which stored no ledger, keeps its own certificate.
+    """
+
+    folder: RunFolder
+    certificate: dict[str, Any]
+    log: ReleaseLog
+
+
+def _require_same_ledger(folder: RunFolder, stored: Any, planned: Any) -> None:
+    """Raise an `InputError` where a run was started with other noise than it would go on with."""
+    if stored == planned:
+        return
+    before = stored if isinstance(stored, dict) else {}
+    parts = [(k, v, (planned or {}).get(k)) for k, v in before.items()]
+    said = "; ".join(f"{k} was {old}, is {new}" for k, old, new in parts if old != new)
+    raise InputError(
+        f"{folder.path}/config.json: the run was started with other numbers than it would go on "
+        f"with ({said or f'{stored} before, {planned} now'}), by another version or by hand; "
+        "finish it with the version that it names, or start a new run"
+    )
+
+
+def _certificate_of_old_run(folder: RunFolder, old_noise: str) -> dict[str, Any]:
+    """Return the certificate of a finished run of version 0.1.0.
+
+    Raises:
+        InputError: it has not finished, or its certificate contradicts itself.
+    """
+    if not (folder.read_json("metrics.json") or {}).get("finished"):
+        raise InputError(
+            f"--resume: the run in {folder.path} was started by version 0.1.0, which did not store "
+            "what it accounts for; finish it with that version, or start a new run"
+        )
+    return read_certificate(folder.path / "privacy.json", folder, old_noise=old_noise)
+
+
+def read_certificate(
+    path: Path, folder: RunFolder, *, old_noise: str = OLD_NOISE
+) -> dict[str, Any]:
+    """Return a folder's certificate, computed anew from its ledger.
+
+    Raises:
+        InputError: there is none, or it says something else than its numbers.
+    """
+    try:
+        return certificates.recertified(folder.read_json(path.name) or {}, old_noise=old_noise)
+    except ValueError as error:
+        raise InputError(f"{path}: cannot be trusted ({error}); start a new run") from error
+
+
+def reused(certificate: Mapping[str, Any], settings: Any) -> dict[str, Any]:
+    """Return the certificate of an earlier release, with what this run's flags allow beside it."""
+    return certificates.recertified(
+        certificate, allow_delta=settings.allow_delta, allow_epsilon=settings.allow_epsilon
+    )
+
+
+def finish(folder: RunFolder, certificate: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    """Write the certificate with the digests of the files that it covers."""
+    there = (name for name in names if (folder.path / name).exists())
+    files = {name: digest(folder.path / name) for name in there}
+    folder.write_json("privacy.json", dict(certificate) | {"sha256": files})
+
+
+def terms(settings: Any, data: Dataset, *, covers: tuple[str, ...], **changes: Any) -> Terms:
+    """Return what a certificate says beside its numbers, by the flags of a run."""
+    return Terms(
+        covers=covers,
+        target_epsilon=settings.eps if settings.eps < math.inf else None,
+        allow_delta=settings.allow_delta,
+        allow_epsilon=settings.allow_epsilon,
+        counted_classes=data.counted_classes,
+        **changes,
+    )
+
+
+def fixed_config(
+    parts: tuple[Any, ...], *, leave_out: tuple[str, ...], eps: float, data: Dataset
+) -> dict[str, Any]:
+    """Return what must be the same for a run and its resumption, as JSON.
+
+    Args:
+        parts: dataclasses of settings, later ones in the place of earlier ones.
+        leave_out: their fields that a resumed run may change.
+        eps: the budget; None in JSON stands for inf.
+        data: what is private.
+    """
+    config: dict[str, Any] = {}
+    for part in parts:
+        config |= dataclasses.asdict(part)
+    return {name: value for name, value in config.items() if name not in leave_out} | {
+        "eps": None if math.isinf(eps) else eps,
+        "num_examples": len(data.x_train),
+        "example_shape": list(data.shape),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what computes, for config.json."""
+    found = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    return found | {"python": platform.python_version()}
+
+
+def device_name() -> str:
+    """Return the device that computes, for metrics.json."""
+    device = jax.devices()[0]
+    return f"{device.platform}: {device.device_kind}"

@@ -1,0 +1,142 @@
+"""Parts of public feature maps: opponent colours, margins, pooling, mirror symmetry.
+
+DP-SGD adds the same noise to every direction of a feature space, so it costs least where there are
+few directions and all of them matter alike. On top of scattering features these maps put
+
+* opponent colours in, so that chroma has coefficients, and a normalisation, of its own;
+* fewer directions out: averages over neighbouring patches (after padding where they are odd in
+  number), and the projection onto what an image and its mirror image share.
+
+Their constants are chosen without data, and no row's features depend on other rows.
+
+References:
+    Ruderman, Cronin & Chiao (1998), "Statistics of cone responses to natural images: implications
+    for visual coding" (opponent colours).
+"""
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+FeatureFn = Callable[[Array], Array]
+
+# Rows: luminance, red against blue, green against both.
+OPPONENT = np.array([[1 / 3, 1 / 3, 1 / 3], [1 / 2, 0, -1 / 2], [-1 / 4, 1 / 2, -1 / 4]])
+
+
+def with_opponent_colours(feature_fn: FeatureFn) -> FeatureFn:
+    """Return `feature_fn` of opponent colours, for rows that hold red, green and blue last.
+
+    Luminance `(r + g + b) / 3`, `(r - b) / 2` and `(2 g - r - b) / 4` take their places.
+    """
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        colours = jnp.asarray(OPPONENT.T, rows.dtype)
+        opponent = jnp.matmul(rows.reshape(len(rows), -1, 3), colours, precision="highest")
+        return feature_fn(opponent.reshape(rows.shape))
+
+    return features
+
+
+def padded(
+    feature_fn: FeatureFn, image_shape: tuple[int, int, int], *, margins: tuple[int, int]
+) -> FeatureFn:
+    """Return `feature_fn` of images with margins of zeros, e.g. 28 x 28 within 32 x 32.
+
+    Args:
+        feature_fn: takes rows of images of the larger size.
+        image_shape: (h, w, channels) of the rows to be given.
+        margins: rows above and below, and columns left and right, >= 0.
+
+    Raises:
+        ValueError: a negative margin.
+    """
+    if min(margins) < 0:
+        raise ValueError(f"margins must be >= 0, got {margins}")
+    high, wide = margins
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        images = rows.reshape(-1, *image_shape)
+        images = jnp.pad(images, ((0, 0), (high, high), (wide, wide), (0, 0)))
+        return feature_fn(images.reshape(len(rows), -1))
+
+    return features
+
+
+def pooled(
+    feature_fn: FeatureFn, grid: tuple[int, int], *, window: tuple[int, int] = (2, 2)
+) -> FeatureFn:
+    """Return `feature_fn` averaged over windows of its spatial grid.
+
+    Args:
+        feature_fn: returns rows of maps on a grid, `p = maps rows columns`, columns last.
+        grid: its rows and columns.
+        window: rows and columns of a window, which divide the grid's.
+
+    Raises:
+        ValueError: they do not.
+    """
+    (rows, columns), (high, wide) = grid, window
+    if rows % high or columns % wide:
+        raise ValueError(f"windows of {window} do not divide a grid of {grid}")
+
+    def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        phi = feature_fn(x)
+        windows = phi.reshape(len(phi), -1, rows // high, high, columns // wide, wide)
+        return jnp.mean(windows, axis=(3, 5)).reshape(len(phi), -1)
+
+    return features
+
+
+def mirror_paths(max_scale: int, num_angles: int, channels: int) -> np.ndarray:
+    """Return, for every path of a scattering transform, the path its mirror image has there.
+
+    A wavelet of angle `theta` sees in a mirror image what the one of `-theta` sees in the image.
+    Paths are in the order of `jaxdp.features.scattering`, of all channels one after another.
+    """
+    top = int(num_angles - num_angles / 2 - 1)  # kymatio's angles are (top - t) pi / num_angles
+
+    def mirrored(angle: int) -> int:
+        return (2 * top - angle) % num_angles
+
+    wavelets = [(j, t) for j in range(max_scale) for t in range(num_angles)]
+    paths: list[tuple[tuple[int, int], ...]] = [(), *((w,) for w in wavelets)]
+    paths += [(v, w) for v in wavelets for w in wavelets if w[0] > v[0]]
+    index = {path: i for i, path in enumerate(paths)}
+    one = np.array([index[tuple((j, mirrored(t)) for j, t in path)] for path in paths])
+    return np.concatenate([one + channel * len(paths) for channel in range(channels)])
+
+
+def symmetrised(feature_fn: FeatureFn, grid: tuple[int, int], paths: np.ndarray) -> FeatureFn:
+    """Return the part of `feature_fn` that does not change when the image is mirrored.
+
+    With `P` the permutation of features that belongs to a mirror, this is `(phi + P phi) / 2` in
+    coordinates that keep norms and have half the dimension: a linear classifier on it is one on
+    `phi` whose weights are tied between left and right. `P` is exact for the paths, and
+    up to the position of the grid's points for the columns.
+
+    Args:
+        feature_fn: returns rows of maps on a grid, `p = paths rows columns`, columns last.
+        grid: its rows and columns.
+        paths: the mirror image of every path; see `mirror_paths`.
+
+    Raises:
+        ValueError: `paths` is not an involution.
+    """
+    rows, columns = grid
+    if not np.array_equal(paths[paths], np.arange(len(paths))):
+        raise ValueError("mirroring twice must give every path itself")
+    half = columns // 2
+
+    def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        maps = feature_fn(x).reshape(-1, len(paths), rows, columns)
+        both = maps + maps[:, paths, :, ::-1]
+        # A pair of columns has half of its energy on either side; the middle one is by itself.
+        kept = jnp.concatenate(
+            [both[..., :half] / np.sqrt(2), both[..., half : columns - half] / 2], axis=-1
+        )
+        return kept.reshape(len(kept), -1)
+
+    return features

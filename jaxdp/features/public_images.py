@@ -1,0 +1,111 @@
+"""Synthetic public images, of things that hide each other, to measure features on.
+
+Privacy in plain words: they are drawn from a public key and constants of natural images; no private
+array is given to any function here.
+
+References:
+    Lee, Mumford & Huang (2001), "Occlusion models for natural images" (dead leaves).
+    Baradad et al. (2021), "Learning to see by looking at noise".
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from jaxdp.features.map_parts import OPPONENT
+
+# Typical contrast of the opponent channels of photographs, relative to luminance.
+_OPPONENT_CONTRAST = (1.0, 0.35, 0.2)
+_IMAGE_CHUNK = 200
+
+
+def dead_leaves_images(
+    key: Key[Array, ""],
+    num_images: int,
+    image_shape: tuple[int, int, int],
+    *,
+    num_leaves: int = 150,
+    radii: tuple[float, float] = (1.0, 16.0),
+    contrast: float = 0.25,
+) -> Float[Array, "n d"]:
+    """Return images in [0, 1] of discs that occlude each other: edges at all scales.
+
+    Centres are uniform, radii have a density proportional to `r^-3`, which makes occlusion the
+    same at every scale, and grey levels are `clip(1/2 + contrast z, 0, 1)` with z standard normal.
+    Three channels are independent in opponent colours, with less contrast in chroma than in
+    luminance.
+
+    Args:
+        key: public and fixed, so that the images are the same in every run.
+        num_images: n, >= 1.
+        image_shape: (h, w, channels) with 1 or 3 channels; `d = h w channels`.
+        num_leaves: discs of an image, >= 1, the last one on top.
+        radii: least and largest radius in pixels, 0 < least <= largest.
+        contrast: standard deviation of leaves before clipping.
+
+    Raises:
+        ValueError: no image, no leaf, another number of channels, or radii out of order.
+
+    References:
+        Lee, Mumford & Huang (2001), section 2.
+    """
+    _check_images(num_images, image_shape)
+    least, largest = radii
+    if num_leaves < 1 or not 0 < least <= largest:
+        raise ValueError(
+            f"need num_leaves >= 1 and 0 < least <= largest radius, got {num_leaves} and {radii}"
+        )
+    return _paint_leaves(key, num_images, image_shape, num_leaves, radii, contrast)
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2, 3, 4))
+def _paint_leaves(
+    key: Array,
+    num_images: int,
+    image_shape: tuple[int, int, int],
+    num_leaves: int,
+    radii: tuple[float, float],
+    contrast: Array | float,
+) -> Float[Array, "n d"]:
+    height, width, channels = image_shape
+    least, largest = radii
+    rows, columns = jnp.arange(height)[:, None] + 0.5, jnp.arange(width)[None, :] + 0.5
+
+    def paint(image: Array, leaf: tuple[Array, Array, Array]) -> tuple[Array, None]:
+        radius, (row, column), colour = leaf
+        distance = jnp.sqrt((rows - row) ** 2 + (columns - column) ** 2)
+        inside = jnp.clip(radius - distance + 0.5, 0.0, 1.0)[..., None]  # one pixel of soft edge
+        return image * (1 - inside) + inside * colour, None
+
+    def one(key: Array) -> Array:
+        keys = jax.random.split(key, 4)
+        u = jax.random.uniform(keys[0], (num_leaves,))
+        radius = 1 / jnp.sqrt(u / least**2 + (1 - u) / largest**2)
+        # Centres beyond the border, so that leaves are as frequent at it as in the middle.
+        spread = jnp.asarray([height, width]) + largest
+        centre = jax.random.uniform(keys[1], (num_leaves, 2)) * spread - largest / 2
+        colour = contrast * jax.random.normal(keys[2], (num_leaves, channels))
+        ground = contrast * jax.random.normal(keys[3], (channels,))
+        image = jnp.broadcast_to(ground, image_shape)
+        return jax.lax.scan(paint, image, (radius, centre, colour))[0]
+
+    images = jax.lax.map(one, jax.random.split(key, num_images), batch_size=_IMAGE_CHUNK)
+    return _coloured(images).reshape(num_images, -1)
+
+
+def _check_images(num_images: int, image_shape: tuple[int, int, int]) -> None:
+    if num_images < 1:
+        raise ValueError(f"num_images must be >= 1, got {num_images}")
+    if image_shape[2] not in (1, 3):
+        raise ValueError(f"need 1 or 3 channels, got {image_shape[2]}")
+
+
+def _coloured(images: Float[Array, "n h w c"]) -> Float[Array, "n h w c"]:
+    """Return images of mean 1/2 in [0, 1] from independent grey or opponent channels."""
+    if images.shape[-1] == 3:
+        to_rgb = np.linalg.inv(OPPONENT) * _OPPONENT_CONTRAST
+        images = jnp.matmul(images, jnp.asarray(to_rgb.T, images.dtype), precision="highest")
+    return jnp.clip(0.5 + images, 0.0, 1.0)

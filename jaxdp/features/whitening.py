@@ -1,0 +1,77 @@
+"""Whitening of public features by their second moment on synthetic images.
+
+    phi -> phi (Sigma + gamma mean(eig) I)^(-1/2)
+
+DP-SGD adds the same noise to every direction of a feature space, so it costs least where all
+directions matter alike.
+
+Privacy in plain words: the second moment is computed on synthetic images
+(`jaxdp.features.public_images`), so no private data are used.
+
+References:
+    Kessy, Lewin & Strimmer (2018), "Optimal whitening and decorrelation" (ZCA).
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxdp.features.map_parts import FeatureFn
+
+_HIGHEST = jax.lax.Precision.HIGHEST
+
+
+def second_moment(
+    feature_fn: FeatureFn, images: Float[Array, "n d"], *, chunk_size: int = 500
+) -> Float[Array, "p p"]:
+    """Return `Sigma = Phi^T Phi / n` of public images, a chunk at a time.
+
+    Raises:
+        ValueError: no image, or a chunk without one.
+    """
+    n = len(images)
+    if n < 1 or chunk_size < 1:
+        raise ValueError(f"need images and chunk_size >= 1, got {n} and {chunk_size}")
+
+    @jax.jit
+    def add(total: Array | float, rows: Array) -> Array:
+        phi = feature_fn(rows)
+        return total + jnp.matmul(phi.T, phi, precision=_HIGHEST)
+
+    total: Array | float = 0.0
+    for start in range(0, n, chunk_size):
+        total = add(total, images[start : start + chunk_size])
+    return jnp.asarray(total) / n
+
+
+def whitening(moment: Float[Array, "p p"], *, gamma: float) -> Float[Array, "p p"]:
+    """Return `(Sigma + gamma mean(eig) I)^(-1/2)`, symmetric.
+
+    Args:
+        moment: Sigma, symmetric positive semi-definite; not zero.
+        gamma: > 0: directions weaker than `gamma` of the mean are not amplified further.
+
+    Raises:
+        ValueError: `gamma` or the moment is not of this kind.
+
+    References:
+        Kessy, Lewin & Strimmer (2018), table 1 ("ZCA").
+    """
+    if not 0 < gamma < float("inf"):
+        raise ValueError(f"gamma must be > 0 and finite, got {gamma}")
+    eigenvalues, vectors = np.linalg.eigh(np.asarray(moment))
+    if not eigenvalues[-1] > 0:
+        raise ValueError("the second moment must be finite, positive semi-definite and not zero")
+    eigenvalues = np.maximum(eigenvalues, 0)  # rounding
+    scales = 1 / np.sqrt(eigenvalues + gamma * eigenvalues.mean())
+    return jnp.asarray((vectors * scales) @ vectors.T, moment.dtype)
+
+
+def transformed(feature_fn: FeatureFn, matrix: Float[Array, "p k"]) -> FeatureFn:
+    """Return `phi(x) matrix`, e.g. whitened features."""
+
+    def features(x: Float[Array, "n d"]) -> Float[Array, "n k"]:
+        return jnp.matmul(feature_fn(x), matrix, precision=_HIGHEST)
+
+    return features

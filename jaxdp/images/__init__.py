@@ -1,0 +1,1 @@
+"""Images as arrays: views and smoothing."""

@@ -1,0 +1,105 @@
+"""Views of an image, turned and stretched, whose features stand side by side.
+
+    phi(x) = (phi_0(T_1 x), ..., phi_0(T_k x))
+
+is one feature vector: normalised to norm 1, its class means are one release, like those of `phi_0`
+alone. Images whose means agree with the data's in every view are less free to be noise in one of
+them, and train networks that are shown turned and stretched images better.
+
+Views are constants, chosen without data.
+
+References:
+    Zhao & Bilen (2021), "Dataset condensation with differentiable Siamese augmentation" (the same
+    transformation of real and of distilled images; there, at random).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxdp.features.map_parts import FeatureFn
+
+
+class View(NamedTuple):
+    """How an image is looked at: turned by `rotation` degrees, sides stretched by the factors."""
+
+    rotation: float = 0.0
+    stretch_rows: float = 1.0
+    stretch_columns: float = 1.0
+
+    @property
+    def matrix(self) -> Float[Array, "2 2"]:
+        """The map from a pixel's place, seen from the middle, to where it comes from."""
+        stretch = jnp.array([self.stretch_rows, self.stretch_columns])
+        return turned_and_stretched(jnp.asarray(self.rotation), stretch)
+
+
+# As much as one person's digits or one cut's shirts differ from another's.
+FIVE_VIEWS = (View(), View(15.0), View(-15.0), View(0.0, 1.15, 0.9), View(0.0, 0.9, 1.15))
+
+
+def viewed(
+    feature_fn: FeatureFn, image_shape: tuple[int, int, int], views: Sequence[View]
+) -> FeatureFn:
+    """Return `feature_fn` of all views side by side, of rows that hold images of `image_shape`.
+
+    Guarantee:
+        A row's features depend on that row alone, where those of `feature_fn` do.
+    """
+    matrices = jnp.stack([view.matrix for view in views])
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        images = rows.reshape(-1, *image_shape)
+        of_views = jax.vmap(resampled, in_axes=(None, 0, None))
+        seen = jax.vmap(of_views, in_axes=(0, None, None))(
+            images, matrices.astype(rows.dtype), jnp.zeros(2, rows.dtype)
+        )
+        # One call, so that it is compiled once.
+        return feature_fn(seen.reshape(-1, rows.shape[1])).reshape(len(rows), -1)
+
+    return features
+
+
+def turned_and_stretched(
+    degrees: Float[Array, "*n"], stretch: Float[Array, "*n 2"]
+) -> Float[Array, "*n 2 2"]:
+    """Return `matrix` of `resampled` for images turned by `degrees`, sides then times `stretch`.
+
+    Args:
+        degrees: clockwise.
+        stretch: factors of height and width, above 0.
+    """
+    angle = jnp.deg2rad(degrees)
+    rows = jnp.stack([jnp.cos(angle), -jnp.sin(angle)], axis=-1)
+    columns = jnp.stack([jnp.sin(angle), jnp.cos(angle)], axis=-1)
+    return jnp.stack([rows, columns], axis=-2) / stretch[..., None]
+
+
+def resampled(
+    image: Float[Array, "h w ch"], matrix: Float[Array, "2 2"], shift: Float[Array, " 2"]
+) -> Float[Array, "h w ch"]:
+    """Return an image moved by a linear map and a shift.
+
+    The pixel at `middle + u` is what was at `middle + matrix u - shift`, interpolated between four
+    pixels; from outside the nearest of the border, so no background has to be known.
+
+    Args:
+        image: on any scale.
+        matrix: of places in rows and columns.
+        shift: in pixels, along rows and columns.
+    """
+    size = image.shape[:2]
+    middle = (jnp.asarray(size, image.dtype) - 1) / 2
+    grid = jnp.stack(jnp.meshgrid(*(jnp.arange(side) for side in size), indexing="ij"))
+    places = jnp.tensordot(matrix, grid - middle[:, None, None], axes=1)
+    places = places + (middle - shift)[:, None, None]
+    return jax.vmap(
+        lambda channel: jax.scipy.ndimage.map_coordinates(
+            channel, list(places), order=1, mode="nearest"
+        ),
+        in_axes=2,
+        out_axes=2,
+    )(image)

@@ -1,0 +1,1 @@
+"""The methods, a folder each: `dp_kip`, `teacher`, `dp_ntk`."""

@@ -1,0 +1,1 @@
+"""DP-KIP: kernel inducing points by DP-SGD."""

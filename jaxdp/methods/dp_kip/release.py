@@ -1,0 +1,293 @@
+"""DP-KIP: kernel inducing points distilled with DP-SGD, or plain KIP without noise.
+
+A step draws a Poisson sample of the private data, sums the clipped per-example gradients of the
+kernel ridge regression loss with respect to the support images, adds Gaussian noise to the sum,
+divides by a public constant and hands the result to an optimiser. Everything after the noise,
+the support set included, is post-processing.
+
+What a privacy auditor reads is `jaxdp.privacy.dp_sgd` and the sums at the end of this file.
+
+References:
+    Nguyen, Chen & Lee (2021), "Dataset meta-learning from kernel ridge-regression" (KIP).
+    Vinaroz & Park (2024), "Differentially private kernel inducing points using features from
+    ScatterNets (DP-KIP-ScatterNet) for privacy preserving data distillation", algorithm 1.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool
+
+from jaxdp import kernels
+from jaxdp.kernels import DotProduct, Kernel, preprocess
+from jaxdp.kernels.kip import SupportSet, initial_support, loss, predict, total_loss
+from jaxdp.methods.dp_kip.clipped import pixels as feature_grads
+from jaxdp.methods.dp_kip.clipped import sums as kip_grads
+from jaxdp.methods.dp_kip.clipped import terms as kip_terms
+from jaxdp.privacy import clipping, dp_sgd, sampling
+from jaxdp.privacy.mechanism import SubsampledGaussian
+
+__all__ = [
+    "CLIP_SPACES",
+    "KIP",
+    "KIPConfig",
+    "KIPState",
+    "SupportSet",
+    "dp_kip",
+    "initial_support",
+    "loss",
+    "predict",
+    "total_loss",
+]
+
+CLIP_SPACES = ("pixels", "features")
+
+
+class KIPState(NamedTuple):
+    """What a run carries from step to step; all of it is free to release.
+
+    `step` () counts finished releases, `support` is the current iterate and `average` (s, d)
+    the exponential moving average of its rows (the result).
+    """
+
+    step: Array
+    support: SupportSet
+    average: Array
+    opt_state: Any
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KIPConfig:
+    """Static configuration of (DP-)KIP.
+
+    Attributes:
+        ridge: relative ridge of the regression, >= 0.
+        optimizer: applied to the noisy mean gradient in units of the clip norm.
+        average_decay: decay of the moving average of iterates in [0, 1); 0 keeps the last one.
+        chunk_size: how many targets are processed at once, >= 1; bounds the memory.
+        target_fn: public map from rows as stored (e.g. uint8) to what the support is compared
+            with, row by row: scaled rows, or rows of features where the kernel has `features`.
+            The guarantee needs a row's result to depend on that row alone.
+            Applied to a chunk at a time so that the data stay small in memory.
+        clip_space: for kernels with `features`, whether gradients are clipped and noised with
+            respect to `"pixels"` or to `"features"`; see `jaxdp.methods.dp_kip.clipped.pixels`.
+        free: columns of the support that are distilled, `(d,)` booleans drawn independently of
+            the data; the others keep their initial values. All by default.
+        bounds: public values that distilled pixels are kept between after every step, such as
+            those of the data's range; None for no bounds. Noise has less room then.
+
+    Raises:
+        ValueError: a value is out of range.
+    """
+
+    ridge: float
+    optimizer: optax.GradientTransformation
+    average_decay: float = 0.0
+    chunk_size: int = 128
+    target_fn: Callable[[Array], Array] = lambda rows: rows
+    clip_space: str = "pixels"
+    free: Bool[Array, " d"] | None = None
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.ridge < float("inf"):
+            raise ValueError(f"ridge must be >= 0 and finite, got {self.ridge}")
+        if not 0 <= self.average_decay < 1:
+            raise ValueError(f"average_decay must be in [0, 1), got {self.average_decay}")
+        if self.chunk_size < 1:
+            raise ValueError(f"chunk_size must be >= 1, got {self.chunk_size}")
+        if self.clip_space not in CLIP_SPACES:
+            raise ValueError(f"clip_space must be one of {CLIP_SPACES}, got {self.clip_space!r}")
+        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
+            raise ValueError(f"bounds must be (low, high) with low < high, got {self.bounds}")
+
+
+class KIP(NamedTuple):
+    """The pair of functions that `dp_kip` returns."""
+
+    init: Callable[..., KIPState]
+    update: Callable[..., KIPState]
+
+
+def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> KIP:
+    """Return `(init, update)` of DP-KIP; without noise and clipping it is KIP.
+
+    `init(support) -> KIPState`.
+    `update(state, key, x_t (n, k), labels (n,), num_steps) -> KIPState` runs `num_steps` steps,
+    fewer where the mechanism's last one comes first, in one compiled loop; `num_steps` may
+    differ from call to call without another compilation. Step `t` takes its randomness from
+    `fold_in(key, t)`, so a run may be cut into calls anywhere. `update` computes in jax's
+    64-bit mode (see `jaxdp.methods.dp_kip.clipped.sums`) and cannot be called inside another `jit`.
+
+    Raises:
+        ValueError: (`update`) the data does not have `mechanism.num_examples` rows.
+
+    Guarantee:
+        All states together are a function of at most `mechanism.num_steps` releases of the
+        Poisson-subsampled Gaussian mechanism that `mechanism` describes, under the
+        zero-out relation (`jaxdp.privacy.ledger`), and of nothing else that depends on `x_t` and
+        `labels`.
+    """
+
+    def init(support: SupportSet) -> KIPState:
+        return KIPState(
+            step=jnp.zeros((), jnp.int32),
+            support=support,
+            average=support.x,
+            opt_state=config.optimizer.init(support.x),
+        )
+
+    def step(state: KIPState, key: Array, x_t: Array, labels: Array) -> KIPState:
+        clipped_sum, to_pixels = _sum_and_pullback(kernel, mechanism, config, state.support)
+        noisy_mean = dp_sgd.noisy_mean(
+            key, mechanism, lambda sample: clipped_sum(_Targets(x_t, labels, sample, config))
+        )
+        grad = to_pixels(noisy_mean).astype(state.support.x.dtype)
+        updates, opt_state = config.optimizer.update(grad, state.opt_state, state.support.x)
+        x = optax.apply_updates(state.support.x, updates)
+        if config.bounds is not None:
+            x = jnp.clip(x, *config.bounds)
+        if config.free is not None:  # an optimiser may spread updates over columns
+            x = jnp.where(config.free, x, state.support.x)
+        # A warm-up keeps the random start out of the average.
+        count = state.step.astype(jnp.float32) + 1
+        decay = jnp.minimum(config.average_decay, (count - 1) / count).astype(jnp.float32)
+        average = decay * state.average + (1 - decay) * x
+        if config.free is not None:
+            average = jnp.where(config.free, average, x)
+        return KIPState(state.step + 1, SupportSet(x, state.support.y), average, opt_state)
+
+    return KIP(init, dp_sgd.accounted_steps(mechanism, step))
+
+
+class _Targets(NamedTuple):
+    """The private data, and which of them a step has drawn."""
+
+    x_t: Array
+    labels: Array
+    sample: sampling.PoissonSample
+    config: KIPConfig
+
+    def sum_over(
+        self, chunk_fn: Callable[[Array, Array, Array], Any], zero: Any, *, num_classes: int
+    ) -> Any:
+        """Sum `chunk_fn(rows, label rows, mask)` over the sample."""
+
+        def chunk(indices: Array, mask: Array) -> Any:
+            y_t = preprocess.centred_one_hot(self.labels[indices], num_classes)
+            return chunk_fn(self.config.target_fn(self.x_t[indices]), y_t, mask)
+
+        size = self.config.chunk_size
+        return sampling.sum_over_chunks(chunk, self.sample, chunk_size=size, zero=zero)
+
+
+_Sum = Callable[[_Targets], Array]
+_Pullback = Callable[[Array], Array]
+
+
+def _sum_and_pullback(
+    kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig, support: SupportSet
+) -> tuple[_Sum, _Pullback]:
+    """Return the sum of clipped gradients in the form the kernel allows.
+
+    Returns:
+        The sum, whose sensitivity is the clip norm, and the linear map, independent of the
+        targets, that takes it to the support's pixels.
+    """
+    if kernel.dot_product is not None:
+        sum_fn = functools.partial(
+            _dot_product_sum, kernel.dot_product, mechanism, config, support, free=config.free
+        )
+        return sum_fn, lambda grad: grad
+    if kernel.features is not None:
+        return _feature_sum(kernel.features, mechanism, config, support)
+    sum_fn = functools.partial(_general_sum, kernel, mechanism, config, support)
+    return sum_fn, lambda grad: grad
+
+
+def _dot_product_sum(
+    dot_product: DotProduct,
+    mechanism: SubsampledGaussian,
+    config: KIPConfig,
+    support: SupportSet,
+    targets: _Targets,
+    *,
+    free: Array | None = None,
+    norms_fn: Callable[..., Array] | None = None,
+) -> Array:
+    """Sum exactly clipped gradients without forming any one of them."""
+    terms = kip_terms.support_terms(
+        dot_product,
+        support.x,
+        support.y,
+        config.ridge,
+        num_targets=mechanism.expected_batch_size,
+        free=free,
+    )
+
+    def moments(rows: Array, y_t: Array, mask: Array) -> kip_grads.Moments:
+        return kip_grads.clipped_moments(
+            dot_product, terms, rows, y_t, mask, mechanism.clip_norm, norms_fn=norms_fn
+        )
+
+    zero = kip_grads.zero_moments(terms)
+    total = targets.sum_over(moments, zero, num_classes=support.y.shape[1])
+    return kip_grads.assemble(terms, total)
+
+
+def _feature_sum(
+    feature_fn: Callable[[Array], Array],
+    mechanism: SubsampledGaussian,
+    config: KIPConfig,
+    support: SupportSet,
+) -> tuple[_Sum, _Pullback]:
+    """Return the sum of a kernel of features, in either space."""
+    in_features = config.clip_space == "features"
+    x_s = support.x if in_features else support.x.astype(jnp.float64)
+    phi, pullback = jax.vjp(feature_fn, x_s)
+    sum_fn = functools.partial(
+        _dot_product_sum, kernels.LINEAR, mechanism, config, SupportSet(phi, support.y)
+    )
+
+    def to_pixels(grad: Array) -> Array:
+        pixels = pullback(grad.astype(phi.dtype))[0]
+        return pixels if config.free is None else jnp.where(config.free, pixels, 0.0)
+
+    if in_features:
+        return sum_fn, to_pixels
+    norms_fn = functools.partial(feature_grads.pixel_norms, feature_fn, x_s, free=config.free)
+    return lambda targets: to_pixels(sum_fn(targets, norms_fn=norms_fn)), lambda grad: grad
+
+
+def _general_sum(
+    kernel: Kernel,
+    mechanism: SubsampledGaussian,
+    config: KIPConfig,
+    support: SupportSet,
+    targets: _Targets,
+) -> Array:
+    """Sum gradients that are formed one by one, for any kernel."""
+
+    def at(x: Array) -> SupportSet:
+        fixed = jax.lax.stop_gradient(x)
+        return SupportSet(x if config.free is None else jnp.where(config.free, x, fixed), support.y)
+
+    def target_loss(x: Array, target: tuple[Array, Array]) -> Array:
+        return loss(kernel, at(x), *target, ridge=config.ridge)
+
+    def chunk_sum(rows: Array, y_t: Array, mask: Array) -> Array:
+        if mechanism.clip_norm == float("inf"):  # one gradient instead of one per target
+            return jax.grad(
+                lambda x: total_loss(kernel, at(x), rows, y_t, mask, ridge=config.ridge)
+            )(support.x).astype(jnp.float64)
+        return clipping.sum_clipped_grads(
+            target_loss, support.x, (rows, y_t), mask, clip_norm=mechanism.clip_norm
+        )
+
+    zero = jnp.zeros(support.x.shape, jnp.float64)
+    return targets.sum_over(chunk_sum, zero, num_classes=support.y.shape[1])

@@ -1,0 +1,289 @@
+"""Distillation from a private teacher: support images that induce the teacher's classifier.
+
+Kernel ridge regression on a support `(x_s, y_s)` with `k(x, z) = phi(x) . phi(z)` is a linear
+classifier on `phi` with the weights
+
+    W(x_s) = Phi_s^T (K_ss + lambda I)^-1 y_s,   lambda = ridge tr(K_ss) / s,
+
+and only their direction, up to a vector common to all classes, decides what is predicted. So the
+support is moved until `W(x_s)` points where the weights `V` of a teacher point:
+
+    minimise  1 - cos(W(x_s) - mean_c W(x_s), V - mean_c V)   over x_s.
+
+Privacy in plain words: nothing here is given private data, only the teacher's weights, a public
+feature map and random images. If the weights were released under differential privacy (see
+`jaxdp.methods.teacher.release`), so is everything computed from them, however many steps it takes:
+the support costs nothing on top of the teacher.
+
+References:
+    Dwork & Roth (2014), "The algorithmic foundations of differential privacy", proposition 2.1
+    (post-processing).
+    Nguyen, Chen & Lee (2021), "Dataset meta-learning from kernel ridge-regression" (KIP).
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Key
+
+from jaxdp.features.base import FeatureMap
+from jaxdp.images import smoothing
+from jaxdp.kernels import krr, preprocess
+from jaxdp.kernels.kip import SupportSet
+from jaxdp.privacy import class_sums
+
+_HIGHEST = jax.lax.Precision.HIGHEST
+_SMOOTH_MODULUS = 1e-6
+
+FeatureFn = Callable[[Array], Array]
+
+
+class DistillState(NamedTuple):
+    """What distillation carries: `step` () counts finished steps, `support` is the result."""
+
+    step: Array
+    support: SupportSet
+    opt_state: Any
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistillConfig:
+    """Static configuration of distillation.
+
+    The loss is `1 - cosine + total_variation TV(x_s) + extra_weight extra_loss(x_s)`.
+
+    Attributes:
+        num_steps: of the whole run, >= 1; the learning rate falls to 0 over them, as a cosine.
+        ridge: relative ridge of the regression, > 0.
+        learning_rate: of Adam at the first step, in units of pixels, > 0.
+        cosine_weight: >= 0.
+        learn_labels: whether the support's labels are moved, too.
+        total_variation: weight of `total_variation`, >= 0; needs `image_shape`.
+        image_shape: (h, w, channels) of a support row, where total variation is asked for.
+        extra_loss: another target, `(x (s, d), key, extra_data) -> ()`: a distance to released
+            class means or images. It must not see private data. `key` is a fresh public one at
+            every step.
+        extra_weight: its weight, >= 0.
+        seed: public; of the keys that `extra_loss` is given.
+        bounds: pixels are kept between these two; None for no bounds.
+
+    Raises:
+        ValueError: a value is out of range.
+    """
+
+    num_steps: int
+    ridge: float = 1e-3
+    learning_rate: float = 0.02
+    cosine_weight: float = 1.0
+    learn_labels: bool = False
+    total_variation: float = 0.0
+    image_shape: tuple[int, int, int] | None = None
+    extra_loss: Callable[[Array, Array, Any], Array] | None = None
+    extra_weight: float = 1.0
+    seed: int = 0
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.num_steps < 1:
+            raise ValueError(f"num_steps must be >= 1, got {self.num_steps}")
+        for name in ("ridge", "learning_rate"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be > 0 and finite, got {getattr(self, name)}")
+        for name in ("cosine_weight", "total_variation", "extra_weight"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be >= 0 and finite, got {getattr(self, name)}")
+        if self.total_variation > 0 and self.image_shape is None:
+            raise ValueError("total_variation needs image_shape")
+        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
+            raise ValueError(f"bounds must be (low, high) with low < high, got {self.bounds}")
+
+
+class Distillation(NamedTuple):
+    """The pair of functions that `distill` returns."""
+
+    init: Callable[..., DistillState]
+    update: Callable[..., DistillState]
+
+
+def initial_images(
+    key: Key[Array, ""],
+    *,
+    ipc: int,
+    num_classes: int,
+    image_shape: tuple[int, int, int],
+    mean: float = 0.5,
+    scale: float = 0.25,
+    smooth: float = 0.0,
+) -> SupportSet:
+    """Return `ipc` images of noise per class, in [0, 1], with centred one-hot labels.
+
+    `clip(mean + scale N(0, 1), 0, 1)`; rows are ordered by class and independent of any data.
+
+    Args:
+        key: public.
+        ipc: images per class, >= 1.
+        num_classes: >= 2.
+        image_shape: (h, w, channels); `d = h w channels`.
+        mean: grey level of the start; near 0 for a dark one.
+        scale: standard deviation before clipping.
+        smooth: width in pixels of a Gaussian filter over the noise, whose standard deviation
+            stays what it was; 0 for white noise.
+
+    Raises:
+        ValueError: fewer than one row per class or two classes, or a negative width.
+    """
+    if ipc < 1 or num_classes < 2:
+        raise ValueError(f"need ipc >= 1 and num_classes >= 2, got {ipc} and {num_classes}")
+    if not smooth >= 0:
+        raise ValueError(f"smooth must be >= 0 pixels, got {smooth}")
+    height, width, channels = image_shape
+    labels = jnp.repeat(jnp.arange(num_classes), ipc)
+    noise = jax.random.normal(key, (ipc * num_classes, height * width * channels), jnp.float32)
+    if smooth > 0:
+        noise = smoothing.smooth_rows(noise, shape=image_shape, width=smooth)
+        noise = noise / jnp.std(noise)
+    x = jnp.clip(mean + scale * noise, 0.0, 1.0)
+    return SupportSet(x, preprocess.centred_one_hot(labels, num_classes))
+
+
+def induced_weights(
+    phi_s: Float[Array, "s p"], y_s: Float[Array, "s c"], *, ridge: float
+) -> Float[Array, "p c"]:
+    """Return the weights `Phi_s^T (K_ss + lambda I)^-1 y_s` of KRR on features of a support.
+
+    Raises:
+        krr.NotPositiveDefiniteError: as `krr.fit`.
+    """
+    k_ss = jnp.matmul(phi_s, phi_s.T, precision=_HIGHEST)
+    return jnp.matmul(phi_s.T, krr.fit(k_ss, y_s, ridge=ridge), precision=_HIGHEST)
+
+
+def cosine(a: Float[Array, "p c"], b: Float[Array, "p c"]) -> Float[Array, ""]:
+    """Return the cosine of two classifiers' weights, the mean over classes removed from both."""
+    a, b = (w - jnp.mean(w, axis=1, keepdims=True) for w in (a, b))
+    return jnp.sum(a * b) / (jnp.linalg.norm(a) * jnp.linalg.norm(b))
+
+
+def total_variation(
+    x: Float[Array, "s d"], *, image_shape: tuple[int, int, int]
+) -> Float[Array, ""]:
+    """Return the mean over pixels of the modulus of the image gradient, by forward differences.
+
+    References:
+        Rudin, Osher & Fatemi (1992), "Nonlinear total variation based noise removal algorithms".
+    """
+    images = x.reshape(-1, *image_shape)
+    down = jnp.diff(images, axis=1, append=images[:, -1:])
+    right = jnp.diff(images, axis=2, append=images[:, :, -1:])
+    return jnp.mean(jnp.sqrt(down**2 + right**2 + _SMOOTH_MODULUS))
+
+
+def embedding_distance(
+    x: Float[Array, "s d"],
+    key: Key[Array, ""],
+    means: Float[Array, "c p"],
+    *,
+    features: FeatureMap,
+) -> Float[Array, ""]:
+    """Return the mean over classes of `|mean_j phi(x_kj) - m_k|^2`, for rows ordered by class.
+
+    A second target for images that should look like their classes, not only predict them: made
+    for `DistillConfig.extra_loss`, with released class means of unit-norm features. `key` is not
+    used.
+
+    References:
+        Zhao & Bilen (2023), "Dataset condensation with distribution matching", equation 5.
+    """
+    del key
+    blocks = x.reshape(means.shape[0], -1, x.shape[1])
+    nu = class_sums.block_means(features, blocks, jnp.ones(means.shape[0], x.dtype))
+    return class_sums.squared_distance(nu, means) / means.shape[0]
+
+
+def loss(
+    support: SupportSet,
+    teacher_weights: Float[Array, "p c"] | None,
+    feature_fn: FeatureFn,
+    config: DistillConfig,
+    *,
+    key: Key[Array, ""],
+    extra_data: Any = None,
+) -> Float[Array, ""]:
+    """Return what distillation minimises; see `DistillConfig`."""
+    total = jnp.zeros((), support.x.dtype)
+    if teacher_weights is not None and config.cosine_weight > 0:
+        induced = induced_weights(feature_fn(support.x), support.y, ridge=config.ridge)
+        total += config.cosine_weight * (1 - cosine(induced, teacher_weights))
+    if config.image_shape is not None and config.total_variation > 0:
+        total += config.total_variation * total_variation(support.x, image_shape=config.image_shape)
+    if config.extra_loss is not None:
+        total += config.extra_weight * config.extra_loss(support.x, key, extra_data)
+    return total
+
+
+def distill(
+    teacher_weights: Float[Array, "p c"] | None,
+    feature_fn: FeatureFn,
+    config: DistillConfig,
+    extra_data: Any = None,
+) -> Distillation:
+    """Return `(init, update)` that move a support towards a teacher's weights.
+
+    `init(support) -> DistillState`.
+    `update(state, num_steps) -> DistillState` runs `num_steps` steps, fewer where
+    `config.num_steps` comes first; a run may be cut into calls anywhere.
+
+    The loop over steps is Python's, on purpose: inside a compiled one, XLA's convolutions on the
+    CPU have gradients about twenty times slower (jax issue 12868).
+
+    Args:
+        teacher_weights: V, released under differential privacy or public; None where
+            `config.cosine_weight` is 0.
+        feature_fn: public map of rows (s, d) to features (s, p), differentiable.
+        config: static configuration.
+        extra_data: what `config.extra_loss` compares with: arrays that were released or are
+            public.
+
+    Raises:
+        ValueError: no weights, and a cosine with them is asked for.
+
+    Guarantee:
+        Post-processing: the result is a function of the teacher's weights, of `feature_fn`,
+        `config` and `extra_data` and of the support that `init` is given, and no argument takes
+        private data.
+    """
+    if teacher_weights is None and config.cosine_weight > 0:
+        raise ValueError(f"cosine_weight={config.cosine_weight} needs the weights of a teacher")
+    optimizer = optax.adam(optax.cosine_decay_schedule(config.learning_rate, config.num_steps))
+
+    def init(support: SupportSet) -> DistillState:
+        return DistillState(jnp.zeros((), jnp.int32), support, optimizer.init(support))
+
+    @jax.jit
+    def step(state: DistillState, weights: Any, extra_data: Any) -> DistillState:
+        grads = jax.grad(loss)(
+            state.support,
+            weights,
+            feature_fn,
+            config,
+            key=jax.random.fold_in(jax.random.key(config.seed), state.step),
+            extra_data=extra_data,
+        )
+        updates, opt_state = optimizer.update(grads, state.opt_state, state.support)
+        x, y = optax.apply_updates(state.support, updates)
+        if config.bounds is not None:
+            x = jnp.clip(x, *config.bounds)
+        return DistillState(
+            state.step + 1, SupportSet(x, y if config.learn_labels else state.support.y), opt_state
+        )
+
+    def update(state: DistillState, num_steps: int) -> DistillState:
+        for _ in range(min(num_steps, config.num_steps - int(state.step))):
+            state = step(state, teacher_weights, extra_data)
+        return state
+
+    return Distillation(init, update)

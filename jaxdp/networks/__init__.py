@@ -1,0 +1,1 @@
+"""Networks in flax, and their layers."""

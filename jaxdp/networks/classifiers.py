@@ -1,0 +1,303 @@
+"""Flax modules: networks behind kernels and features, and the classifier that judges images.
+
+Images are NHWC. A module computes in the float type of its input, with parameters stored in
+float32, and a record's output never depends on the other records of a batch: all normalisation
+is within one image. Flax is imported here, in `entk_networks` and in `generators`, nowhere else.
+
+References:
+    LeCun et al. (1998), "Gradient-based learning applied to document recognition", section II.B.
+    He et al. (2016), "Deep residual learning for image recognition", table 1.
+    Wu & He (2018), "Group normalization".
+    Chen, Kerkouche & Fritz (2022), "Private set generation with discriminative information",
+        appendix (the ConvNet that evaluates distilled images).
+"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxdp.networks.convolution import convolve
+
+Conv = functools.partial(nn.Conv, conv_general_dilated=convolve)
+"""Flax's layer, as a matrix product where XLA is slow."""
+
+_GROUPS = 32
+_STAGES = (2, 2, 2, 2)
+# torch's default, which the published networks use; flax's is 1e-6.
+_EPSILON = 1e-5
+# Attributes of flax's layers that replace or mask their product.
+_REPLACEMENTS = (
+    "mask",
+    "dot_general",
+    "dot_general_cls",
+    "conv_general_dilated",
+    "conv_general_dilated_cls",
+)
+
+
+def uniform_init(bound: float) -> nn.initializers.Initializer:
+    """Return an initialiser that is uniform on [-bound, bound): torch's, at 1/sqrt(fan_in)."""
+
+    def init(key: Array, shape: Any, dtype: Any = jnp.float32, *unused: Any) -> Array:
+        return jax.random.uniform(key, shape, dtype, -bound, bound)
+
+    return init
+
+
+class LeNet(nn.Module):
+    """LeNet-5 with ReLU and average pooling: 61,706 parameters for 28x28 grey images.
+
+    Two 5x5 convolutions with 6 and 16 channels, each followed by ReLU and 2x2 average pooling,
+    then dense layers of 120, 84 and `num_classes` units. The first convolution keeps the size, so
+    that 28 pixels count as the original's 32 do; the second is unpadded where its input has six
+    pixels or more.
+
+    Raises:
+        ValueError: an image side is odd or below 8.
+    """
+
+    num_classes: int
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n classes"]:
+        """Return logits."""
+        sides = x.shape[1:3]
+        if min(sides) < 8 or any(side % 2 for side in sides):
+            raise ValueError(f"LeNet needs even sides of at least 8 pixels, got {sides}")
+        dtype = x.dtype
+        x = nn.relu(Conv(6, (5, 5), padding="SAME", dtype=dtype)(x))
+        x = nn.avg_pool(x, (2, 2), strides=(2, 2))
+        padding = "VALID" if min(x.shape[1:3]) >= 6 else "SAME"
+        x = nn.relu(Conv(16, (5, 5), padding=padding, dtype=dtype)(x))
+        x = nn.avg_pool(x, (2, 2), strides=(2, 2)).reshape(x.shape[0], -1)
+        for features in (120, 84):
+            x = nn.relu(nn.Dense(features, dtype=dtype)(x))
+        return nn.Dense(self.num_classes, dtype=dtype)(x)
+
+
+def _group_norm(x: Array) -> nn.GroupNorm:
+    """Return a group normalisation with 32 groups, fewer where there are few channels."""
+    # Two channels or more per group: alone on a one-pixel map a channel is its own mean, and the
+    # normalisation would return 0 whatever the image.
+    groups = math.gcd(_GROUPS, x.shape[-1] // 2)
+    # Scales start at 1 throughout. A zero scale at the end of every block, as in the published
+    # code and good for training, makes all residual branches 0: an untrained network would have
+    # no features beyond its stem, and its tangent features no gradient inside the blocks.
+    return nn.GroupNorm(groups, epsilon=_EPSILON, dtype=x.dtype, use_fast_variance=False)
+
+
+class ResidualBlock(nn.Module):
+    """Two 3x3 convolutions with group normalisation, and a shortcut: `relu(F(x) + s(x))`.
+
+    The shortcut is a 1x1 convolution with group normalisation where the shape changes.
+    """
+
+    features: int
+    stride: int = 1
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n p q features"]:
+        """Return the block's output, `stride` times smaller."""
+        strides = (self.stride, self.stride)
+
+        def normalised(y: Array, size: int, strides: tuple[int, int]) -> Array:
+            window = (size, size)
+            y = Conv(self.features, window, strides, use_bias=False, dtype=y.dtype)(y)
+            return _group_norm(y)(y)
+
+        y = nn.relu(normalised(x, 3, strides))
+        y = normalised(y, 3, (1, 1))
+        shortcut = x if x.shape == y.shape else normalised(x, 1, strides)
+        return nn.relu(y + shortcut)
+
+
+class ResNet18Trunk(nn.Module):
+    """ResNet-18 without its last layer, with group normalisation.
+
+    A 7x7 convolution of stride 2, group normalisation, ReLU, 3x3 max pooling of stride 2, and four
+    stages of two residual blocks with 1, 2, 4 and 8 times `width` channels.
+    """
+
+    width: int = 64
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> tuple[Array, ...]:
+        """Return the activations from the first to the last.
+
+        Returns:
+            Ten arrays: the stem convolution's output before normalisation, the input of each of
+            the eight blocks (all NHWC), and the global average (n, 8 width).
+        """
+        x = Conv(self.width, (7, 7), (2, 2), use_bias=False, dtype=x.dtype)(x)
+        activations = [x]
+        x = nn.relu(_group_norm(x)(x))
+        x = nn.max_pool(x, (3, 3), strides=(2, 2), padding="SAME")
+        for stage, blocks in enumerate(_STAGES):
+            for block in range(blocks):
+                activations.append(x)
+                stride = 2 if stage > 0 and block == 0 else 1
+                x = ResidualBlock(self.width * 2**stage, stride)(x)
+        return (*activations, jnp.mean(x, axis=(1, 2)))
+
+
+class ResNet18(nn.Module):
+    """ResNet-18 with group normalisation; its activations are those of `ResNet18Trunk`."""
+
+    num_classes: int
+    width: int = 64
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n classes"]:
+        """Return logits."""
+        *_, average = ResNet18Trunk(self.width)(x)
+        return nn.Dense(self.num_classes, dtype=x.dtype)(average)
+
+
+class ConvNet(nn.Module):
+    """The network that is trained on distilled images to evaluate them.
+
+    `depth` blocks of 3x3 convolution, instance normalisation with scale and offset, ReLU and 2x2
+    average pooling; then a dense layer. As published, the first convolution pads grey images
+    by 3 pixels (28x28 becomes 32x32), all others by 1. Only the last block pools to one pixel:
+    instance normalisation of a one-pixel map would leave nothing of the image.
+    """
+
+    num_classes: int
+    width: int = 128
+    depth: int = 3
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n classes"]:
+        """Return logits."""
+        x = _convnet_blocks(x, self.width, self.depth)
+        return nn.Dense(self.num_classes, dtype=x.dtype)(x)
+
+
+class ConvNetTrunk(nn.Module):
+    """All of `ConvNet` but its dense layer."""
+
+    width: int = 128
+    depth: int = 3
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n features"]:
+        """Return the last block's activations."""
+        return _convnet_blocks(x, self.width, self.depth)
+
+
+def _convnet_blocks(x: Array, width: int, depth: int) -> Array:
+    margin = 3 if x.shape[-1] == 1 else 1
+    for block in range(depth):
+        x = Conv(width, (3, 3), padding=margin, dtype=x.dtype)(x)
+        x = nn.GroupNorm(width, epsilon=_EPSILON, dtype=x.dtype, use_fast_variance=False)(x)
+        x = nn.relu(x)
+        last = block == depth - 1
+        if min(x.shape[1:3]) >= (2 if last else 4):
+            x = nn.avg_pool(x, (2, 2), strides=(2, 2))
+        margin = 1
+    return x.reshape(x.shape[0], -1)
+
+
+class Window(NamedTuple):
+    """What a convolution reads for one output pixel, and where."""
+
+    size: tuple[int, int]
+    strides: tuple[int, int]
+    padding: tuple[tuple[int, int], tuple[int, int]]
+
+
+class LinearCall(NamedTuple):
+    """One call of a `Dense` or `Conv` layer.
+
+    Attributes:
+        kernel: the parameter itself, the very object in the network's parameters.
+        bias: the same, or None.
+        inputs: what the layer was called with.
+        output: what it returned, its tap included.
+        window: of a convolution; None for a dense layer.
+    """
+
+    kernel: Array
+    bias: Array | None
+    inputs: Array
+    output: Array
+    window: Window | None
+
+
+def record_linear_calls(
+    apply_fn: Callable[[Any, Array], Array],
+    params: Any,
+    x: Array,
+    taps: Sequence[Array | None] = (),
+) -> tuple[Array, list[LinearCall]]:
+    """Apply a network, recording the calls of its dense and convolutional layers in order.
+
+    Args:
+        apply_fn: `module.apply` or a function that calls it; not jitted, and without lifted
+            transformations such as `nn.remat`, out of which nothing can be recorded.
+        params: its first argument.
+        x: its second argument.
+        taps: the i-th is added to the output of the i-th call, where it is not None; a derivative
+            with respect to it is one with respect to the layer's output.
+
+    Returns:
+        The network's output and the calls. Layers that do more than `patches @ kernel + bias`
+        (dilated, grouped, masked or other than two-dimensional convolutions) are left out.
+    """
+    calls: list[LinearCall] = []
+
+    def intercept(call: Any, args: Any, kwargs: Any, context: Any) -> Any:
+        layer = context.module
+        if context.method_name != "__call__" or not _is_plain(layer) or len(args) != 1 or kwargs:
+            return call(*args, **kwargs)
+        output = call(*args)
+        if len(calls) < len(taps) and (tap := taps[len(calls)]) is not None:
+            output = output + tap
+        (inputs,) = args
+        kernel = layer.get_variable("params", "kernel")
+        bias = layer.get_variable("params", "bias") if layer.use_bias else None
+        calls.append(LinearCall(kernel, bias, inputs, output, _window(layer, inputs)))
+        return output
+
+    with nn.intercept_methods(intercept):
+        return apply_fn(params, x), calls
+
+
+def _is_plain(layer: Any) -> bool:
+    replaced = any(getattr(layer, name, None) not in (None, convolve) for name in _REPLACEMENTS)
+    if replaced or type(layer) not in (nn.Dense, nn.Conv):
+        return False
+    if type(layer) is nn.Dense:
+        return True
+    if not isinstance(layer.kernel_size, Sequence) or len(layer.kernel_size) != 2:
+        return False
+    if isinstance(layer.padding, str) and layer.padding not in ("SAME", "VALID"):
+        return False
+    dilations = (*_pair(layer.kernel_dilation), *_pair(layer.input_dilation))
+    return layer.feature_group_count == 1 and set(dilations) == {1}
+
+
+def _pair(value: int | Sequence[int] | None) -> tuple[int, ...]:
+    if value is None:
+        return (1, 1)
+    return (value, value) if isinstance(value, int) else tuple(value)
+
+
+def _window(layer: Any, inputs: Array) -> Window | None:
+    if type(layer) is nn.Dense:
+        return None
+    (kh, kw), (sh, sw) = layer.kernel_size, _pair(layer.strides)
+    padding = layer.padding
+    if isinstance(padding, str):
+        sides = inputs.shape[-3:-1]
+        padding = jax.lax.padtype_to_pads(sides, (kh, kw), (sh, sw), padding)
+    elif isinstance(padding, int):
+        padding = (padding, padding)
+    top, left = (p if isinstance(p, Sequence) else (p, p) for p in padding)
+    return Window((kh, kw), (sh, sw), (tuple(top), tuple(left)))

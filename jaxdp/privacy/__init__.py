@@ -1,0 +1,2 @@
+"""Everything that a guarantee rests on: noise, sampling, clipping, sums, accounting,
+certificates."""

@@ -1,0 +1,289 @@
+"""The certificate of a run: what it guarantees, what may be released, and what may not.
+
+A certificate is computed from a `jaxdp.privacy.ledger.Ledger` and from nothing else, whether it is
+written, read again or shown: no stored epsilon and no stored verdict is believed. It is a statement
+of the program, not a proof: it is not signed, and who can edit a file can edit its ledger, too.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from jaxdp.privacy import accounting
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, Ledger
+from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.releases import GaussianRelease
+
+UNIT = (
+    "one image or one row of the training split, as stored. A person with k records is protected "
+    "as a group of k, for which epsilon is k times as large or worse"
+)
+NOT_COVERED = (
+    "other runs on the same records: budgets add up. Two teachers of epsilon 1 each, or a teacher "
+    "beside an embedding that it was not accounted with, are together a release of epsilon 2",
+    "the choice of hyper-parameters on private data: every further run on the same data spends "
+    "its own epsilon",
+    "numbers computed from the test split (accuracies in metrics.json and report.html)",
+    "side channels: running time and memory",
+    "what floating point leaves of the ideal mechanism: less than 1e-15 of delta for every number "
+    "released (see jaxdp.privacy.mechanism)",
+)
+PUBLIC = (
+    "the number n of training records (it sets rates, steps, noise and divisors)",
+    "the number and names of classes, the shape of a record, the scaling constants",
+    "all flags and hyper-parameters in config.json, the networks and random features",
+)
+COUNTED_CLASSES = (
+    "the number of classes, though it was counted from the labels, those of training records "
+    "included: store class_names to declare it instead"
+)
+ACCOUNT = "privacy.json, released.json and config.json, which tell nothing private"
+"""The files about a run that may leave with what it has made."""
+MUST_STAY = (
+    "the training data, and folders of --feature_cache: features are as private as the data",
+    "metrics.json and report.html where the test data are private: accuracies are computed from "
+    "them without noise",
+    "the folder of --check_copies: distances to training records, without noise",
+)
+STRONG, MEDIUM, MOST = 1.0, 10.0, 50.0
+"""Largest epsilon of a strong and of a medium guarantee, and of one that needs no allowance."""
+# Accountants of other versions differ by less; an edited epsilon rarely does.
+_TOLERANCE = 5e-3
+_NUMBERS = (
+    *("delta", "num_examples", "noise_multiplier", "releases", "also_released"),
+    *("sampling_rate", "num_steps", "clip_norm"),
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a certificate says beside its numbers.
+
+    Attributes:
+        covers: what is released under the guarantee, file by file.
+        target_epsilon: what was asked for; None without privacy.
+        allow_delta: whether somebody has allowed a delta of 1/n or more.
+        allow_epsilon: whether somebody has allowed an epsilon above `MOST`.
+        counted_classes: whether the number of classes was counted from labels.
+        objection: what else speaks against a release, in words.
+    """
+
+    covers: tuple[str, ...]
+    target_epsilon: float | None
+    allow_delta: bool = False
+    allow_epsilon: bool = False
+    counted_classes: bool = False
+    objection: str | None = None
+
+
+def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
+    """Return the certificate of everything in a ledger, as plain JSON types.
+
+    Guarantee:
+        Epsilon and the verdict are computed from the ledger, not copied from what was asked for.
+        Without noise, with seeded or float32 noise, with a delta of 1/n or more or an epsilon above
+        50 that nobody has allowed, the result is never marked releasable.
+    """
+    private = ledger.is_private
+    epsilon = ledger.epsilon() if private else math.inf
+    reason = why_not_releasable(ledger, epsilon, terms)
+    steps = ledger.steps
+    counted = (COUNTED_CLASSES,) if terms.counted_classes else ()
+    certificate = {
+        "verdict": _verdict(epsilon, reason),
+        "releasable": reason is None,
+        "not_releasable_reason": reason,
+        "may_leave": terms.covers if reason is None else (),
+        "must_stay": MUST_STAY if reason is None else ("everything in this folder", *MUST_STAY),
+        "warnings": _warnings(ledger, epsilon) if private else (),
+        "epsilon": _finite(epsilon),
+        "delta": ledger.delta,
+        "relation": RELATIONS[ledger.relation],
+        "unit": UNIT,
+        "mechanism": _mechanism(ledger) if private else "none",
+        "target_epsilon": terms.target_epsilon,
+        "num_examples": ledger.num_examples,
+        "noise_multiplier": ledger.noise_multiplier,
+        "accountant": accounting.describe(ledger.accountant) if steps else accounting.EXACT,
+        "epsilon_second_opinion": _finite(ledger.epsilon(_other(ledger))) if private else None,
+        "second_opinion_accountant": accounting.describe(_other(ledger)),
+        "randomness": _randomness(ledger),
+        "covers": terms.covers if private else (),
+        "does_not_cover": NOT_COVERED if private else ("everything: there is no guarantee",),
+        "public": (*PUBLIC, *counted),
+        "allowed": {"delta": terms.allow_delta, "epsilon": terms.allow_epsilon},
+        "counted_classes": terms.counted_classes,
+        "objection": terms.objection,
+    }
+    if steps is not None:
+        certificate |= {
+            "sampling_rate": steps.sampling_rate,
+            "expected_batch_size": steps.expected_batch_size,
+            "num_steps": steps.num_steps,
+            "clip_norm": _finite(steps.clip_norm) if private else None,
+            "also_released": ledger.also,
+        }
+    else:
+        certificate["releases"] = [dataclasses.asdict(release) for release in ledger.releases]
+    certificate["ledger"] = ledger.to_json()
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in certificate.items()}
+
+
+def recertified(
+    stored: Mapping[str, Any],
+    *,
+    old_noise: str = OLD_NOISE,
+    allow_delta: bool = False,
+    allow_epsilon: bool = False,
+) -> dict[str, Any]:
+    """Return the certificate that a stored one's ledger gives.
+
+    Args:
+        stored: a certificate as it was read; of version 0.1.0, which had no ledger, too.
+        old_noise: how version 0.1.0 drew the noise of what the certificate is of.
+        allow_delta: whether a delta of 1/n or more is allowed now, if it was not before.
+        allow_epsilon: whether an epsilon above `MOST` is.
+
+    Raises:
+        ValueError: it is not a certificate, or says something else than its numbers.
+    """
+    try:
+        ledger = ledger_of(stored, old_noise=old_noise)
+        allowed = stored.get("allowed", {"delta": False, "epsilon": False})
+        terms = Terms(
+            covers=tuple(stored["covers"]),
+            target_epsilon=stored["target_epsilon"],
+            allow_delta=bool(allowed["delta"]) or allow_delta,
+            allow_epsilon=bool(allowed["epsilon"]) or allow_epsilon,
+            counted_classes=stored.get("counted_classes", False),
+            objection=stored.get("objection"),
+        )
+        certificate = certify(ledger, terms)
+        _require_agreement(stored, certificate)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"it is no certificate ({type(error).__name__}: {error})") from error
+    kept = {key: value for key, value in stored.items() if key not in certificate}
+    return certificate | kept
+
+
+def ledger_of(stored: Mapping[str, Any], *, old_noise: str = OLD_NOISE) -> Ledger:
+    """Return the ledger of a stored certificate; as for `recertified`."""
+    if "ledger" in stored:
+        return Ledger.from_json(stored["ledger"])
+    common = {
+        "num_examples": stored["num_examples"],
+        "delta": stored["delta"],
+        "noise": old_noise,
+        "seeded_noise": "--noise_seed" in stored["randomness"],
+    }
+    if "releases" in stored:
+        return Ledger(releases=tuple(GaussianRelease(**r) for r in stored["releases"]), **common)
+    clip_norm = stored["clip_norm"]
+    steps = SubsampledGaussian(
+        num_examples=stored["num_examples"],
+        sampling_rate=stored["sampling_rate"],
+        num_steps=stored["num_steps"],
+        clip_norm=math.inf if clip_norm is None else clip_norm,
+        noise_multiplier=stored["noise_multiplier"],
+    )
+    accountant = "rdp" if stored["accountant"].startswith("RDP") else "pld"
+    return Ledger(steps=steps, also=tuple(stored["also_released"]), accountant=accountant, **common)
+
+
+def _require_agreement(stored: Mapping[str, Any], computed: Mapping[str, Any]) -> None:
+    """Raise a `ValueError` where a stored certificate promises more than its ledger."""
+    said, found = stored["epsilon"], computed["epsilon"]
+    said_value = math.inf if said is None else float(said)
+    found_value = math.inf if found is None else found
+    if not said_value >= found_value * (1 - _TOLERANCE):
+        raise ValueError(f"it says epsilon {said}, and its own numbers give {found_value:.4g}")
+    for key in _NUMBERS:
+        if key in stored and stored[key] != computed.get(key):
+            raise ValueError(f"it says {key} {stored[key]}, and its ledger {computed.get(key)}")
+    if stored["releasable"] not in (True, False):
+        raise ValueError(f"it says releasable {stored['releasable']}")
+    # A version that knew less may have said yes; then the computed verdict holds.
+    if "ledger" in stored and stored["releasable"] and not computed["releasable"]:
+        raise ValueError(f"it says releasable, but {computed['not_releasable_reason']}")
+
+
+def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | None:
+    """Return why a result must not be released, or None where nothing speaks against it."""
+    if not ledger.is_private:
+        return "no noise was added: the result is not differentially private"
+    if ledger.seeded_noise:
+        return "the noise came from --noise_seed: whoever knows the number can remove it"
+    if ledger.noise == FLOAT32_NOISE:
+        return (
+            "its noise was drawn in float32, as version 0.1.0 did: the values that such noise can "
+            "take tell the sum under it. Train it again"
+        )
+    if not ledger.delta < 1 / ledger.num_examples and not terms.allow_delta:
+        return (
+            f"delta = {ledger.delta:g} is not below 1/n = {1 / ledger.num_examples:g}: it would "
+            "allow publishing one record in full; lower --delta, or say --allow_delta"
+        )
+    if epsilon > MOST and not terms.allow_epsilon:
+        return (
+            f"epsilon = {epsilon:.4g} is above {MOST:g}: it promises next to nothing; lower --eps, "
+            "or say --allow_epsilon"
+        )
+    return terms.objection
+
+
+def _verdict(epsilon: float, reason: str | None) -> str:
+    if reason is not None:
+        return f"MUST NOT BE RELEASED: {reason}"
+    strength = "strong" if epsilon <= STRONG * 1.001 else "medium" if epsilon <= MEDIUM else "weak"
+    return f"MAY BE RELEASED, under a {strength} guarantee (epsilon {epsilon:.4g})"
+
+
+def _warnings(ledger: Ledger, epsilon: float) -> tuple[str, ...]:
+    found = list(delta_warnings(ledger.delta, ledger.num_examples))
+    if epsilon > MEDIUM:
+        found.append(
+            f"epsilon = {epsilon:.4g} is a weak guarantee: someone who knows all other records may "
+            f"tell whether one was used with a probability of up to {_best_guess(epsilon):.4%}; up "
+            f"to {MEDIUM:g} is usual"
+        )
+    return tuple(found)
+
+
+def _best_guess(epsilon: float) -> float:
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def delta_warnings(delta: float, num_examples: int) -> tuple[str, ...]:
+    """Return a warning where `delta >= 1/n`: then publishing a random example would pass too."""
+    if delta < 1 / num_examples:
+        return ()
+    return (
+        f"delta = {delta:g} is not below 1/n = {1 / num_examples:g}: such a delta would even allow "
+        f"publishing one example in full; use --delta below {1 / num_examples:.1g}",
+    )
+
+
+def _mechanism(ledger: Ledger) -> str:
+    steps = ledger.steps
+    if steps is None:
+        return f"Gaussian, {len(ledger.releases)} release(s)"
+    name = "Poisson-subsampled Gaussian, composed over steps"
+    if steps.sampling_rate == 1 and steps.num_steps == 1:
+        name = "Gaussian, one release of the whole data"
+    if ledger.also:
+        name += f", and {len(ledger.also)} Gaussian release(s) of the whole data"
+    return name
+
+
+def _other(ledger: Ledger) -> str:
+    return "rdp" if ledger.steps is not None and ledger.accountant == "pld" else "pld"
+
+
+def _randomness(ledger: Ledger) -> str:
+    source = "a known --noise_seed" if ledger.seeded_noise else "the operating system, not kept"
+    return f"sampling and noise: keys from {source}; noise: {ledger.noise}"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,106 @@
+"""What every DP-SGD run here is made of: one noisy mean per step, as many steps as are accounted.
+
+    g_t = (sum_{i in S_t} clip_C(g_i) + N(0, (sigma C)^2 I)) / (q n C),   S_t a Poisson sample
+
+A privacy auditor reads this file: algorithms only supply the clipped sum and what happens to g_t.
+
+References:
+    Abadi et al. (2016), "Deep learning with differential privacy", algorithm 1.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, Num
+
+from jaxdp import numerics
+from jaxdp.privacy import sampling
+from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, require_private
+from jaxdp.privacy.sampling import PoissonSample
+
+State = TypeVar("State", bound=Any)
+
+
+def noisy_mean(
+    key: Key[Array, ""],
+    mechanism: SubsampledGaussian,
+    clipped_sum: Callable[[PoissonSample], Float[Array, "..."]],
+) -> Float[Array, "..."]:
+    """Return one step's noisy mean gradient, in units of the clip norm.
+
+    In these units neither a learning rate nor Adam's epsilon depends on the clip norm.
+
+    Args:
+        key: of this step alone.
+        mechanism: rate, clip norm and noise.
+        clipped_sum: the sum over a sample of what each example contributes, in float64.
+
+    Returns:
+        float64, for the caller to round.
+
+    Guarantee:
+        One release of the Poisson-subsampled Gaussian mechanism, if adding an example to a sample
+        moves `clipped_sum` by at most `mechanism.clip_norm` in Euclidean norm: every example is
+        drawn by its own coin, noise is added to the sum, and the divisor is a public constant.
+    """
+    sample_key, noise_key = jax.random.split(key)
+    sample = sampling.poisson_sample(
+        sample_key,
+        num_examples=mechanism.num_examples,
+        sampling_rate=mechanism.sampling_rate,
+    )
+    noisy_sum = add_gaussian_noise(noise_key, clipped_sum(sample), stddev=mechanism.stddev)
+    unit = mechanism.clip_norm if mechanism.clip_norm < float("inf") else 1.0
+    return noisy_sum / (mechanism.expected_batch_size * unit)
+
+
+def accounted_steps(
+    mechanism: SubsampledGaussian, step: Callable[[State, Array, Array, Array], State]
+) -> Callable[[State, Array, Array, Array, int], State]:
+    """Return `update(state, key, x, labels, num_steps)`, which takes steps in one compiled loop.
+
+    It takes `num_steps` steps, fewer where the mechanism's last one comes first; `num_steps` may
+    differ from call to call without another compilation. Step `t` gets `fold_in(key, t)`, so a
+    run may be cut into calls anywhere. It computes in jax's 64-bit mode, whatever the caller's, so
+    it cannot be called inside another `jit`.
+
+    Args:
+        mechanism: what the run is accounted by.
+        step: `(state, key, x, labels) -> state`, one more in `state.step`; makes one release.
+
+    Raises:
+        ValueError: (`update`) the data does not have `mechanism.num_examples` rows.
+        TypeError: (`update`) the key is not of `mechanism.private_key`.
+
+    Guarantee:
+        No state results from more than `mechanism.num_steps` steps, and no two steps of a run have
+        the same key.
+    """
+
+    @jax.jit
+    def run(
+        state: State,
+        key: Key[Array, ""],
+        x: Num[Array, "n d"],
+        labels: Int[Array, " n"],
+        num_steps: Int[Array, ""],
+    ) -> State:
+        stop = jnp.minimum(state.step + num_steps, mechanism.num_steps)
+        return jax.lax.while_loop(
+            lambda state: state.step < stop,
+            lambda state: step(state, jax.random.fold_in(key, state.step), x, labels),
+            state,
+        )
+
+    def update(state: State, key: Array, x: Array, labels: Array, num_steps: int) -> State:
+        require_private(key)
+        if x.shape[0] != mechanism.num_examples:
+            raise ValueError(
+                f"the mechanism is for {mechanism.num_examples} examples, got {x.shape[0]}"
+            )
+        with numerics.float64():
+            return run(state, key, x, labels, jnp.asarray(num_steps, jnp.int32))
+
+    return update

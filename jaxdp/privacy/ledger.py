@@ -1,0 +1,148 @@
+"""What a run has released, in numbers: all that its epsilon is computed from.
+
+A `Ledger` is stored with whatever it accounts for. Who resumes a run or uses its results again
+computes epsilon from the ledger, and believes no stored epsilon.
+
+References:
+    Desfontaines & Pejo (2020), "SoK: differential privacies", section 4 (neighbouring relations).
+    Ponomareva et al. (2023), "How to DP-fy ML", section 2.1.1 (the zero-out relation).
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from jaxdp.privacy import accounting, releases
+from jaxdp.privacy.mechanism import NOISE, SubsampledGaussian
+from jaxdp.privacy.releases import GaussianRelease
+
+ZERO_OUT, REPLACE_ONE = "zero-out", "replace-one"
+RELATIONS = {
+    ZERO_OUT: "zero-out: one training record is replaced by an empty record, which contributes "
+    "nothing; the number n of records stays the same and is public",
+    REPLACE_ONE: "replace one: one training record is replaced by any other record; the number n "
+    "of records stays the same and is public",
+}
+"""Which datasets are neighbours, in words."""
+FLOAT32_NOISE = "float32, one draw, keys of 64 bits"
+"""Noise of teachers of version 0.1.0: its values tell the sum under it."""
+OLD_NOISE = "float64, one draw, keys of 64 bits"
+"""Other noise of version 0.1.0."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ledger:
+    """Everything that is released about one dataset, by a run and by those it builds on.
+
+    Attributes:
+        num_examples: n, public.
+        delta: in (0, 1).
+        steps: the run's sampled releases under `ZERO_OUT`; None where there are `releases`.
+        also: noise multipliers of further Gaussian releases beside `steps`.
+        releases: single Gaussian releases under `REPLACE_ONE`.
+        accountant: that judges `steps`; single releases have an exact formula.
+        noise: how noise is drawn.
+        seeded_noise: whether it comes from a number that somebody knows.
+
+    Raises:
+        ValueError: there are neither steps nor releases, or both, or delta is out of range.
+    """
+
+    num_examples: int
+    delta: float
+    steps: SubsampledGaussian | None = None
+    also: tuple[float, ...] = ()
+    releases: tuple[GaussianRelease, ...] = ()
+    accountant: str = "pld"
+    noise: str = NOISE
+    seeded_noise: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.steps is None) == (not self.releases):
+            raise ValueError("a ledger holds either steps or releases")
+        if not 0 < self.delta < 1:
+            raise ValueError(f"delta must be in (0, 1), got {self.delta}")
+        if self.steps is not None and self.steps.num_examples != self.num_examples:
+            raise ValueError(f"steps are for {self.steps.num_examples} examples")
+        if self.accountant not in accounting.ACCOUNTANTS:
+            raise ValueError(f"accountant must be one of {accounting.ACCOUNTANTS}")
+        if not all(0 <= noise < math.inf for noise in self.also):
+            raise ValueError(f"noise multipliers must be >= 0, got {self.also}")
+
+    @property
+    def relation(self) -> str:
+        """Which datasets are neighbours."""
+        return REPLACE_ONE if self.steps is None else ZERO_OUT
+
+    @property
+    def is_private(self) -> bool:
+        """Whether everything that is released has noise."""
+        if self.steps is None:
+            return self.noise_multiplier > 0
+        return self.steps.is_private and 0 not in self.also
+
+    @property
+    def noise_multiplier(self) -> float:
+        """Noise over sensitivity: of a step, or of all single releases jointly."""
+        if self.steps is None:
+            return releases.joint_noise_multiplier(self.releases)
+        return self.steps.noise_multiplier
+
+    def epsilon(self, accountant: str | None = None) -> float:
+        """Return epsilon at delta, infinity without noise.
+
+        Guarantee:
+            An upper bound for everything in the ledger together, whatever was asked for.
+        """
+        if not self.is_private:
+            return math.inf
+        if self.steps is not None:
+            return accounting.epsilon(
+                self.steps,
+                delta=self.delta,
+                accountant=accountant or self.accountant,
+                also=self.also,
+            )
+        if accountant is None:
+            return releases.epsilon(self.releases, delta=self.delta)
+        return accounting.epsilon(_single(self.noise_multiplier), delta=self.delta)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON types."""
+        fields = dataclasses.asdict(self) | {"also": list(self.also)}
+        fields["releases"] = [dataclasses.asdict(release) for release in self.releases]
+        if self.steps is not None and math.isinf(self.steps.clip_norm):
+            fields["steps"]["clip_norm"] = None
+        return {"relation": self.relation} | fields
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Ledger":
+        """Return the ledger of plain JSON types.
+
+        Raises:
+            KeyError, TypeError, ValueError: they are not a ledger's.
+        """
+        fields = dict(stored)
+        relation, steps = fields.pop("relation"), fields["steps"]
+        if steps is not None:
+            clip_norm = steps["clip_norm"]
+            fields["steps"] = SubsampledGaussian(
+                **steps | {"clip_norm": math.inf if clip_norm is None else clip_norm}
+            )
+        fields["also"] = tuple(fields["also"])
+        fields["releases"] = tuple(GaussianRelease(**one) for one in fields["releases"])
+        ledger = cls(**fields)
+        if relation != ledger.relation:
+            raise ValueError(f"the relation is {ledger.relation}, not {relation}")
+        return ledger
+
+
+def _single(noise_multiplier: float) -> SubsampledGaussian:
+    return SubsampledGaussian(
+        num_examples=1,
+        sampling_rate=1.0,
+        num_steps=1,
+        clip_norm=1.0,
+        noise_multiplier=noise_multiplier,
+    )

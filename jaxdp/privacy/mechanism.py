@@ -1,0 +1,170 @@
+"""The Gaussian mechanism, and where its randomness comes from.
+
+All noise of the package is made by `add_gaussian_noise`. What floating point leaves of the ideal
+mechanism:
+
+* A draw is `sqrt(2) erf_inv(u)` of one of 2^52 values of `u`, and a sample is the sum of two draws,
+  so it takes one of up to 2^103 values. What is released is rounded to float32, coarser by far, so
+  that an exact sum cannot be recognised by the values that its noise can take.
+* A draw ends at 8.1 standard deviations, and the sum of two at 11.5: a released number misses
+  tails of probability 5e-16, which adds less than 1e-15 to delta for each number released.
+* Sums are float64, with a rounding error of about 1e-16 of the sum.
+
+References:
+    Dwork & Roth (2014), "The algorithmic foundations of differential privacy", appendix A.
+    Mironov (2012), "On significance of the least significant bits for differential privacy".
+    Holohan & Braghin (2021), "Secure random sampling in differential privacy", section 4 (sums of
+        several draws hide the lattice of each).
+"""
+
+import dataclasses
+import math
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key, PyTree
+
+from jaxdp import numerics
+from jaxdp.privacy.chacha import CHACHA20, KEY_WORDS
+
+KEY_BITS = 32 * KEY_WORDS
+NOISE = f"float64, two draws, keys of {KEY_BITS} bits"
+"""How noise is drawn, as certificates and stored runs name it."""
+LEAST_STDDEV = 1e-30
+"""Smaller noise would be flushed to zero where results are float32."""
+_DRAWS = 2
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SubsampledGaussian:
+    """Sums clipped to `clip_norm` over Poisson samples, each released once with Gaussian noise.
+
+    The single description of a private run: the sampler, the noise and the accountant all read
+    their numbers from it.
+
+    Attributes:
+        num_examples: n, public under the usual convention for the sampling rate.
+        sampling_rate: probability q in (0, 1] with which a step draws an example.
+        num_steps: number of releases T, >= 1.
+        clip_norm: L2 bound C on one example's contribution, > 0; `math.inf` for none.
+        noise_multiplier: standard deviation of the noise over `clip_norm`, >= 0.
+
+    Raises:
+        ValueError: a number is out of range, noise is asked for without a clip norm, or its
+            standard deviation is below `LEAST_STDDEV`.
+    """
+
+    num_examples: int
+    sampling_rate: float
+    num_steps: int
+    clip_norm: float
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        if self.num_examples < 1:
+            raise ValueError(f"num_examples must be >= 1, got {self.num_examples}")
+        if not 0 < self.sampling_rate <= 1:
+            raise ValueError(f"sampling_rate must be in (0, 1], got {self.sampling_rate}")
+        if self.num_steps < 1:
+            raise ValueError(f"num_steps must be >= 1, got {self.num_steps}")
+        if not self.clip_norm > 0:
+            raise ValueError(f"clip_norm must be > 0, got {self.clip_norm}")
+        if not 0 <= self.noise_multiplier < float("inf"):
+            raise ValueError(f"noise_multiplier must be >= 0, got {self.noise_multiplier}")
+        if self.noise_multiplier > 0 and self.clip_norm == float("inf"):
+            raise ValueError("noise needs a finite clip_norm: sensitivity is unbounded without")
+        if self.is_private:
+            require_stddev(self.stddev)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether there is noise at all."""
+        return self.noise_multiplier > 0
+
+    @property
+    def stddev(self) -> float:
+        """Standard deviation of the noise on every entry of a released sum."""
+        return self.noise_multiplier * self.clip_norm if self.is_private else 0.0
+
+    @property
+    def expected_batch_size(self) -> float:
+        """Mean number of examples of a step, the public constant that sums are divided by."""
+        return self.sampling_rate * self.num_examples
+
+
+def require_stddev(stddev: float) -> None:
+    """Raise a `ValueError` unless noise of this standard deviation is noise in float32, too."""
+    if not LEAST_STDDEV <= stddev < math.inf:
+        raise ValueError(f"noise must have a stddev of at least {LEAST_STDDEV:g}, got {stddev:g}")
+
+
+def private_key(noise_seed: int | None = None) -> Key[Array, ""]:
+    """Return the key of a run's noise and sampling.
+
+    Args:
+        noise_seed: None takes 256 bits from the operating system, which nobody can repeat.
+            A number makes the run reproducible, and so its noise removable by anybody who
+            guesses the number: such a run must not be released.
+
+    Raises:
+        ValueError: the seed is negative or has more than 256 bits.
+
+    Guarantee:
+        Without a seed the key does not depend on the data, on the program's arguments or on
+        any earlier key. Callers never store it.
+    """
+    if noise_seed is None:
+        secret = os.urandom(4 * KEY_WORDS)
+    elif 0 <= noise_seed < 2**KEY_BITS:
+        secret = int(noise_seed).to_bytes(4 * KEY_WORDS, "little")
+    else:
+        raise ValueError(f"noise_seed must be in 0..2^{KEY_BITS}-1, got {noise_seed}")
+    words = jnp.asarray(np.frombuffer(secret, "<u4"))
+    return jax.random.wrap_key_data(words, impl=CHACHA20)
+
+
+def require_private(key: Key[Array, "..."]) -> None:
+    """Raise a `TypeError` unless a key comes from `private_key`, split and folded keys included."""
+    if jax.random.key_impl(key) != CHACHA20:
+        raise TypeError(
+            "private randomness needs a key of jaxdp.privacy.mechanism.private_key(), which has "
+            f"{KEY_BITS} bits of the operating system; a key of jax.random.key() can be guessed"
+        )
+
+
+def add_gaussian_noise(key: Key[Array, ""], tree: PyTree, *, stddev: float) -> PyTree:
+    """Add independent `N(0, stddev^2)` to every entry of every leaf, in float64.
+
+    A sample is `stddev / sqrt(2)` times the sum of two draws (Holohan & Braghin 2021).
+
+    Args:
+        key: of `private_key`, fresh for every release.
+        tree: what to release, of float64; L2 sensitivity `stddev / noise_multiplier`.
+        stddev: noise scale in the units of the tree: 0, which returns the tree unchanged, or at
+            least `LEAST_STDDEV`.
+
+    Raises:
+        ValueError: `stddev` is negative, not finite, or too small to be noise.
+        TypeError: the key is not a private one, or a leaf is not of float64 (sums of float32
+            show by their last bits what was added to them).
+
+    Guarantee:
+        The Gaussian mechanism with noise multiplier `stddev / sensitivity`, up to what the
+        head of this file says of floating point.
+    """
+    if stddev == 0:
+        return tree
+    require_stddev(stddev)
+    require_private(key)
+    leaves, structure = jax.tree.flatten(tree)
+    noisy = [_noisy(jax.random.fold_in(key, i), leaf, stddev) for i, leaf in enumerate(leaves)]
+    return jax.tree.unflatten(structure, noisy)
+
+
+def _noisy(key: Array, leaf: Float[Array, "..."], stddev: float) -> Array:
+    if leaf.dtype != jnp.float64 or not numerics.has_float64():
+        raise TypeError(f"noise is added to float64 in jax's 64-bit mode, not to {leaf.dtype}")
+    draws = jax.random.normal(key, (_DRAWS, *leaf.shape), jnp.float64)
+    return leaf + stddev / math.sqrt(_DRAWS) * jnp.sum(draws, axis=0)

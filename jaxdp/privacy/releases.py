@@ -1,0 +1,99 @@
+"""A few Gaussian releases of one dataset: their noise, their joint epsilon.
+
+Statistics `s_1, s_2, ...`, each released once as `s_j + N(0, stddev_j^2 I)`, are together one
+Gaussian mechanism: rescaled to unit noise, replacing one example moves them by at most
+
+    sqrt(sum_j (sensitivity_j / stddev_j)^2) = 1 / noise_multiplier
+
+so the exact formula for one release holds for all of them jointly, and a budget is split by shares
+of that sum: `stddev_j = sensitivity_j * stddev_1 / sqrt(share_j)`.
+
+References:
+    Balle & Wang (2018), "Improving the Gaussian mechanism", theorem 8.
+    Dong, Roth & Su (2022), "Gaussian differential privacy", corollary 3.3 (composition).
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+
+from jaxdp.privacy import accounting
+from jaxdp.privacy.mechanism import require_stddev
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GaussianRelease:
+    """One statistic that is released once, with Gaussian noise on every entry.
+
+    Attributes:
+        name: what it is.
+        sensitivity: most that replacing one example moves it in Euclidean norm, > 0.
+        stddev: of the noise, in the same units, at least `mechanism.LEAST_STDDEV`; 0 is not
+            private.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    name: str
+    sensitivity: float
+    stddev: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sensitivity < math.inf:
+            raise ValueError(f"sensitivity must be > 0 and finite, got {self.sensitivity}")
+        if self.stddev != 0:
+            require_stddev(self.stddev)
+
+
+def joint_noise_multiplier(releases: Sequence[GaussianRelease]) -> float:
+    """Return the noise multiplier of the one Gaussian release that all are together; 0 for none."""
+    if any(release.stddev == 0 for release in releases):
+        return 0.0
+    return 1 / math.sqrt(sum((r.sensitivity / r.stddev) ** 2 for r in releases))
+
+
+def calibrate(
+    sensitivities: Mapping[str, float],
+    *,
+    target_epsilon: float,
+    delta: float,
+    shares: Mapping[str, float] | None = None,
+) -> tuple[GaussianRelease, ...]:
+    """Return releases with the least noise that are jointly (target_epsilon, delta)-DP.
+
+    Args:
+        sensitivities: of each statistic, by name.
+        target_epsilon: > 0; `math.inf` for no noise at all.
+        delta: in (0, 1).
+        shares: positive numbers by the same names; only their ratios count. Equal by default.
+
+    Raises:
+        ValueError: a share or a budget that is out of range, or names that differ.
+
+    Guarantee:
+        Releasing every statistic once with the noise given is jointly (target_epsilon, delta)-DP.
+    """
+    shares = shares or dict.fromkeys(sensitivities, 1.0)
+    if set(shares) != set(sensitivities) or not all(s > 0 for s in shares.values()):
+        raise ValueError(f"need one share > 0 for each of {list(sensitivities)}, got {shares}")
+    total = sum(shares.values())
+    unit = 0.0
+    if target_epsilon < math.inf:
+        unit = accounting.analytic_gaussian_stddev(
+            epsilon=target_epsilon, delta=delta, sensitivity=1.0
+        )
+    return tuple(
+        GaussianRelease(
+            name=name,
+            sensitivity=sensitivity,
+            stddev=sensitivity * unit / math.sqrt(shares[name] / total),
+        )
+        for name, sensitivity in sensitivities.items()
+    )
+
+
+def epsilon(releases: Sequence[GaussianRelease], *, delta: float) -> float:
+    """Return the exact joint epsilon of releases at `delta`; infinity without noise."""
+    multiplier = joint_noise_multiplier(releases)
+    return math.inf if multiplier == 0 else accounting.gaussian_epsilon(multiplier, delta=delta)
