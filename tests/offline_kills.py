@@ -43,7 +43,7 @@ _MOST_KILLS_OF_A_RUN = 8
 _PROGRAM = """
 from absl import app
 from experiments import command_line, {driver}
-from experiments import {run} as run
+from experiments.runs import {run} as run
 run._CHECKPOINT_SECONDS = 0.05
 app.run({driver}.main, flags_parser=command_line.parse)
 """

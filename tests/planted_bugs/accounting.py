@@ -2,10 +2,10 @@
 
 from planted_bugs.mutant import Mutant
 
-_FILE, _T = "jaxdp/privacy/accounting.py", "tests/test_accounting.py::"
-_RELEASES, _R = "jaxdp/privacy/releases.py", "tests/test_releases.py::"
-_LEDGER, _L = "jaxdp/privacy/ledger.py", "tests/test_ledger.py::"
-_CERTIFICATES, _C = "jaxdp/privacy/certificates.py", "tests/test_certificates.py::"
+_FILE, _T = "jaxdp/privacy/accounting.py", "tests/privacy/test_accounting.py::"
+_RELEASES, _R = "jaxdp/privacy/releases.py", "tests/privacy/test_releases.py::"
+_LEDGER, _L = "jaxdp/privacy/ledger.py", "tests/privacy/test_ledger.py::"
+_CERTIFICATES, _C = "jaxdp/privacy/certificates.py", "tests/privacy/test_certificates.py::"
 _EVENT = (f"{_T}test_guarantee_the_event_has_the_numbers_of_the_mechanism",)
 
 MUTANTS = (

@@ -2,15 +2,15 @@
 
 from planted_bugs.mutant import Mutant
 
-_CLIP, _T = "jaxdp/privacy/clipping.py", "tests/test_clipping.py::"
-_TEACHER, _TT = "jaxdp/methods/teacher/release.py", "tests/test_teacher.py::"
-_KIP, _K = "jaxdp/methods/dp_kip/release.py", "tests/test_dp_kip.py::"
+_CLIP, _T = "jaxdp/privacy/clipping.py", "tests/privacy/test_clipping.py::"
+_TEACHER, _TT = "jaxdp/methods/teacher/release.py", "tests/methods/teacher/test_teacher.py::"
+_KIP, _K = "jaxdp/methods/dp_kip/release.py", "tests/methods/dp_kip/test_dp_kip.py::"
 _GRADS, _NORMS, _G = (
     "jaxdp/methods/dp_kip/clipped/sums.py",
     "jaxdp/methods/dp_kip/clipped/norms.py",
-    "tests/test_kip_grads.py::",
+    "tests/methods/dp_kip/test_clipped_sums.py::",
 )
-_PIXELS, _P = "jaxdp/methods/dp_kip/clipped/pixels.py", "tests/test_feature_grads.py::"
+_PIXELS, _P = "jaxdp/methods/dp_kip/clipped/pixels.py", "tests/methods/dp_kip/test_pixels.py::"
 
 MUTANTS = (
     Mutant(

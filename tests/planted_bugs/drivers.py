@@ -249,7 +249,9 @@ MUTANTS = (
         "experiments/data/load.py",
         'np.argsort(np.random.default_rng(stream).random(len(x)), kind="stable")[:size]',
         "np.random.default_rng(stream).permutation(len(x))[:size]",
-        ("tests/test_data.py::test_guarantee_without_its_last_example_a_subset_differs_in_one",),
+        (
+            "tests/data/test_load.py::test_guarantee_without_its_last_example_a_subset_differs_in_one",
+        ),
     ),
     Mutant(
         "the teacher's features are centred by the private mean",

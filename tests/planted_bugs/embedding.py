@@ -5,11 +5,11 @@ from planted_bugs.mutant import Mutant
 _MAPS, _SUMS, _E = (
     "jaxdp/features/base.py",
     "jaxdp/privacy/class_sums.py",
-    "tests/test_embedding.py::",
+    "tests/privacy/test_class_sums.py::",
 )
-_NTK, _N = "jaxdp/methods/dp_ntk/release.py", "tests/test_dp_ntk.py::"
-_MEANS, _M = "jaxdp/methods/teacher/class_means.py", "tests/test_class_means.py::"
-_WAVES, _R = "jaxdp/features/fourier.py", "tests/test_random_features.py::"
+_NTK, _N = "jaxdp/methods/dp_ntk/release.py", "tests/methods/dp_ntk/test_dp_ntk.py::"
+_MEANS, _M = "jaxdp/methods/teacher/class_means.py", "tests/methods/teacher/test_class_means.py::"
+_WAVES, _R = "jaxdp/features/fourier.py", "tests/features/test_fourier_and_hermite.py::"
 _SPY = (f"{_N}test_guarantee_every_statistic_has_float64_noise_of_its_own",)
 
 MUTANTS = (

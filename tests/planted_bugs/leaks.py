@@ -4,7 +4,7 @@ from planted_bugs.mutant import Mutant
 
 _D = "tests/test_driver_guarantees.py::"
 _WRITTEN = f"{_D}test_guarantee_nothing_private_is_written_beside_releases"
-_F = "tests/test_feature_rows.py::"
+_F = "tests/runs/test_rows.py::"
 
 MUTANTS = (
     Mutant(
@@ -107,14 +107,14 @@ MUTANTS = (
         "jaxdp/privacy/dp_sgd.py",
         "    noisy_sum = add_gaussian_noise",
         '    jax.debug.print("batch of {}", sample.size)\n    noisy_sum = add_gaussian_noise',
-        ("tests/test_dp_sgd.py::test_guarantee_steps_say_nothing",),
+        ("tests/privacy/test_dp_sgd.py::test_guarantee_steps_say_nothing",),
     ),
     Mutant(
         "scaling by the mean of the data",
         "experiments/data/load.py",
         "if is_bytes else _FLOAT_SCALING,",
         "if is_bytes else dataclasses.replace(_FLOAT_SCALING, shift=float(x_train.mean())),",
-        ("tests/test_data.py::test_npz_of_scaled_rows",),
+        ("tests/data/test_load.py::test_npz_of_scaled_rows",),
     ),
     Mutant(
         "names of cached features are hashes of private data",

@@ -7,7 +7,11 @@ _MECHANISM, _CHACHA, _DP_SGD = (
     "jaxdp/privacy/chacha.py",
     "jaxdp/privacy/dp_sgd.py",
 )
-_T, _C, _S = "tests/test_mechanism.py::", "tests/test_chacha.py::", "tests/test_dp_sgd.py::"
+_T, _C, _S = (
+    "tests/privacy/test_mechanism.py::",
+    "tests/privacy/test_chacha.py::",
+    "tests/privacy/test_dp_sgd.py::",
+)
 
 MUTANTS = (
     Mutant(
@@ -34,8 +38,8 @@ MUTANTS = (
     Mutant(
         "noise is added to float32",
         _MECHANISM,
-        "if leaf.dtype != jnp.float64 or not precision.has_float64():",
-        "if not precision.has_float64():",
+        "if leaf.dtype != jnp.float64 or not numerics.has_float64():",
+        "if not numerics.has_float64():",
         (f"{_T}test_guarantee_noise_is_float64_whatever_is_asked_for",),
     ),
     Mutant(

@@ -2,7 +2,7 @@
 
 from planted_bugs.mutant import Mutant
 
-_FILE, _T = "jaxdp/privacy/sampling.py", "tests/test_sampling.py::"
+_FILE, _T = "jaxdp/privacy/sampling.py", "tests/privacy/test_sampling.py::"
 
 MUTANTS = (
     Mutant(

@@ -2,8 +2,8 @@
 
 from planted_bugs.mutant import Mutant
 
-_LOG, _L = "experiments/runs/release_log.py", "tests/test_release_log.py::"
-_IMAGES, _I = "experiments/runs/synthetic_images.py", "tests/test_synthetic_images.py::"
+_LOG, _L = "experiments/runs/release_log.py", "tests/runs/test_release_log.py::"
+_IMAGES, _I = "experiments/runs/synthetic_images.py", "tests/runs/test_synthetic_images.py::"
 _D = "tests/test_driver_guarantees.py::"
 _EDITED = f"{_D}test_guarantee_an_edited_certificate_is_refused_wherever_it_is_stored"
 _RENAME = (

@@ -1,1 +1,27 @@
 """DP-KIP: kernel inducing points by DP-SGD."""
+
+from jaxdp.methods.dp_kip.release import (
+    CLIP_SPACES,
+    KIP,
+    KIPConfig,
+    KIPState,
+    SupportSet,
+    dp_kip,
+    initial_support,
+    loss,
+    predict,
+    total_loss,
+)
+
+__all__ = [
+    "CLIP_SPACES",
+    "KIP",
+    "KIPConfig",
+    "KIPState",
+    "SupportSet",
+    "dp_kip",
+    "initial_support",
+    "loss",
+    "predict",
+    "total_loss",
+]

@@ -2,7 +2,7 @@
 
 Run in an environment with neural-tangents (`pip install -e ".[nt]"`):
 
-    python tests/golden/make_fc_kernels.py
+    python tests/kernels/golden/make_fc_kernels.py
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def test_import_leaves_heavy_packages_alone() -> None:
         "heavy = {'jax', 'tensorflow', 'tensorflow_datasets', 'sklearn', 'PIL', 'requests'};"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root, timeout=60)
 
 

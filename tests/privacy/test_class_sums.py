@@ -372,26 +372,28 @@ def test_guarantee_an_example_moves_the_sum_of_many_by_at_most_one() -> None:
 _SHARDED = """
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxdp import embedding, entk_networks, feature_maps
-module = entk_networks.FullyConnected1(16, 4)
+from jaxdp.features import base as feature_maps
+from jaxdp.networks import tangent
+from jaxdp.privacy import class_sums
+module = tangent.FullyConnected1(16, 4)
 params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, 12)))
 features = feature_maps.entk_map(module.apply, params, 12)
 rng = np.random.default_rng(0)
 x, y = rng.uniform(0, 1, (100, 12)).astype(np.float32), rng.integers(0, 3, 100)
-chunks = embedding.arrange_by_class(x, y, num_classes=3, chunk_size=16)
-one = np.asarray(embedding.class_sums(features, chunks, num_classes=3))
+chunks = class_sums.arrange_by_class(x, y, num_classes=3, chunk_size=16)
+one = np.asarray(class_sums.class_sums(features, chunks, num_classes=3))
 assert len(jax.devices()) == 8
 mesh = Mesh(np.array(jax.devices()), ("data",))
 across = NamedSharding(mesh, PartitionSpec(None, "data"))
 whole = NamedSharding(mesh, PartitionSpec())
-placed = embedding.ClassChunks(
+placed = class_sums.ClassChunks(
     jax.device_put(chunks.x, across),
     jax.device_put(chunks.weights, across),
     jax.device_put(chunks.labels, whole),
 )
 compiled = jax.jit(features.weighted_sum).lower(placed.x[0], placed.weights[0]).compile()
 assert "all-reduce" in compiled.as_text()
-found = embedding.class_sums(features, placed, num_classes=3)
+found = class_sums.class_sums(features, placed, num_classes=3)
 np.testing.assert_allclose(np.asarray(found), one, atol=1e-5)
 print("equal")
 """

@@ -1,0 +1,84 @@
+"""Who may import whom: privacy-critical code stays where its auditor looks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LAYERS = {
+    "numerics": 1,
+    "images": 1,
+    "networks": 1,
+    "kernels": 2,
+    "features": 2,
+    "privacy": 2,
+    "methods": 3,
+}
+# Arrows that go up, or across a layer, and are to go.
+EXCEPTIONS = {
+    ("jaxdp.images.views", "jaxdp.features.map_parts"),
+    ("jaxdp.features.base", "jaxdp.kernels.empirical"),
+    ("jaxdp.privacy.class_sums", "jaxdp.features.base"),
+    ("jaxdp.methods.teacher.class_means", "jaxdp.methods.dp_ntk.release"),
+}
+FILES = sorted(path for room in ("jaxdp", "experiments") for path in (ROOT / room).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = {name_of(path) for path in FILES}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules of ours that a file imports, inside of functions, too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in NAMES)
+        elif isinstance(node, ast.ImportFrom) and node.module in NAMES:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in NAMES else node.module
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_files_import_from_lower_layers_alone(path: Path) -> None:
+    name = name_of(path)
+    room = name.split(".")[1] if "." in name else ""
+    for other in imported(path):
+        if not name.startswith("jaxdp."):
+            continue
+        assert not other.startswith("experiments"), other
+        if (name, other) in EXCEPTIONS or other == "jaxdp":
+            continue
+        theirs = other.split(".")[1]
+        if room == theirs == "methods":
+            assert name.split(".")[2] == other.split(".")[2], f"{name} imports {other}"
+        elif room != theirs:
+            assert LAYERS[theirs] < LAYERS[room], f"{name} imports {other}"
+
+
+def test_there_is_no_exception_that_nobody_needs() -> None:
+    found = {(name_of(path), other) for path in FILES for other in imported(path)}
+    assert found >= EXCEPTIONS
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    library = [path for path in FILES if name_of(path).startswith("jaxdp.")]
+    arrows = {name_of(path): set(imported(path)) for path in library}
+    while arrows:  # take away what imports nothing that is left
+        ends = {name for name, others in arrows.items() if not others & arrows.keys() - {name}}
+        assert ends, f"these import each other: {sorted(arrows)}"
+        arrows = {name: others for name, others in arrows.items() if name not in ends}
+
+
+def test_flax_is_imported_by_networks_alone() -> None:
+    for path in FILES:
+        name = name_of(path)
+        if name.startswith("jaxdp.") and not name.startswith("jaxdp.networks"):
+            assert "import flax" not in path.read_text(), name
