@@ -3,6 +3,7 @@
     make mutants
     python tests/mutants.py --list
     python tests/mutants.py --only=NAME
+    python tests/mutants.py --out=benchmarks/results/mutants_cpu.txt
 
 A line of `planted_bugs` is one small bug and the tests that ought to catch it. The bugs are planted
 one after the other in a copy of the tree. Each is `caught` when one of its tests fails, or has
@@ -29,6 +30,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import results_file
 from planted_bugs import MUTANTS
 from planted_bugs.mutant import Mutant
 
@@ -180,6 +182,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="name, or part of one; may be repeated")
     parser.add_argument("--list", action="store_true", help="list the mutants and end")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once (2)")
+    parser.add_argument("--out", help="file for a table of all mutants")
     parser.add_argument("--nobaseline", action="store_true", help="trust that the tests pass")
     flags = parser.parse_args()
     parts = flags.only or [""]
@@ -194,10 +197,22 @@ def main() -> int:
             tree.require_own_packages()
         if not flags.nobaseline:
             _require_passing(trees, mutants)
-        verdicts = [found.verdict for found in _outcomes(trees, mutants)]
+        outcomes = _outcomes(trees, mutants)
+    if flags.out:
+        _write_table(mutants, outcomes, flags.out)
+    verdicts = [found.verdict for found in outcomes]
     caught = verdicts.count("caught")
     print(f"{caught} of {len(verdicts)} mutants caught, {verdicts.count('SURVIVED')} survived")
     return 0 if caught == len(verdicts) else 1
+
+
+def _write_table(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], out: str) -> None:
+    """Write what became of each mutant, and which test has failed for it."""
+    rows = [
+        (found.verdict, mutant.name, mutant.file, found.reason.split(" - ")[0])
+        for mutant, found in zip(mutants, outcomes, strict=True)
+    ]
+    results_file.table(("verdict", "bug", "file", "test that has failed"), rows, out)
 
 
 if __name__ == "__main__":
