@@ -34,7 +34,7 @@ from experiments import feature_registry
 from experiments.ntk_settings import FeatureConfig
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
-from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.methods import dp_ntk
 from jaxdp.methods.teacher import class_means
 from jaxdp.privacy import class_sums, releases
 from jaxdp.privacy.mechanism import SubsampledGaussian

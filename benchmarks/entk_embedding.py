@@ -27,6 +27,7 @@ from _harness import (
 
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
+from jaxdp.features.tangent import entk_map
 from jaxdp.networks import tangent
 from jaxdp.privacy import class_sums
 
@@ -49,7 +50,7 @@ def network(width: int) -> tuple[FeatureMap, Callable[[jax.Array], jax.Array]]:
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(gradient)])
         return flat / jnp.linalg.norm(flat)
 
-    return feature_maps.entk_map(module.apply, params, _DIM), phi
+    return entk_map(module.apply, params, _DIM), phi
 
 
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +75,7 @@ def ours(size: Size, generate: bool) -> Measurement:
         weights, mu = jnp.full(_CLASSES, 1 / _CLASSES), jnp.zeros((_CLASSES, features.dim))
 
         def distance(x: jax.Array, mu: jax.Array) -> jax.Array:
-            return class_sums.squared_distance(mu, class_sums.block_means(features, x, weights))
+            return feature_maps.squared_distance(mu, feature_maps.block_means(features, x, weights))
 
         found = measure(jax.jit(jax.value_and_grad(distance)), blocks, mu)
     assert found is not None

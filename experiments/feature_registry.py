@@ -13,6 +13,7 @@ from experiments.ntk_settings import FeatureConfig, parse_widths
 from jaxdp.features import base as feature_maps
 from jaxdp.features import fourier, hermite, image_maps, scattering
 from jaxdp.features.base import FeatureMap
+from jaxdp.features.tangent import entk_map
 from jaxdp.networks import tangent
 
 _NUM_FREQUENCIES = 10000
@@ -54,7 +55,7 @@ def _entk(config: FeatureConfig, shape: Shape, num_logits: int) -> FeatureMap:
         variables = jax.jit(module.init)(jax.random.key(config.seed), example)
     except ValueError as error:
         raise InputError(f"--network={config.network}: {error}") from error
-    return feature_maps.entk_map(module.apply, variables, _dim(shape))
+    return entk_map(module.apply, variables, _dim(shape))
 
 
 def _network(config: FeatureConfig, shape: Shape, num_logits: int) -> Any:

@@ -30,7 +30,7 @@ from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
-from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.methods import dp_ntk
 from jaxdp.networks import generators
 from jaxdp.privacy import class_sums, releases
 from jaxdp.privacy.class_sums import ClassChunks

@@ -13,7 +13,7 @@ from experiments.runs import released_file
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
-from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.methods import dp_ntk
 from jaxdp.privacy import certificates, releases
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger

@@ -165,11 +165,16 @@ def main() -> int:
     parser.add_argument("--only", default="", help="part of the names of cases")
     options = parser.parse_args()
     data_dir = str(Path(options.data_dir).absolute())
+    os.environ |= {
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
     has_mnist = (Path(data_dir) / "mnist.npz").exists()
     cases = [case for case in _cases() if options.only in case.name]
     cases = [case for case in cases if has_mnist or "mnist" not in case.name]
     different = 0
     with tempfile.TemporaryDirectory(prefix="jaxdp-golden-") as folder:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = f"{folder}/compiled"
         tree = Path(folder) / "tree"
         adding = ["git", "worktree", "add", "--detach", str(tree), options.before]
         subprocess.run(adding, cwd=_ROOT, check=True, capture_output=True)

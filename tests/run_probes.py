@@ -28,7 +28,7 @@ from experiments.runs import metrics as run_metrics
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
-from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.methods import dp_ntk
 from jaxdp.privacy import certificates
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease

@@ -39,11 +39,11 @@ from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
 from experiments.settings import Settings
 from experiments.teacher_settings import MapConfig, TeacherSettings
+from jaxdp.methods import dp_ntk as release_algorithm
 from jaxdp.methods.dp_kip import release as kip_algorithm
-from jaxdp.methods.dp_ntk import release as release_algorithm
 from jaxdp.methods.teacher import class_means
 from jaxdp.methods.teacher import release as teacher
-from jaxdp.privacy import certificates, dp_sgd, sampling
+from jaxdp.privacy import certificates, class_sums, dp_sgd, sampling
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
@@ -601,7 +601,7 @@ def test_guarantee_nothing_private_is_written_beside_releases(
     driver, _, flags = DRIVERS[name]
     extra = ("--check_copies",) if name == "dp_ntk" else ()
     monkeypatch.setattr(dp_sgd, "noisy_mean", public_mean)
-    monkeypatch.setattr(release_algorithm, "_noisy", public_sums)
+    monkeypatch.setattr(class_sums, "noisy_sums", public_sums)
     stopped = types.SimpleNamespace(monotonic=lambda: 0.0)
     for module in (distill_run, generate, teach):
         monkeypatch.setattr(module, "time", stopped)

@@ -18,13 +18,6 @@ LAYERS = {
     "privacy": 2,
     "methods": 3,
 }
-# Arrows that go up, or across a layer, and are to go.
-EXCEPTIONS = {
-    ("jaxdp.images.views", "jaxdp.features.map_parts"),
-    ("jaxdp.features.base", "jaxdp.kernels.empirical"),
-    ("jaxdp.privacy.class_sums", "jaxdp.features.base"),
-    ("jaxdp.methods.teacher.class_means", "jaxdp.methods.dp_ntk.release"),
-}
 FILES = sorted(path for room in ("jaxdp", "experiments") for path in (ROOT / room).rglob("*.py"))
 
 
@@ -54,18 +47,13 @@ def test_files_import_from_lower_layers_alone(path: Path) -> None:
         if not name.startswith("jaxdp."):
             continue
         assert not other.startswith("experiments"), other
-        if (name, other) in EXCEPTIONS or other == "jaxdp":
+        if other == "jaxdp":
             continue
         theirs = other.split(".")[1]
         if room == theirs == "methods":
             assert name.split(".")[2] == other.split(".")[2], f"{name} imports {other}"
         elif room != theirs:
             assert LAYERS[theirs] < LAYERS[room], f"{name} imports {other}"
-
-
-def test_there_is_no_exception_that_nobody_needs() -> None:
-    found = {(name_of(path), other) for path in FILES for other in imported(path)}
-    assert found >= EXCEPTIONS
 
 
 def test_no_file_imports_itself_by_way_of_others() -> None:

@@ -21,7 +21,7 @@ from experiments.runs import start as run_start
 from experiments.runs.checkpoints import Checkpoints, files_digest, save_tree
 from experiments.runs.folder import RunFolder
 from experiments.terminal import bar_style, print_guarantee
-from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.methods import dp_ntk
 from jaxdp.privacy import certificates
 
 _COVERS = (

@@ -12,7 +12,7 @@ from experiments.data.outside_files import json_object, open_plain, user_path
 from experiments.errors import InputError
 from experiments.runs import released_file
 from experiments.runs.release_log import digest
-from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.methods import dp_ntk
 from jaxdp.privacy import certificates
 from jaxdp.privacy.releases import GaussianRelease
 

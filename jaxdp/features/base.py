@@ -1,9 +1,5 @@
 """Feature maps of norm at most 1, known by their weighted sums `sum_i w_i phi(x_i)`.
 
-For the empirical NTK that sum is one backward pass of a network,
-`grad_theta sum_i (w_i / |phi_i|) f(x_i)`: the p derivatives of an example are never formed, and
-norms come from each layer's factors.
-
 References:
     Yang et al. (2023), "Differentially private neural tangent kernels (DP-NTK) for
         privacy-preserving data generation", algorithm 1 and equation 6.
@@ -11,22 +7,20 @@ References:
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
-
-from jaxdp.kernels.empirical import Factors, balanced, dense_factors, entk_norms, is_dense
 
 # Norms stay so far below 1: more than what rounding takes from a float32 norm (1e-6), and than what
 # it adds where a removal shifts a class's later rows between chunks (2e-4 for a million rows).
 _MARGIN = 5e-4
 # Squares of what makes up a smaller norm may underflow, so that it would be computed too small.
 _LEAST_NORM = 2.0**-40
-# Ten classes, 784-800 network, CPU: 50 rows of each are a quarter faster together, 200 equally
-# fast, 500 slower.
-_TOGETHER = 100
+
+# Most classes that are written out one after the other.
+_UNROLLED = 16
 
 WeightedSum = Callable[[Float[Array, "n d"], Float[Array, " n"]], Float[Array, " p"]]
 
@@ -54,18 +48,18 @@ class FeatureMap(NamedTuple):
     together: int = 0
 
 
-def _usable(norms: Array) -> Array:
+def is_usable(norms: Array) -> Array:
     """Return which norms are certain: features of another norm count as zero."""
     return (norms >= _LEAST_NORM) & jnp.isfinite(norms)
 
 
-def _unit_weights(weights: Array, norms: Array) -> Array:
+def unit_weights(weights: Array, norms: Array) -> Array:
     """Return `w / |phi|`, a little less so that rounding never exceeds norm 1; 0 where unusable."""
-    usable = _usable(norms)
+    usable = is_usable(norms)
     return jnp.where(usable, weights / jnp.where(usable, norms * (1 + _MARGIN), 1.0), 0.0)
 
 
-def _finite_rows(x: Array, norms: Array | None = None) -> Array:
+def finite_rows(x: Array, norms: Array | None = None) -> Array:
     """Return the rows with zeros in place of those that are not finite."""
     usable = jnp.all(jnp.isfinite(x), axis=1)
     if norms is not None:
@@ -73,7 +67,8 @@ def _finite_rows(x: Array, norms: Array | None = None) -> Array:
     return jnp.where(usable[:, None], x, 0.0)
 
 
-def _finite_weights(x: Array, weights: Array) -> Array:
+def finite_weights(x: Array, weights: Array) -> Array:
+    """Return the weights, 0 for rows that are not finite."""
     return jnp.where(jnp.all(jnp.isfinite(x), axis=1), weights, 0.0)
 
 
@@ -123,8 +118,8 @@ def unit_features(
     size = moments * jax.eval_shape(feature_fn, row).shape[1]
 
     def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
-        weights = _finite_weights(x, weights)
-        phi = feature_fn(_finite_rows(x))
+        weights = finite_weights(x, weights)
+        phi = feature_fn(finite_rows(x))
         phi = jnp.where(jnp.all(jnp.isfinite(phi), axis=1, keepdims=True), phi, 0.0)
         parts = [_unit_sum(phi**k, weights) for k in range(1, moments + 1)]
         return jnp.concatenate(parts) / jnp.sqrt(jnp.asarray(moments, x.dtype))
@@ -136,8 +131,8 @@ def _unit_sum(phi: Float[Array, "n p"], weights: Float[Array, " n"]) -> Float[Ar
     """Return `sum_i w_i phi_i / |phi_i|`."""
     norms = _norms(phi)
     # A row that is not finite times a weight of 0 would not be 0.
-    phi = jnp.where(_usable(norms)[:, None], phi, 0.0)
-    return jnp.matmul(_unit_weights(weights, norms), phi, precision="highest")
+    phi = jnp.where(is_usable(norms)[:, None], phi, 0.0)
+    return jnp.matmul(unit_weights(weights, norms), phi, precision="highest")
 
 
 def _norms(phi: Float[Array, "n p"]) -> Float[Array, " n"]:
@@ -160,8 +155,8 @@ def summed_features(weighted_sum: WeightedSum, size: int, *, diameter: float = 2
     """
 
     def safe_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
-        scaled = _finite_weights(x, weights) / (1 + _MARGIN)
-        return weighted_sum(_finite_rows(x), scaled)
+        scaled = finite_weights(x, weights) / (1 + _MARGIN)
+        return weighted_sum(finite_rows(x), scaled)
 
     return FeatureMap(size, safe_sum, diameter)
 
@@ -194,76 +189,23 @@ def joined(parts: Sequence[tuple[FeatureMap, float]]) -> FeatureMap:
     return FeatureMap(sum(part.dim for part, _ in parts), weighted_sum, diameter)
 
 
-def entk_map(apply_fn: Callable[[Any, Array], Array], params: Any, dim: int) -> FeatureMap:
-    """Return the map to unit-norm gradients of a network, `phi = grad f / |grad f|`.
+def block_means(
+    features: FeatureMap, x: Float[Array, "c b d"], class_weights: Float[Array, " c"]
+) -> Float[Array, "c p"]:
+    """Return `w_k (1/b) sum_j phi(x_kj)`, the embedding of b generated examples per class."""
+    each = jnp.full(x.shape[1], 1 / x.shape[1], x.dtype)
 
-    Never an (n, p) array. A network of dense layers takes one pass: its factors give the norms and
-    the sums. Others take two: norms (of convolutions, per example where that is cheaper), then the
-    gradient of a weighted sum of outputs.
+    def of_class(block: tuple[Array, Array]) -> Array:
+        rows, weight = block
+        return features.weighted_sum(rows, weight * each)
 
-    Args:
-        apply_fn: `(params, x (n, d)) -> f (n,)`. No output may depend on other rows.
-        params: its parameters, all of whose leaves count.
-        dim: number d of values in a row.
-
-    Guarantee:
-        Every row's features have norm at most 1, whatever the row and the parameters. Gradients
-        whose norm is below 2^-40 or beyond float32 count as zero.
-    """
-    size = sum(leaf.size for leaf in jax.tree.leaves(params))
-
-    def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
-        weights = _finite_weights(x, weights)
-        x = _finite_rows(x)
-        wide = jax.tree.map(lambda leaf: jnp.asarray(leaf, x.dtype), params)
-        with jax.default_matmul_precision("highest"):
-            leaves = _dense_sum(apply_fn, wide, x, weights)
-            if leaves is None:
-                leaves = _two_pass_sum(apply_fn, wide, x, weights)
-        return jnp.concatenate([leaf.reshape(-1) for leaf in leaves])
-
-    # Convolutions of several classes at once would be grouped ones, which are slow on CPUs.
-    together = _TOGETHER if is_dense(apply_fn, params, dim) else 0
-    return FeatureMap(size, weighted_sum, inline=True, together=together)
+    if x.shape[1] <= features.together:
+        return jax.vmap(features.weighted_sum)(x, class_weights[:, None] * each)
+    if features.inline and x.shape[0] <= _UNROLLED:
+        return jnp.stack([of_class(block) for block in zip(x, class_weights, strict=True)])
+    return jax.lax.map(of_class, (x, class_weights))
 
 
-def _dense_sum(apply_fn: Any, params: Any, x: Array, weights: Array) -> list[Array] | None:
-    """Return the weighted sum, leaf by leaf, from the factors `a^T delta` of dense layers."""
-    factors = dense_factors(apply_fn, params, x)
-    if factors is None:
-        return None
-    squares = jnp.zeros_like(weights)
-    for a, delta, bias in factors.values():
-        squares += _squared_norms(a, delta)
-        if bias is not None:
-            squares += jnp.sum(jnp.sum(delta, axis=1) ** 2, axis=1)
-    usable = _usable(jnp.sqrt(squares))
-    norms = jnp.where(usable, jnp.sqrt(jnp.where(usable, squares, 1.0)), 0.0)
-    unit = _unit_weights(weights, norms)
-    sums: dict[int, Array] = {}
-    for kernel, (a, delta, bias) in factors.items():
-        # A factor that is not finite times a weight of 0 would not be 0.
-        a, delta = (jnp.where(usable[:, None, None], z, 0.0) for z in (a, delta))
-        weighted = (unit[:, None, None] * delta).reshape(-1, delta.shape[-1])
-        sums[kernel] = jnp.matmul(a.reshape(-1, a.shape[-1]).T, weighted)
-        if bias is not None:
-            sums[bias] = jnp.sum(weighted, axis=0)
-    return [sums[i] for i in range(len(sums))]
-
-
-def _squared_norms(a: Float[Array, "n q r"], delta: Float[Array, "n q o"]) -> Float[Array, " n"]:
-    """Return `|a^T delta|^2` of every row; a product of two norms where there is one position."""
-    a, delta = jax.vmap(balanced)(Factors(a, delta))
-    if a.shape[1] == 1:
-        return jnp.sum(a**2, axis=(1, 2)) * jnp.sum(delta**2, axis=(1, 2))
-    grams = (jnp.einsum("nir,njr->nij", z, z) for z in (a, delta))
-    return jnp.sum(jnp.multiply(*grams), axis=(1, 2))
-
-
-def _two_pass_sum(apply_fn: Any, params: Any, x: Array, weights: Array) -> list[Array]:
-    """Return the weighted sum, leaf by leaf, as the gradient of a weighted sum of outputs."""
-    norms = entk_norms(apply_fn, params, x, chunk_size=x.shape[0])
-    x = _finite_rows(x, norms)
-    unit = _unit_weights(weights, norms)
-    gradient = jax.grad(lambda theta: jnp.sum(unit * apply_fn(theta, x)))(params)
-    return jax.tree.leaves(gradient)
+def squared_distance(mu: Float[Array, "c p"], nu: Float[Array, "c p"]) -> Float[Array, ""]:
+    """Return `|mu - nu|^2`, the squared maximum mean discrepancy of two embeddings."""
+    return jnp.sum((mu - nu) ** 2)

@@ -13,14 +13,14 @@ References:
     transformation of real and of distilled images; there, at random).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxdp.features.map_parts import FeatureFn
+FeatureFn = Callable[[Array], Array]
 
 
 class View(NamedTuple):

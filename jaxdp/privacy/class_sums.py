@@ -11,18 +11,26 @@ References:
 """
 
 import functools
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from jaxdp import numerics
-from jaxdp.features.base import FeatureMap
+from jaxdp.privacy import mechanism
 
-# Most classes that are written out one after the other.
-_UNROLLED = 16
+
+@runtime_checkable
+class Features(Protocol):
+    """What sums need of features of norm at most 1: how many there are, and their weighted sums."""
+
+    @property
+    def dim(self) -> int: ...  # noqa: D102
+    @property
+    def weighted_sum(self) -> Callable[[Array, Array], Array]: ...  # noqa: D102
 
 
 class ClassChunks(NamedTuple):
@@ -83,9 +91,7 @@ def arrange_by_class(
     return ClassChunks(rows, weights, classes)
 
 
-def class_sums(
-    features: FeatureMap, chunks: ClassChunks, *, num_classes: int
-) -> Float[Array, "c p"]:
+def class_sums(features: Features, chunks: ClassChunks, *, num_classes: int) -> Float[Array, "c p"]:
     """Return `sum_{i: y_i = k} phi(x_i)` of every class k: a chunk in float32, chunks in float64.
 
     Chunks go to the device one after another; the call cannot be inside a `jit`. The result is
@@ -113,23 +119,46 @@ def _added(sums: Array, label: Array, part: Array) -> Array:
     return sums.at[label].add(part.astype(sums.dtype))
 
 
-def block_means(
-    features: FeatureMap, x: Float[Array, "c b d"], class_weights: Float[Array, " c"]
+def release_sums(
+    key: Key[Array, ""],
+    features: Features,
+    chunks: ClassChunks,
+    *,
+    num_classes: int,
+    stddev: float,
+    divisor: float,
 ) -> Float[Array, "c p"]:
-    """Return `w_k (1/b) sum_j phi(x_kj)`, the embedding of b generated examples per class."""
-    each = jnp.full(x.shape[1], 1 / x.shape[1], x.dtype)
+    """Return the noisy sums of every class's features over a public constant.
 
-    def of_class(block: tuple[Array, Array]) -> Array:
-        rows, weight = block
-        return features.weighted_sum(rows, weight * each)
+    Args:
+        key: of the noise, fresh and secret.
+        features: `phi`, chosen without the data.
+        chunks: the private data.
+        num_classes: c.
+        stddev: of the noise on every entry of the sums.
+        divisor: public; noisy sums are divided by it before they are rounded to float32.
 
-    if x.shape[1] <= features.together:
-        return jax.vmap(features.weighted_sum)(x, class_weights[:, None] * each)
-    if features.inline and x.shape[0] <= _UNROLLED:
-        return jnp.stack([of_class(block) for block in zip(x, class_weights, strict=True)])
-    return jax.lax.map(of_class, (x, class_weights))
+    Raises:
+        TypeError: the key is not of `mechanism.private_key`.
+
+    Guarantee:
+        One Gaussian release: adding or removing one example moves the exact sums by at most 1 in
+        Euclidean norm, replacing one by at most the features' diameter, and independent
+        noise, drawn in float64, is added to every entry. Nothing else of the data is returned.
+    """
+    mechanism.require_private(key)
+    sums = class_sums(features, chunks, num_classes=num_classes)
+    return noisy_sums(key, sums, stddev=stddev, divisor=divisor)
 
 
-def squared_distance(mu: Float[Array, "c p"], nu: Float[Array, "c p"]) -> Float[Array, ""]:
-    """Return `|mu - nu|^2`, the squared maximum mean discrepancy of two embeddings."""
-    return jnp.sum((mu - nu) ** 2)
+def noisy_sums(
+    key: Key[Array, ""], exact: Float[Array, "c p"], *, stddev: float, divisor: float
+) -> Float[Array, "c p"]:
+    """Add noise, row by row so that a large embedding needs no second copy of itself."""
+    with numerics.float64():
+        noisy = [
+            mechanism.add_gaussian_noise(jax.random.fold_in(key, i), row, stddev=stddev) / divisor
+            for i, row in enumerate(exact)
+        ]
+        rows = [row.astype(jnp.float32) for row in noisy]
+    return jnp.stack(rows)

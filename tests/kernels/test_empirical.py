@@ -14,7 +14,7 @@ import pytest
 
 from jaxdp import kernels
 from jaxdp.kernels import empirical
-from jaxdp.networks import classifiers
+from jaxdp.networks import classifiers, gradients
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -111,7 +111,7 @@ def test_all_arguments_and_results_in_chunks(chunk: int, monkeypatch: pytest.Mon
     """Both Gram matrices, their gradients, and norms; 5 rows are two chunks of 2 and a row."""
     kernel, features, x = case("small")
     net, shape = NETWORKS["small"]
-    monkeypatch.setattr(empirical, "_CHUNK", {jax.default_backend(): chunk})
+    monkeypatch.setattr(gradients, "_CHUNK", {jax.default_backend(): chunk})
 
     def evaluate(kernel: kernels.Kernel) -> Any:
         def loss(x: jax.Array) -> Any:
@@ -126,7 +126,7 @@ def test_all_arguments_and_results_in_chunks(chunk: int, monkeypatch: pytest.Mon
     k_ss = ours[1][1]
     np.testing.assert_array_equal(k_ss, k_ss.T)
     norms = jax.jit(
-        lambda x: empirical.entk_norms(net.apply, parameters("small"), x, image_shape=shape),
+        lambda x: gradients.entk_norms(net.apply, parameters("small"), x, image_shape=shape),
         compiler_options=QUICK,
     )
     np.testing.assert_allclose(norms(x), np.sqrt(np.diagonal(k_ss)), rtol=1e-12)
@@ -157,7 +157,7 @@ def test_layers_take_their_cheaper_form() -> None:
     net, image = classifiers.ResNet18(10), jnp.zeros((1, 32, 32, 3), jnp.float32)
     params = jax.eval_shape(net.init, jax.random.key(0), image)
     compact = jax.eval_shape(
-        lambda params, image: empirical._compact_gradient(net.apply, params, image), params, image
+        lambda params, image: gradients.compact_gradient(net.apply, params, image), params, image
     )
     shapes = {(*pair.a.shape, pair.delta.shape[1]) for pair in compact.factors}
     # All of the last two stages, their shortcuts (fan-in 128 and 256), and the dense layer.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxdp import numerics
-from jaxdp.networks import classifiers
+from jaxdp.networks import classifiers, linear_calls
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -144,14 +144,14 @@ class Mixed(nn.Module):
 def test_records_plain_linear_calls_and_taps_them() -> None:
     net, x = Mixed(), images(1, 6, 5, 2)
     variables = draw(net, (6, 5, 2))
-    output, calls = classifiers.record_linear_calls(net.apply, variables, x)
+    output, calls = linear_calls.record_linear_calls(net.apply, variables, x)
     np.testing.assert_array_equal(output, net.apply(variables, x))
     params = variables["params"]
     for name, call in zip(("plain", "padded", "dense"), calls, strict=True):
         assert call.kernel is params[name]["kernel"]
     assert [call.window for call in calls] == [
-        classifiers.Window((3, 2), (2, 2), ((0, 1), (0, 1))),
-        classifiers.Window((3, 3), (1, 1), ((1, 2), (0, 1))),
+        linear_calls.Window((3, 2), (2, 2), ((0, 1), (0, 1))),
+        linear_calls.Window((3, 3), (1, 1), ((1, 2), (0, 1))),
         None,
     ]
     assert calls[0].bias is params["plain"]["bias"]
@@ -159,5 +159,5 @@ def test_records_plain_linear_calls_and_taps_them() -> None:
     np.testing.assert_array_equal(calls[0].inputs, x)
     np.testing.assert_array_equal(calls[2].output, output)
     tap = jnp.array([[1.0, -2.0]])
-    tapped, _ = classifiers.record_linear_calls(net.apply, variables, x, [None, None, tap])
+    tapped, _ = linear_calls.record_linear_calls(net.apply, variables, x, [None, None, tap])
     np.testing.assert_allclose(tapped, output + tap, rtol=1e-6)

@@ -7,6 +7,7 @@ _MAPS, _SUMS, _E = (
     "jaxdp/privacy/class_sums.py",
     "tests/privacy/test_class_sums.py::",
 )
+_TANGENT = "jaxdp/features/tangent.py"
 _NTK, _N = "jaxdp/methods/dp_ntk/release.py", "tests/methods/dp_ntk/test_dp_ntk.py::"
 _MEANS, _M = "jaxdp/methods/teacher/class_means.py", "tests/methods/teacher/test_class_means.py::"
 _WAVES, _R = "jaxdp/features/fourier.py", "tests/features/test_fourier_and_hermite.py::"
@@ -16,15 +17,15 @@ MUTANTS = (
     Mutant(
         "class shares are released without noise",
         _NTK,
-        "_noisy(weights_key, exact, stddev=stddev,",
-        "_noisy(weights_key, exact, stddev=0.0 * stddev,",
+        "noisy_sums(weights_key, exact, stddev=stddev,",
+        "noisy_sums(weights_key, exact, stddev=0.0 * stddev,",
         _SPY,
     ),
     Mutant(
         "class shares use the noise of the embedding",
         _NTK,
-        "_noisy(weights_key, exact,",
-        "_noisy(embedding_key, exact,",
+        "noisy_sums(weights_key, exact,",
+        "noisy_sums(embedding_key, exact,",
         _SPY,
     ),
     Mutant(
@@ -43,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "released sums have float32 noise",
-        _NTK,
+        _SUMS,
         "mechanism.add_gaussian_noise(jax.random.fold_in(key, i), row, stddev=stddev) / divisor",
         "(row + stddev * jax.random.normal(jax.random.fold_in(key, i), row.shape, jnp.float32))"
         " / divisor",
@@ -51,14 +52,14 @@ MUTANTS = (
     ),
     Mutant(
         "all classes share their noise",
-        _NTK,
+        _SUMS,
         "mechanism.add_gaussian_noise(jax.random.fold_in(key, i), row,",
         "mechanism.add_gaussian_noise(jax.random.fold_in(key, 0 * i), row,",
         (f"{_N}test_guarantee_noise_is_independent_between_entries_classes_and_releases",),
     ),
     Mutant(
         "the first class is released without noise",
-        _NTK,
+        _SUMS,
         "row, stddev=stddev) / divisor",
         "row, stddev=stddev * (i > 0)) / divisor",
         _SPY,
@@ -150,7 +151,7 @@ MUTANTS = (
     Mutant(
         "a row without a finite norm spoils the sum",
         _MAPS,
-        "    phi = jnp.where(_usable(norms)[:, None], phi, 0.0)\n",
+        "    phi = jnp.where(is_usable(norms)[:, None], phi, 0.0)\n",
         "",
         (f"{_E}test_guarantee_no_row_spoils_the_sum_of_the_others",),
     ),
@@ -178,13 +179,13 @@ MUTANTS = (
     Mutant(
         "features known by sums have no margin",
         _MAPS,
-        "scaled = _finite_weights(x, weights) / (1 + _MARGIN)",
-        "scaled = _finite_weights(x, weights)",
+        "scaled = finite_weights(x, weights) / (1 + _MARGIN)",
+        "scaled = finite_weights(x, weights)",
         (f"{_E}test_guarantee_features_known_by_sums_stay_below_one",),
     ),
     Mutant(
         "norms of the NTK lack biases",
-        _MAPS,
+        _TANGENT,
         "            squares += jnp.sum(jnp.sum(delta, axis=1) ** 2, axis=1)\n",
         "            squares += 0 * jnp.sum(jnp.sum(delta, axis=1) ** 2, axis=1)\n",
         (f"{_E}test_guarantee_features_have_norm_at_most_one",),

@@ -14,6 +14,7 @@ import pytest
 
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
+from jaxdp.features.tangent import entk_map
 from jaxdp.networks import tangent
 from jaxdp.privacy import class_sums
 
@@ -38,7 +39,7 @@ def labels(n: int = N) -> np.ndarray:
 def network_map(name: str) -> tuple[FeatureMap, Any, Any, int]:
     module, dim = NETWORKS[name]
     params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, dim)))
-    return feature_maps.entk_map(module.apply, params, dim), module, params, dim
+    return entk_map(module.apply, params, dim), module, params, dim
 
 
 def naive_features(module: Any, params: Any, x: np.ndarray) -> np.ndarray:
@@ -89,7 +90,7 @@ def test_gradient_of_the_distance_equals_that_through_naive_features(
         return jnp.sum((mu - nu) ** 2)
 
     def ours(x: jax.Array) -> jax.Array:
-        return class_sums.squared_distance(mu, class_sums.block_means(features, x, weights))
+        return feature_maps.squared_distance(mu, feature_maps.block_means(features, x, weights))
 
     expected, found = jax.jit(jax.grad(naive))(x), jax.jit(jax.grad(ours))(x)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-10)
@@ -279,7 +280,7 @@ def test_block_means_is_the_embedding_of_equal_blocks() -> None:
     x = rows(dim, 4 * CLASSES)
     y = np.repeat(np.arange(CLASSES), 4).astype(np.int32)
     blocks = jnp.asarray(x).reshape(CLASSES, 4, dim)
-    found = class_sums.block_means(features, blocks, jnp.full(CLASSES, 1 / CLASSES))
+    found = feature_maps.block_means(features, blocks, jnp.full(CLASSES, 1 / CLASSES))
     np.testing.assert_allclose(found, sums_of(features, x, y) / len(x), atol=1e-6)
 
 
@@ -289,9 +290,9 @@ def test_few_rows_of_every_class_are_embedded_together_where_layers_are_dense(na
     assert (features.together > 0) == (name in ("fc_1l", "fc_2l", "cnn_2l"))
     blocks = jnp.asarray(rows(dim, 4 * CLASSES)).reshape(CLASSES, 4, dim)
     weights = jnp.arange(1.0, CLASSES + 1)
-    found = jax.jit(lambda x: class_sums.block_means(features, x, weights))(blocks)
+    found = jax.jit(lambda x: feature_maps.block_means(features, x, weights))(blocks)
     one_by_one = features._replace(inline=False, together=0)
-    expected = jax.jit(lambda x: class_sums.block_means(one_by_one, x, weights))(blocks)
+    expected = jax.jit(lambda x: feature_maps.block_means(one_by_one, x, weights))(blocks)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
@@ -302,7 +303,7 @@ def unit_maps() -> dict[str, FeatureMap]:
     return {
         "unit": feature_maps.unit_features(lambda rows: rows, 6),
         "two moments": feature_maps.unit_features(lambda rows: rows, 6, moments=2),
-        "entk": feature_maps.entk_map(module.apply, bare, 6),
+        "entk": entk_map(module.apply, bare, 6),
     }
 
 
@@ -373,11 +374,12 @@ _SHARDED = """
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxdp.features import base as feature_maps
+from jaxdp.features.tangent import entk_map
 from jaxdp.networks import tangent
 from jaxdp.privacy import class_sums
 module = tangent.FullyConnected1(16, 4)
 params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, 12)))
-features = feature_maps.entk_map(module.apply, params, 12)
+features = entk_map(module.apply, params, 12)
 rng = np.random.default_rng(0)
 x, y = rng.uniform(0, 1, (100, 12)).astype(np.float32), rng.integers(0, 3, 100)
 chunks = class_sums.arrange_by_class(x, y, num_classes=3, chunk_size=16)

@@ -13,7 +13,7 @@ References:
 from jaxtyping import Array, Float, Key
 
 from jaxdp.features.base import FeatureMap
-from jaxdp.methods.dp_ntk import release as dp_ntk
+from jaxdp.privacy import class_sums
 from jaxdp.privacy.class_sums import ClassChunks
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
@@ -58,7 +58,7 @@ def release_class_means(
         the exact sums by at most 1 in Euclidean norm, and the noise on them has standard deviation
         `noise_multiplier`. They are divided by n/c afterwards, a public constant.
     """
-    return dp_ntk.release_sums(
+    return class_sums.release_sums(
         key,
         features,
         chunks,

@@ -30,11 +30,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Key
 
-from jaxdp.features.base import FeatureMap
+from jaxdp.features.base import FeatureMap, block_means, squared_distance
 from jaxdp.images import smoothing
 from jaxdp.kernels import krr, preprocess
 from jaxdp.kernels.kip import SupportSet
-from jaxdp.privacy import class_sums
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 _SMOOTH_MODULUS = 1e-6
@@ -200,8 +199,8 @@ def embedding_distance(
     """
     del key
     blocks = x.reshape(means.shape[0], -1, x.shape[1])
-    nu = class_sums.block_means(features, blocks, jnp.ones(means.shape[0], x.dtype))
-    return class_sums.squared_distance(nu, means) / means.shape[0]
+    nu = block_means(features, blocks, jnp.ones(means.shape[0], x.dtype))
+    return squared_distance(nu, means) / means.shape[0]
 
 
 def loss(
