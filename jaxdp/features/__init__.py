@@ -1,1 +1,5 @@
 """Public feature maps: from rows to vectors whose means or kernels are used."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

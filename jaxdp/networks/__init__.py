@@ -1,1 +1,5 @@
-"""Networks in flax, and their layers."""
+"""Networks in flax, their layers and their per-example gradients."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,62 @@
+from . import (
+    base,
+    fourier,
+    hermite,
+    image_maps,
+    map_parts,
+    perceptual,
+    public_images,
+    scattering,
+    tangent,
+    whitening,
+)
+from .base import (
+    FeatureMap,
+    block_means,
+    joined,
+    rescaled,
+    squared_distance,
+    summed_features,
+    unit_features,
+)
+from .fourier import directional_fourier_features, fourier_features
+from .hermite import hermite_features, hermite_product_features, hermite_weighted_sum
+from .image_maps import fine_map, pooled_map
+from .perceptual import perceptual_features
+from .public_images import dead_leaves_images
+from .scattering import scatter_features
+from .tangent import entk_map
+from .whitening import second_moment, transformed
+
+__all__ = [
+    "FeatureMap",
+    "base",
+    "block_means",
+    "dead_leaves_images",
+    "directional_fourier_features",
+    "entk_map",
+    "fine_map",
+    "fourier",
+    "fourier_features",
+    "hermite",
+    "hermite_features",
+    "hermite_product_features",
+    "hermite_weighted_sum",
+    "image_maps",
+    "joined",
+    "map_parts",
+    "perceptual",
+    "perceptual_features",
+    "pooled_map",
+    "public_images",
+    "rescaled",
+    "scatter_features",
+    "scattering",
+    "second_moment",
+    "squared_distance",
+    "summed_features",
+    "tangent",
+    "transformed",
+    "unit_features",
+    "whitening",
+]

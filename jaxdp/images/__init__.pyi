@@ -1,0 +1,15 @@
+from . import smoothing, views
+from .smoothing import smooth_gradients, smooth_rows
+from .views import FIVE_VIEWS, View, resampled, turned_and_stretched, viewed
+
+__all__ = [
+    "FIVE_VIEWS",
+    "View",
+    "resampled",
+    "smooth_gradients",
+    "smooth_rows",
+    "smoothing",
+    "turned_and_stretched",
+    "viewed",
+    "views",
+]

@@ -1,0 +1,64 @@
+from . import (
+    accounting,
+    certificates,
+    chacha,
+    class_sums,
+    clipping,
+    dp_sgd,
+    ledger,
+    mechanism,
+    releases,
+    sampling,
+)
+from .accounting import (
+    ACCOUNTANTS,
+    UnreachableEpsilonError,
+    analytic_gaussian_stddev,
+    gaussian_epsilon,
+)
+from .certificates import Terms, certify, recertified
+from .class_sums import ClassChunks, arrange_by_class, noisy_sums, release_sums
+from .clipping import clip, global_norm, sum_clipped_grads
+from .dp_sgd import accounted_steps, noisy_mean
+from .ledger import Ledger
+from .mechanism import SubsampledGaussian, add_gaussian_noise, private_key
+from .releases import GaussianRelease, joint_noise_multiplier
+from .sampling import PoissonSample, poisson_sample, sum_over_chunks
+
+__all__ = [
+    "ACCOUNTANTS",
+    "ClassChunks",
+    "GaussianRelease",
+    "Ledger",
+    "PoissonSample",
+    "SubsampledGaussian",
+    "Terms",
+    "UnreachableEpsilonError",
+    "accounted_steps",
+    "accounting",
+    "add_gaussian_noise",
+    "analytic_gaussian_stddev",
+    "arrange_by_class",
+    "certificates",
+    "certify",
+    "chacha",
+    "class_sums",
+    "clip",
+    "clipping",
+    "dp_sgd",
+    "gaussian_epsilon",
+    "global_norm",
+    "joint_noise_multiplier",
+    "ledger",
+    "mechanism",
+    "noisy_mean",
+    "noisy_sums",
+    "poisson_sample",
+    "private_key",
+    "recertified",
+    "release_sums",
+    "releases",
+    "sampling",
+    "sum_clipped_grads",
+    "sum_over_chunks",
+]
