@@ -571,7 +571,7 @@ def test_a_singular_support_gives_zero_and_not_nan() -> None:
 
 def test_without_64_bit_mode_there_is_a_clear_error() -> None:
     assert jnp.zeros(()).dtype == jnp.float32
-    with pytest.raises(RuntimeError, match=r"jaxdp\.precision\.float64"):
+    with pytest.raises(RuntimeError, match=r"jaxdp\.numerics\.float64"):
         custom_terms(problem())
     p = problem()
     with pytest.raises(RuntimeError, match="64-bit"):
