@@ -27,7 +27,7 @@ NOT_COVERED = (
     "numbers computed from the test split (accuracies in metrics.json and report.html)",
     "side channels: running time and memory",
     "what floating point leaves of the ideal mechanism: less than 1e-15 of delta for every number "
-    "released (see jaxdp.privacy.mechanism)",
+    "released (see docs/guarantee.md)",
 )
 PUBLIC = (
     "the number n of training records (it sets rates, steps, noise and divisors)",
