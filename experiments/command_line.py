@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from absl import flags, logging
 
+from experiments import program_cache
 from experiments.errors import InputError, StoppedError
 
 FLAGS = flags.FLAGS
@@ -44,6 +45,9 @@ flags.DEFINE_integer(
     "noise_seed",
     None,
     "Makes what is private reproducible, for tests only: marks the result not releasable.",
+)
+flags.DEFINE_bool(
+    "keep_programs", True, "Keep compiled programs in the user's cache folder, for faster starts."
 )
 flags.DEFINE_bool("resume", False, "Continue the run in out_dir from its last checkpoint.")
 flags.DEFINE_bool("overwrite", False, "Replace the run in out_dir.")
@@ -156,6 +160,8 @@ def _is_lack_of_memory(error: Exception) -> bool:
 def prepare() -> None:
     """Set up what has to be before jax is imported."""
     logging.set_verbosity(logging.WARNING)  # orbax reports every step it takes
+    if FLAGS.keep_programs:
+        program_cache.use()
     # jax solves small systems through OpenBLAS, whose threads wait by spinning and fight
     # with jax's own.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

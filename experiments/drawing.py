@@ -20,7 +20,7 @@ def draw_rows(
     size = min(_CHUNK, len(labels))
 
     @jax.jit
-    def chunk_rows(chunk_key: Array, chunk: Array) -> Array:
+    def chunk_rows(variables: Any, chunk_key: Array, chunk: Array) -> Array:
         codes = generators.sample_codes(chunk_key, chunk, code_dim)
         rows, _ = generators.generate(module, variables, codes, chunk, train=False)
         return rows
@@ -29,7 +29,8 @@ def draw_rows(
     for number, start in enumerate(range(0, len(labels), size)):
         chunk = labels[start : start + size]
         padded = jnp.asarray(np.resize(chunk, size))
-        parts.append(np.asarray(chunk_rows(jax.random.fold_in(key, number), padded))[: len(chunk)])
+        chunk_key = jax.random.fold_in(key, number)
+        parts.append(np.asarray(chunk_rows(variables, chunk_key, padded))[: len(chunk)])
     return np.concatenate(parts)
 
 

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from generated_folder import written
+from jax.experimental.compilation_cache import compilation_cache
 
 from experiments import (
     dp_kip,
@@ -590,6 +591,40 @@ def everything_in(folder: Path) -> dict[str, bytes]:
     files = [path for path in folder.rglob("*") if path.is_file()]
     found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
     return {n: held for n, held in found.items() if not set(Path(n).parts) & set(_ORBAX)}
+
+
+@pytest.fixture
+def kept_programs(tmp_path: Path) -> Iterator[Path]:
+    """Keep every program that is compiled in a folder of the test."""
+    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
+    before = {name: getattr(jax.config, name) for name in names}
+    folder = tmp_path / "programs"
+    for name, value in zip(names, (str(folder), 0.0), strict=True):
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
+    yield folder
+    for name, value in before.items():
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(DRIVERS))
+def test_guarantee_kept_programs_tell_nothing_of_the_data(
+    name: str, tmp_path: Path, kept_programs: Path
+) -> None:
+    """A program's name is a digest of it, constants included: other data need no other program."""
+    driver, _, flags = DRIVERS[name]
+    found = []
+    for seed in (0, 1):
+        jax.clear_caches()  # or the second run would not look for programs
+        training_data(tmp_path / "mine.npz", seed=seed)
+        out = tmp_path / f"run-{seed}"
+        places = (f"--data_dir={tmp_path}", "--dataset=mine", f"--out_dir={out}")
+        assert drivers.drive(driver.main, *flags, "--delta=1e-3", *places) == 0
+        found.append({path.name for path in kept_programs.glob("*-cache")})
+    assert len(found[0]) > 20
+    assert found[1] == found[0]
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from generated_folder import GENERATED_EPS, written
 from PIL import Image
 
 from experiments import dp_kip_teacher as driver
-from experiments import public_map, teacher_plan
+from experiments import program_cache, public_map, teacher_plan
 from experiments.data.load import load_dataset
 from experiments.runs import public_cache, synthetic_images, teach, teacher_file
 from experiments.teacher_settings import MapConfig, TeacherSettings
@@ -442,7 +442,7 @@ def test_public_constants_are_computed_once_and_survive_a_broken_file(
     assert len(calls) == 1
     public_cache.cached({"a": 2}, compute)
     assert len(calls) == 2
-    for path in public_cache.folder().iterdir():
+    for path in program_cache.cache_folder().iterdir():
         path.write_bytes(b"broken")
     np.testing.assert_array_equal(public_cache.cached({"a": 1}, compute), np.arange(3.0))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a" / "file"))

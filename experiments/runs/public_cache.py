@@ -5,16 +5,11 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-
-def folder() -> Path:
-    """Return where they are kept: jaxdp in the user's cache folder."""
-    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(root).expanduser() / "jaxdp"
+from experiments.program_cache import cache_folder
 
 
 def cached(description: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
@@ -27,7 +22,7 @@ def cached(description: dict[str, Any], compute: Callable[[], np.ndarray]) -> np
         compute: makes it, from public constants.
     """
     text = json.dumps(description, sort_keys=True)
-    path = folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npy"
+    path = cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npy"
     with contextlib.suppress(OSError, ValueError, EOFError):
         return np.load(path, allow_pickle=False)
     array = np.asarray(compute())

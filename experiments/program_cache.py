@@ -1,0 +1,39 @@
+"""Compiled programs are kept between runs: most of the time to a first step is compilation.
+
+A program is a function of settings and shapes. Private data are its arguments and never constants
+in it, so neither a kept program nor its name tells anything of them; a test runs every driver on
+two datasets and finds that the second one adds no program. Whoever may write to the folder may have
+their code run: it is the user's own.
+"""
+
+import contextlib
+import os
+import warnings
+from pathlib import Path
+
+_MOST_BYTES = 2**30
+_SETTINGS = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    # The programs that were used last are kept. Needs filelock, as several runs may write at once.
+    "JAX_COMPILATION_CACHE_MAX_SIZE": str(_MOST_BYTES),
+}
+
+
+def cache_folder() -> Path:
+    """Return where jaxdp keeps what can be computed again: in the user's cache folder."""
+    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(root).expanduser() / "jaxdp"
+
+
+def use() -> None:
+    """Let jax keep programs, unless the environment says where; before jax is imported."""
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    folder = cache_folder() / "programs"
+    with contextlib.suppress(OSError, RuntimeError):  # no home, or one that cannot be written
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(folder, os.W_OK):
+            os.environ.update(_SETTINGS | {"JAX_COMPILATION_CACHE_DIR": str(folder)})
+    # An entry that a killed run has left half written is compiled anew.
+    warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")

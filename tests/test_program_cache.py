@@ -1,0 +1,70 @@
+"""Compiled programs are kept between runs, in the user's cache folder, where one can be written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import drivers
+import pytest
+from absl.testing import flagsaver
+
+from experiments import command_line, program_cache
+
+NAME = "JAX_COMPILATION_CACHE_DIR"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Give every test an environment of its own, without a folder for programs."""
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    os.environ.pop(NAME, None)
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    with warnings.catch_warnings():
+        yield
+
+
+def test_programs_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
+    program_cache.use()
+    folder = tmp_path / "cache" / "jaxdp" / "programs"
+    assert os.environ[NAME] == str(folder)
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_what_the_user_has_set_counts() -> None:
+    os.environ[NAME] = "elsewhere"
+    program_cache.use()
+    assert os.environ[NAME] == "elsewhere"
+
+
+def test_without_a_folder_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("in the way")
+    program_cache.use()
+    assert NAME not in os.environ
+
+
+@pytest.mark.slow
+def test_a_second_run_finds_the_programs_of_the_first(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    found = []
+    for number in range(2):
+        flags = ("--steps=1", "--subset=30", "--batch_size=5", f"--out_dir={tmp_path}/{number}")
+        command = [sys.executable, "-m", "experiments.dp_kip", *flags]
+        subprocess.run(command, cwd=drivers.ROOT, env=environment, check=True, capture_output=True)
+        folder = tmp_path / "cache" / "jaxdp" / "programs"
+        # Beside every program jax notes when it was last used.
+        found.append({path.name: path.read_bytes() for path in folder.glob("*-atime")})
+    first, second = found
+    assert first
+    assert all(second[name] != used for name, used in first.items())
+
+
+def test_a_flag_keeps_none() -> None:
+    with flagsaver.flagsaver():
+        command_line.parse(["driver", "--nokeep_programs"])
+        command_line.prepare()
+    assert NAME not in os.environ
