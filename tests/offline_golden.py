@@ -61,8 +61,8 @@ def _cases() -> Iterator[Case]:
         for match in ("teacher", "embedding", "both"):
             more = (*flags, *_TEACHER, f"--match={match}")
             yield Case(f"teacher-{match}-{data}", "dp_kip_teacher", more)
-    for network in ("fc_2l", "cnn_2l", "cnn2d", "lenet5"):
-        more = (*_DIGITS, *_NTK, f"--network={network}", "--ntk_width=20")
+    for network, widths in (("fc_2l", "20_10"), ("cnn_2l", "20_10"), ("cnn2d", "20")):
+        more = (*_DIGITS, *_NTK, f"--network={network}", f"--ntk_width={widths}")
         yield Case(f"ntk-{network}", "dp_ntk", more)
     every = (*_DIGITS, *_KIP)
     yield Case("kip-pixels", "dp_kip", (*every, "--kernel=scatter", "--clip_space=pixels"))
@@ -162,7 +162,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare runs with those of another commit.")
     parser.add_argument("--before", required=True, help="the commit to compare with")
     parser.add_argument("--data_dir", default="data", help="where mnist.npz is")
-    parser.add_argument("--only", default="", help="part of the names of cases")
+    parser.add_argument("--only", action="append", help="part of a name; may be repeated")
     options = parser.parse_args()
     data_dir = str(Path(options.data_dir).absolute())
     os.environ |= {
@@ -170,7 +170,8 @@ def main() -> int:
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
     has_mnist = (Path(data_dir) / "mnist.npz").exists()
-    cases = [case for case in _cases() if options.only in case.name]
+    parts = options.only or [""]
+    cases = [case for case in _cases() if any(part in case.name for part in parts)]
     cases = [case for case in cases if has_mnist or "mnist" not in case.name]
     different = 0
     with tempfile.TemporaryDirectory(prefix="jaxdp-golden-") as folder:
