@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 BIN_NT := $(VENV_NT)/bin
 PIP := -m pip --disable-pip-version-check
 # Most of the suite is compilation, one thread each; tests of a file share what they have compiled.
-PYTEST_ARGS ?= -n 2 --dist=loadfile
+# Files keep the order of tests/conftest.py.
+PYTEST_ARGS ?= -n 2 --dist=loadfile --no-loadscope-reorder
 
 .PHONY: demo test lint typecheck pytest test-nt mutants install clean
 

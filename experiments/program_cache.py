@@ -7,11 +7,14 @@ their code run: it is the user's own.
 """
 
 import contextlib
+import importlib.metadata
 import os
 import warnings
 from pathlib import Path
 
 _MOST_BYTES = 2**30
+# A kept program of jax 0.5.3 returned a state without its steps, on CPUs.
+_OLDEST_JAX = (0, 10)
 _SETTINGS = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -28,7 +31,8 @@ def cache_folder() -> Path:
 
 def use() -> None:
     """Let jax keep programs, unless the environment says where; before jax is imported."""
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+    version = tuple(map(int, importlib.metadata.version("jax").split(".")[:2]))
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ or version < _OLDEST_JAX:
         return
     folder = cache_folder() / "programs"
     with contextlib.suppress(OSError, RuntimeError):  # no home, or one that cannot be written

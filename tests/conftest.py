@@ -21,17 +21,19 @@ _CACHE = os.environ.get("JAXDP_TESTS_CACHE", "")
 if not _CACHE:
     _CACHE = tempfile.mkdtemp(prefix="jaxdp-tests-")
     atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
+_NEW_JAX = jax.__version_info__ >= (0, 10)  # see experiments/program_cache.py
 for _name, _value in {
     "jax_compilation_cache_dir": _CACHE,
     "jax_persistent_cache_min_compile_time_secs": 0.1,
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }.items():
-    jax.config.update(_name, _value)  # jax has read its environment by now
-    os.environ[_name.upper()] = str(_value)  # of programs that tests start
+    if _NEW_JAX:
+        jax.config.update(_name, _value)  # jax has read its environment by now
+        os.environ[_name.upper()] = str(_value)  # of programs that tests start
 
 # Most of the suite is compilation, which XLA's older emitters do in half the time and memory. Where
 # XLA_FLAGS is set, even to nothing, it counts: `XLA_FLAGS= make pytest` runs the newer ones.
-if jax.__version_info__ >= (0, 10):
+if _NEW_JAX:
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 # Commands that a shell starts in the background ignore Ctrl-C, and so do the programs they start.
@@ -41,6 +43,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 jaxtyping.install_import_hook("jaxdp", "beartype.beartype")
 
 from jaxdp import numerics  # noqa: E402
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run files with slow tests first, so that workers end together."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture(scope="module", autouse=True)

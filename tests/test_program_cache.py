@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -10,12 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import drivers
+import jax
+import numpy as np
 import pytest
 from absl.testing import flagsaver
 
 from experiments import command_line, program_cache
 
 NAME = "JAX_COMPILATION_CACHE_DIR"
+needs_new_jax = pytest.mark.skipif(jax.__version_info__ < (0, 10), reason="keeps no programs")
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +32,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Non
         yield
 
 
+@needs_new_jax
 def test_programs_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
     program_cache.use()
     folder = tmp_path / "cache" / "jaxdp" / "programs"
@@ -47,20 +52,33 @@ def test_without_a_folder_nothing_is_kept(tmp_path: Path) -> None:
     assert NAME not in os.environ
 
 
+def test_a_version_of_jax_whose_kept_programs_are_wrong_keeps_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.5.3")
+    program_cache.use()
+    assert NAME not in os.environ
+
+
 @pytest.mark.slow
+@needs_new_jax
 def test_a_second_run_finds_the_programs_of_the_first(tmp_path: Path) -> None:
+    """And they do what was compiled: on jax 0.5.3 they did not."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
-    found = []
+    found, made = [], []
     for number in range(2):
-        flags = ("--steps=1", "--subset=30", "--batch_size=5", f"--out_dir={tmp_path}/{number}")
-        command = [sys.executable, "-m", "experiments.dp_kip", *flags]
+        flags = ("--steps=2", "--subset=30", "--batch_size=5", "--noise_seed=1")
+        places = (f"--out_dir={tmp_path}/{number}",)
+        command = [sys.executable, "-m", "experiments.dp_kip", *flags, *places]
         subprocess.run(command, cwd=drivers.ROOT, env=environment, check=True, capture_output=True)
         folder = tmp_path / "cache" / "jaxdp" / "programs"
         # Beside every program jax notes when it was last used.
         found.append({path.name: path.read_bytes() for path in folder.glob("*-atime")})
+        made.append(np.load(tmp_path / str(number) / "distilled.npz")["x"])
     first, second = found
     assert first
     assert all(second[name] != used for name, used in first.items())
+    np.testing.assert_array_equal(made[0], made[1])
 
 
 def test_a_flag_keeps_none() -> None:
