@@ -34,7 +34,7 @@ import numpy as np
 import optax
 
 from jaxdp import kernels, numerics
-from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods import dp_kip
 from jaxdp.methods.teacher import release as teacher
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 

@@ -26,7 +26,7 @@ from _harness import (
 
 from jaxdp import kernels, numerics
 from jaxdp.kernels import preprocess
-from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods import dp_kip
 from jaxdp.methods.dp_kip.clipped import sums as kip_grads
 from jaxdp.methods.dp_kip.clipped import terms as kip_terms
 from jaxdp.privacy import clipping

@@ -25,8 +25,8 @@ from experiments.settings import Settings, check
 from jaxdp import kernels
 from jaxdp.images import smoothing
 from jaxdp.kernels import preprocess
+from jaxdp.methods import dp_kip
 from jaxdp.methods.dp_kip import corruption
-from jaxdp.methods.dp_kip import release as dp_kip
 from jaxdp.privacy import accounting, sampling
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian

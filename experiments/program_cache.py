@@ -29,10 +29,15 @@ def cache_folder() -> Path:
     return Path(root).expanduser() / "jaxdp"
 
 
+def is_right() -> bool:
+    """Return whether kept programs of the installed jax do what was compiled."""
+    version = importlib.metadata.version("jax").split(".")
+    return tuple(map(int, version[:2])) >= _OLDEST_JAX
+
+
 def use() -> None:
     """Let jax keep programs, unless the environment says where; before jax is imported."""
-    version = tuple(map(int, importlib.metadata.version("jax").split(".")[:2]))
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ or version < _OLDEST_JAX:
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ or not is_right():
         return
     folder = cache_folder() / "programs"
     with contextlib.suppress(OSError, RuntimeError):  # no home, or one that cannot be written

@@ -7,7 +7,7 @@ from typing import Any
 from experiments.errors import InputError
 from experiments.kernel_registry import KERNELS
 from jaxdp.features import scattering
-from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods import dp_kip
 from jaxdp.privacy import accounting
 
 # Where the search for the noise of a single release still ends: its steps are of a fixed size.

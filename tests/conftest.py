@@ -14,6 +14,8 @@ import jax
 import jaxtyping
 import pytest
 
+from experiments import program_cache
+
 # Drivers are run many times with the same programs, which are most of their time. One folder per
 # process, because jax does not write entries atomically; the programs that tests start share it.
 # JAXDP_TESTS_CACHE names one that processes share which run one after the other (mutants.py).
@@ -21,19 +23,18 @@ _CACHE = os.environ.get("JAXDP_TESTS_CACHE", "")
 if not _CACHE:
     _CACHE = tempfile.mkdtemp(prefix="jaxdp-tests-")
     atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
-_NEW_JAX = jax.__version_info__ >= (0, 10)  # see experiments/program_cache.py
 for _name, _value in {
     "jax_compilation_cache_dir": _CACHE,
     "jax_persistent_cache_min_compile_time_secs": 0.1,
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }.items():
-    if _NEW_JAX:
+    if program_cache.is_right():
         jax.config.update(_name, _value)  # jax has read its environment by now
         os.environ[_name.upper()] = str(_value)  # of programs that tests start
 
 # Most of the suite is compilation, which XLA's older emitters do in half the time and memory. Where
 # XLA_FLAGS is set, even to nothing, it counts: `XLA_FLAGS= make pytest` runs the newer ones.
-if _NEW_JAX:
+if jax.__version_info__ >= (0, 10):
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 # Commands that a shell starts in the background ignore Ctrl-C, and so do the programs they start.

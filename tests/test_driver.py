@@ -26,7 +26,7 @@ from experiments.defaults import Hyperparameters, defaults_for
 from experiments.kernel_registry import KERNELS
 from experiments.runs.folder import RunFolder
 from jaxdp.features import perceptual
-from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods import dp_kip
 from jaxdp.networks import classifiers
 
 drive = functools.partial(drivers.drive, driver.main)

@@ -26,6 +26,7 @@ from experiments import (
     dp_ntk,
     ntk_plan,
     plan,
+    program_cache,
     sample,
     teacher_plan,
     teacher_reuse,
@@ -609,7 +610,7 @@ def kept_programs(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(jax.__version_info__ < (0, 10), reason="keeps no programs")
+@pytest.mark.skipif(not program_cache.is_right(), reason="keeps no programs")
 @pytest.mark.parametrize("name", list(DRIVERS))
 def test_guarantee_kept_programs_tell_nothing_of_the_data(
     name: str, tmp_path: Path, kept_programs: Path

@@ -65,6 +65,15 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
         arrows = {name: others for name, others in arrows.items() if name not in ends}
 
 
+def test_post_processing_imports_neither_the_private_side_nor_its_tools() -> None:
+    files = [path for path in FILES if path.name in ("finish.py", "matching.py")]
+    assert len(files) == 3
+    for path in files:
+        for other in imported(path):
+            assert not other.startswith("jaxdp.privacy"), f"{path}: {other}"
+            assert not other.endswith((".release", ".class_means")), f"{path}: {other}"
+
+
 def test_flax_is_imported_by_networks_alone() -> None:
     for path in FILES:
         name = name_of(path)

@@ -31,8 +31,7 @@ from experiments import dp_ntk as dp_ntk_driver
 from experiments.runs import distill, generate, teach
 from jaxdp import kernels
 from jaxdp.features import base as feature_maps
-from jaxdp.methods import dp_ntk
-from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods import dp_kip, dp_ntk
 from jaxdp.methods.teacher import class_means
 from jaxdp.methods.teacher import release as teacher
 from jaxdp.privacy import class_sums, releases

@@ -21,7 +21,7 @@ from experiments.runs.folder import RunFolder
 from experiments.settings import Settings
 from experiments.terminal import bar_style, print_guarantee
 from jaxdp.kernels import krr, preprocess
-from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods import dp_kip
 from jaxdp.privacy import certificates
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE
 from jaxdp.privacy.mechanism import private_key

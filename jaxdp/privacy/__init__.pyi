@@ -17,7 +17,7 @@ from .accounting import (
     gaussian_epsilon,
 )
 from .certificates import Terms, certify, recertified
-from .class_sums import ClassChunks, arrange_by_class, noisy_sums, release_sums
+from .class_sums import ClassChunks, arrange_by_class, release_sums
 from .clipping import clip, global_norm, sum_clipped_grads
 from .dp_sgd import accounted_steps, noisy_mean
 from .ledger import Ledger
@@ -52,7 +52,6 @@ __all__ = [
     "ledger",
     "mechanism",
     "noisy_mean",
-    "noisy_sums",
     "poisson_sample",
     "private_key",
     "recertified",

@@ -154,7 +154,20 @@ def release_sums(
 def noisy_sums(
     key: Key[Array, ""], exact: Float[Array, "c p"], *, stddev: float, divisor: float
 ) -> Float[Array, "c p"]:
-    """Add noise, row by row so that a large embedding needs no second copy of itself."""
+    """Return noisy sums over a public constant, row by row: a large one needs no second copy.
+
+    Args:
+        key: of the noise, fresh and secret.
+        exact: sums, float64.
+        stddev: of the noise on every entry of the sums.
+        divisor: public; noisy sums are divided by it before they are rounded to float32.
+
+    Raises:
+        TypeError: the sums are not float64, or the key is not of `mechanism.private_key`.
+
+    Guarantee:
+        One Gaussian release: independent noise of this standard deviation is on every entry.
+    """
     with numerics.float64():
         noisy = [
             mechanism.add_gaussian_noise(jax.random.fold_in(key, i), row, stddev=stddev) / divisor

@@ -11,12 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 
+from jaxdp import numerics
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.tangent import entk_map
 from jaxdp.networks import tangent
 from jaxdp.privacy import class_sums
+from jaxdp.privacy.mechanism import private_key
 
 N, CLASSES = 40, 3
 NETWORKS: dict[str, tuple[Any, int]] = {
@@ -368,6 +371,21 @@ def test_guarantee_an_example_moves_the_sum_of_many_by_at_most_one() -> None:
         return np.asarray(class_sums.class_sums(features, chunks, num_classes=1))
 
     assert 0.999 < np.linalg.norm(sums(x) - sums(x[1:])) <= 1
+
+
+def test_guarantee_noisy_sums_have_independent_noise_on_every_entry() -> None:
+    with numerics.float64():
+        exact = jnp.full((3, 20_000), 7.0)
+    noisy = class_sums.noisy_sums(private_key(0), exact, stddev=4.0, divisor=2.0)
+    assert noisy.dtype == jnp.float32
+    noise = (2 * np.asarray(noisy) - 7.0) / 4.0
+    assert scipy.stats.kstest(noise.ravel(), "norm").pvalue > 1e-3
+    correlations = np.corrcoef(noise)[np.triu_indices(3, 1)]
+    assert np.abs(correlations).max() < 0.04  # 5.6 standard deviations
+    with pytest.raises(TypeError):
+        class_sums.noisy_sums(private_key(0), jnp.ones((2, 3)), stddev=4.0, divisor=2.0)
+    with pytest.raises(TypeError):
+        class_sums.noisy_sums(jax.random.key(0), exact, stddev=4.0, divisor=2.0)
 
 
 _SHARDED = """

@@ -25,25 +25,12 @@ from jaxtyping import Array, Bool
 
 from jaxdp import kernels
 from jaxdp.kernels import DotProduct, Kernel, preprocess
-from jaxdp.kernels.kip import SupportSet, initial_support, loss, predict, total_loss
+from jaxdp.kernels.kip import SupportSet, loss, total_loss
 from jaxdp.methods.dp_kip.clipped import pixels as feature_grads
 from jaxdp.methods.dp_kip.clipped import sums as kip_grads
 from jaxdp.methods.dp_kip.clipped import terms as kip_terms
 from jaxdp.privacy import clipping, dp_sgd, sampling
 from jaxdp.privacy.mechanism import SubsampledGaussian
-
-__all__ = [
-    "CLIP_SPACES",
-    "KIP",
-    "KIPConfig",
-    "KIPState",
-    "SupportSet",
-    "dp_kip",
-    "initial_support",
-    "loss",
-    "predict",
-    "total_loss",
-]
 
 CLIP_SPACES = ("pixels", "features")
 

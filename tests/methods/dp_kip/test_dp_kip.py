@@ -13,7 +13,7 @@ import pytest
 
 from jaxdp import kernels, numerics
 from jaxdp.kernels import krr, preprocess
-from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods import dp_kip
 from jaxdp.privacy import clipping, sampling
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 

@@ -13,7 +13,7 @@ import pytest
 
 from jaxdp import kernels, numerics
 from jaxdp.kernels import krr, preprocess
-from jaxdp.methods.dp_kip import release as dp_kip
+from jaxdp.methods import dp_kip
 from jaxdp.methods.dp_kip.clipped import pixels as feature_grads
 from jaxdp.methods.dp_kip.clipped import sums as kip_grads
 from jaxdp.methods.dp_kip.clipped import terms as kip_terms
