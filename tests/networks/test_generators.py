@@ -1,10 +1,9 @@
-"""Generators against NumPy, their two forms of convolution, batch statistics, initialisation."""
+"""Generators against NumPy, batch statistics, gradients and errors."""
 
 from __future__ import annotations
 
 import copy
 import functools
-import math
 from typing import Any
 
 import flax.linen as nn
@@ -12,39 +11,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toy_generators import (
+    CLASSES,
+    CODE,
+    CONV,
+    DENSE,
+    QUICK,
+    RESNET,
+    TABULAR,
+    draw,
+    inputs,
+    upsample_oracle,
+)
 
-from jaxdp.networks import generators, upsampling
+from jaxdp.networks import generators
 
-QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-CODE, CLASSES = 3, 4
-CONV = generators.ConvCondGen((8, 12, 2), hidden=6, channels=(4, 3))
-RESNET = generators.ResnetG((8, 16, 3), base=2)
-DENSE = generators.DenseGen(15, hidden=(16, 17))  # few units may all be off
-TABULAR = generators.TabularGen(5)
 MODULES = pytest.mark.parametrize(
     "module", [CONV, RESNET, DENSE, TABULAR], ids=("conv", "resnet", "dense", "tab")
 )
-
-
-def draw(module: nn.Module, *, code_dim: int = CODE, num_classes: int = CLASSES) -> Any:
-    """Return variables that no default would hide: no ones, no zeros."""
-    shapes = jax.eval_shape(
-        lambda: generators.init(module, jax.random.key(0), code_dim, num_classes)
-    )
-    rng = np.random.default_rng(0)
-
-    def leaf(path: Any, struct: jax.ShapeDtypeStruct) -> jax.Array:
-        if path[-1].key in ("scale", "var"):
-            return jnp.asarray(rng.uniform(0.5, 2, struct.shape), struct.dtype)
-        fan_in = math.prod(struct.shape[:-1])
-        return jnp.asarray(rng.normal(size=struct.shape) / np.sqrt(fan_in), struct.dtype)
-
-    return jax.tree_util.tree_map_with_path(leaf, shapes)
-
-
-def inputs(size: int = 6) -> tuple[jax.Array, jax.Array]:
-    labels = jnp.arange(size) % CLASSES
-    return generators.sample_codes(jax.random.key(1), labels, CODE), labels
 
 
 @functools.cache
@@ -57,13 +41,6 @@ def compiled(module: nn.Module, train: bool) -> Any:
 
 def generate(module: nn.Module, *args: Any, train: bool) -> Any:
     return compiled(module, train)(*args)
-
-
-def start(module: nn.Module, seed: int = 0) -> Any:
-    def run(key: jax.Array) -> Any:
-        return generators.init(module, key, 5, 10)
-
-    return jax.jit(run, compiler_options=QUICK)(jax.random.key(seed))
 
 
 class Layers:
@@ -101,26 +78,6 @@ class Layers:
 
 def relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0)
-
-
-def upsample_oracle(x: np.ndarray) -> np.ndarray:
-    """Return align_corners=True interpolation, pixel by pixel."""
-    n, height, width, channels = x.shape
-    out = np.zeros((n, 2 * height, 2 * width, channels))
-
-    def neighbours(i: int, side: int) -> tuple[int, int, float]:
-        position = i * (side - 1) / (2 * side - 1)
-        low = int(position)
-        return low, min(low + 1, side - 1), position - low
-
-    for i in range(2 * height):
-        top, bottom, down = neighbours(i, height)
-        for j in range(2 * width):
-            left, right, along = neighbours(j, width)
-            above = (1 - along) * x[:, top, left] + along * x[:, top, right]
-            below = (1 - along) * x[:, bottom, left] + along * x[:, bottom, right]
-            out[:, i, j] = (1 - down) * above + down * below
-    return out
 
 
 def conv_oracle(layers: Layers, x: np.ndarray) -> np.ndarray:
@@ -223,74 +180,6 @@ def test_images_are_between_0_and_1_however_large_the_codes(module: nn.Module) -
         assert rows.max() <= 1
 
 
-@pytest.mark.parametrize("shape", [(2, 7, 7, 2), (1, 1, 3, 1), (1, 14, 2, 1)])
-def test_upsample_is_interpolation_between_corners(shape: tuple[int, ...]) -> None:
-    x = np.random.default_rng(0).normal(size=shape)
-    out = np.asarray(upsampling.upsample(jnp.asarray(x, jnp.float32)))
-    np.testing.assert_allclose(out, upsample_oracle(x), atol=1e-6)
-    corners = np.ix_(range(shape[0]), (0, -1), (0, -1))
-    np.testing.assert_allclose(out[corners], x[corners], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("shape", "features", "size"), [((7, 7, 16), 8, 5), ((14, 14, 8), 1, 5), ((1, 6, 2), 3, 3)]
-)
-def test_both_forms_are_upsampling_and_a_convolution(
-    shape: tuple[int, int, int], features: int, size: int
-) -> None:
-    rng = np.random.default_rng(0)
-    x = jnp.asarray(rng.normal(size=(3, *shape)), jnp.float32)
-    kernel = jnp.asarray(rng.normal(size=(size, size, shape[2], features)), jnp.float32)
-    kernel = kernel / math.sqrt(kernel[..., 0].size)
-    out_shape = (3, 2 * shape[0], 2 * shape[1], features)
-    cotangent = jnp.asarray(rng.normal(size=out_shape), jnp.float32)
-    conv = nn.Conv(features, (size, size), padding=size // 2, use_bias=False)
-
-    def flax_form(x: jax.Array, kernel: jax.Array) -> Any:
-        return conv.apply({"params": {"kernel": kernel}}, upsampling.upsample(x))
-
-    def output_and_gradients(form: Any) -> Any:
-        def run(x: jax.Array, kernel: jax.Array) -> Any:
-            out, pull_back = jax.vjp(form, x, kernel)
-            return out, *pull_back(cotangent)
-
-        # GPUs round factors to 10 bits otherwise.
-        with jax.default_matmul_precision("highest"):
-            return jax.jit(run, compiler_options=QUICK)(x, kernel)
-
-    expected = output_and_gradients(flax_form)
-    for banded in (True, False):
-        results = output_and_gradients(
-            lambda x, kernel, banded=banded: upsampling.upsample_conv(x, kernel, banded=banded)
-        )
-        for result, value in zip(results, expected, strict=True):
-            scale = max(1, np.abs(value).max())
-            np.testing.assert_allclose(result / scale, value / scale, atol=1e-5)
-
-
-def test_both_forms_have_the_same_parameters_and_gradients() -> None:
-    variables, (codes, labels) = draw(CONV), inputs()
-    weights = jax.random.normal(jax.random.key(2), (len(codes), 8 * 12 * 2))
-
-    def gradient(banded: bool | None) -> Any:
-        module = CONV.copy(banded=banded)
-        jax.tree.map(np.testing.assert_array_equal, draw(module), variables)
-
-        def loss(params: Any) -> Any:
-            both = {**variables, "params": params}
-            rows, stats = generators.generate(module, both, codes, labels, train=True)
-            return jnp.vdot(rows, weights), stats
-
-        with jax.default_matmul_precision("highest"):
-            run = jax.jit(jax.value_and_grad(loss, has_aux=True), compiler_options=QUICK)
-            return run(variables["params"])
-
-    banded, plain, default = (gradient(form) for form in (True, False, None))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), banded, plain)
-    same = banded if jax.default_backend() == "cpu" else plain
-    jax.tree.map(np.testing.assert_array_equal, default, same)
-
-
 @MODULES
 def test_trained_rows_are_independent(module: nn.Module) -> None:
     variables, (codes, labels) = draw(module), inputs()
@@ -330,46 +219,6 @@ def test_gradients_are_finite_and_reach_every_parameter(module: nn.Module) -> No
     for leaf in jax.tree.leaves(gradient):
         assert np.isfinite(leaf).all()
         assert np.abs(leaf).max() > 0
-
-
-def fills(values: Any, bound: float) -> None:
-    """Expect values uniform on [-bound, bound]: none beyond, some close to both ends, centred."""
-    values = np.asarray(values).ravel() / bound
-    assert np.abs(values).max() <= 1 + 1e-6
-    assert values.std() == pytest.approx(1 / math.sqrt(3), abs=5 / math.sqrt(values.size))
-    if values.size >= 100:
-        assert min(values.max(), -values.min()) > 0.9
-
-
-def test_starts_as_in_torch() -> None:
-    module = generators.ConvCondGen((28, 28, 1))
-    variables = start(module)
-    params, stats = variables["params"], variables["batch_stats"]
-    layers = {"input": 15, "Dense_0": 200, "UpsampleConv_0": 25 * 16, "UpsampleConv_1": 25 * 8}
-    for name, fan_in in layers.items():
-        fills(params[name]["kernel"], 1 / math.sqrt(fan_in))
-        fills(params[name]["bias"], 1 / math.sqrt(fan_in))
-    for name in ("BatchNorm_0", "BatchNorm_1"):
-        for tree, key, value in ((params, "scale", 1), (params, "bias", 0)):
-            np.testing.assert_array_equal(tree[name][key], value)
-        for key, value in (("mean", 0), ("var", 1)):
-            np.testing.assert_array_equal(stats[name][key], value)
-    other = start(module, seed=1)["params"]
-    assert np.abs(other["input"]["kernel"] - params["input"]["kernel"]).max() > 0.1
-
-
-def test_residual_generator_starts_with_xavier_kernels() -> None:
-    module = generators.ResnetG((32, 32, 3), base=8)
-    params = start(module)["params"]
-    # As torch counts the fans of a transposed convolution's (15, 64, 4, 4) kernel.
-    fills(params["input"]["kernel"], math.sqrt(6 / (16 * (15 + 64))))
-    assert "bias" not in params["input"]
-    block = params["UpBlock_0"]
-    cases = [(params["Conv_0"], 8, 3, 3), (block["Conv_0"], 64, 32, 1)]
-    cases += [(block["Conv_1"], 64, 32, 3), (block["Conv_2"], 32, 32, 3)]
-    for layer, channels, features, size in cases:
-        fills(layer["kernel"], math.sqrt(6 / (size**2 * (channels + features))))
-        fills(layer["bias"], 1 / math.sqrt(size**2 * channels))
 
 
 def test_codes_are_standard_normal_and_reproducible() -> None:
