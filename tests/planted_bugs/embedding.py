@@ -2,11 +2,8 @@
 
 from planted_bugs.mutant import Mutant
 
-_MAPS, _SUMS, _E = (
-    "jaxdp/features/base.py",
-    "jaxdp/privacy/class_sums.py",
-    "tests/privacy/test_class_sums.py::",
-)
+_MAPS, _F = "jaxdp/features/base.py", "tests/features/test_feature_maps.py::"
+_SUMS, _E = "jaxdp/privacy/class_sums.py", "tests/privacy/test_class_sums.py::"
 _TANGENT = "jaxdp/features/tangent.py"
 _NTK, _N = "jaxdp/methods/dp_ntk/release.py", "tests/methods/dp_ntk/test_dp_ntk.py::"
 _MEANS, _M = "jaxdp/methods/teacher/class_means.py", "tests/methods/teacher/test_class_means.py::"
@@ -139,56 +136,56 @@ MUTANTS = (
         _MAPS,
         "jnp.where(usable, norms * (1 + _MARGIN), 1.0)",
         "jnp.where(usable, norms, 1.0)",
-        (f"{_E}test_guarantee_features_have_norm_at_most_one",),
+        (f"{_F}test_guarantee_features_have_norm_at_most_one",),
     ),
     Mutant(
         "features whose squares underflow are used",
         _MAPS,
         "return (norms >= _LEAST_NORM) & jnp.isfinite(norms)",
         "return (norms > 0) & jnp.isfinite(norms)",
-        (f"{_E}test_guarantee_no_row_has_features_of_a_norm_above_one",),
+        (f"{_F}test_guarantee_no_row_has_features_of_a_norm_above_one",),
     ),
     Mutant(
         "a row without a finite norm spoils the sum",
         _MAPS,
         "    phi = jnp.where(is_usable(norms)[:, None], phi, 0.0)\n",
         "",
-        (f"{_E}test_guarantee_no_row_spoils_the_sum_of_the_others",),
+        (f"{_F}test_guarantee_no_row_spoils_the_sum_of_the_others",),
     ),
     Mutant(
         "two moments have norm two",
         _MAPS,
         "return jnp.concatenate(parts) / jnp.sqrt(jnp.asarray(moments, x.dtype))",
         "return jnp.concatenate(parts)",
-        (f"{_E}test_guarantee_features_have_norm_at_most_one",),
+        (f"{_F}test_guarantee_features_have_norm_at_most_one",),
     ),
     Mutant(
         "joined maps have the shares for factors",
         _MAPS,
         "[math.sqrt(share) * part.weighted_sum(x, weights) for part, share in parts]",
         "[part.weighted_sum(x, weights) for part, share in parts]",
-        (f"{_E}test_guarantee_features_have_norm_at_most_one",),
+        (f"{_F}test_guarantee_features_have_norm_at_most_one",),
     ),
     Mutant(
         "joined maps have the least diameter",
         _MAPS,
         "diameter = math.sqrt(sum(share * part.diameter**2 for part, share in parts))",
         "diameter = min(part.diameter for part, _ in parts)",
-        (f"{_E}test_joined_maps_have_the_mean_of_their_kernels_and_distances",),
+        (f"{_F}test_joined_maps_have_the_mean_of_their_kernels_and_distances",),
     ),
     Mutant(
         "features known by sums have no margin",
         _MAPS,
         "scaled = finite_weights(x, weights) / (1 + _MARGIN)",
         "scaled = finite_weights(x, weights)",
-        (f"{_E}test_guarantee_features_known_by_sums_stay_below_one",),
+        (f"{_F}test_guarantee_features_known_by_sums_stay_below_one",),
     ),
     Mutant(
         "norms of the NTK lack biases",
         _TANGENT,
         "            squares += jnp.sum(jnp.sum(delta, axis=1) ** 2, axis=1)\n",
         "            squares += 0 * jnp.sum(jnp.sum(delta, axis=1) ** 2, axis=1)\n",
-        (f"{_E}test_guarantee_features_have_norm_at_most_one",),
+        (f"{_F}test_guarantee_features_have_norm_at_most_one",),
     ),
     Mutant(
         "Fourier features have norm two",
