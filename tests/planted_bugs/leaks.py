@@ -114,7 +114,7 @@ MUTANTS = (
         "experiments/data/load.py",
         "if is_bytes else _FLOAT_SCALING,",
         "if is_bytes else dataclasses.replace(_FLOAT_SCALING, shift=float(x_train.mean())),",
-        ("tests/data/test_load.py::test_npz_of_scaled_rows",),
+        ("tests/data/test_npz.py::test_npz_of_scaled_rows",),
     ),
     Mutant(
         "names of cached features are hashes of private data",

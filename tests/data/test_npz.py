@@ -1,0 +1,167 @@
+"""Datasets from npz files, and every error they can give."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from toy_data import IMAGES, arrays, check_message
+
+from experiments.data.load import CLASS_NAMES, Dataset, Scaling, load_dataset
+from experiments.data.sources import TFDS_NAMES
+from experiments.errors import InputError
+
+ROWS = np.linspace(-1, 1, 18, dtype=np.float32).reshape(6, 3)
+
+
+def load_npz(folder: Path, name: str = "toy", **changes: Any) -> Dataset:
+    np.savez(folder / f"{name}.npz", **arrays(**changes))
+    return load_dataset(name, data_dir=folder, download=False)
+
+
+def test_npz_of_grey_images(tmp_path: Path) -> None:
+    dataset = load_npz(tmp_path)
+    assert (dataset.name, dataset.source) == ("toy", str(tmp_path / "toy.npz"))
+    assert (dataset.shape, dataset.dim, dataset.is_image) == ((4, 5, 1), 20, True)
+    assert dataset.class_names == ("0", "1", "2")
+    assert dataset.scaling == Scaling(shift=127.5, scale=127.5, low=0, high=255)
+    assert dataset.y_train.dtype == dataset.y_test.dtype == np.int32
+    assert dataset.x_train.dtype == np.uint8
+    np.testing.assert_array_equal(dataset.x_train[..., 0], IMAGES[:4])
+    np.testing.assert_array_equal(dataset.y_test, [2, 1])
+
+
+def test_npz_of_colour_images(tmp_path: Path) -> None:
+    x = np.zeros((4, 4, 5, 3), np.uint8)
+    dataset = load_npz(tmp_path, x_train=x, x_test=x[:2])
+    assert (dataset.shape, dataset.dim, dataset.is_image) == ((4, 5, 3), 60, True)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_npz_of_scaled_rows(tmp_path: Path, dtype: type) -> None:
+    dataset = load_npz(tmp_path, x_train=ROWS[:4].astype(dtype), x_test=ROWS[4:].astype(dtype))
+    assert (dataset.shape, dataset.dim, dataset.is_image) == ((3,), 3, False)
+    assert dataset.scaling == Scaling(shift=0, scale=1, low=-1, high=1)
+    assert dataset.x_train.dtype == dtype
+    np.testing.assert_array_equal(dataset.x_test, ROWS[4:].astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint64, np.int64, np.float64])
+def test_npz_labels_of_any_whole_number_type_and_column(tmp_path: Path, dtype: type) -> None:
+    dataset = load_npz(tmp_path, y_train=np.array([[0], [1], [2], [0]], dtype))
+    np.testing.assert_array_equal(dataset.y_train, [0, 1, 2, 0])
+
+
+def test_npz_class_names_fix_the_number_of_classes(tmp_path: Path) -> None:
+    dataset = load_npz(tmp_path, class_names=["cat", "dog", "eel", "never seen"])
+    assert dataset.class_names == ("cat", "dog", "eel", "never seen")
+    assert dataset.num_classes == 4
+
+
+@pytest.mark.parametrize("name", TFDS_NAMES)
+def test_npz_of_a_known_dataset_gets_its_class_names(tmp_path: Path, name: str) -> None:
+    dataset = load_npz(tmp_path, name)
+    assert dataset.class_names == CLASS_NAMES[name]
+    assert len(set(dataset.class_names)) == (100 if name == "cifar100" else 10)
+
+
+def test_npz_comes_before_an_image_folder(tmp_path: Path) -> None:
+    (tmp_path / "toy" / "train").mkdir(parents=True)
+    assert load_npz(tmp_path).source.endswith("toy.npz")
+
+
+def test_home_is_expanded_in_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    np.savez(tmp_path / "toy.npz", **arrays())
+    assert load_dataset("toy", data_dir="~").num_classes == 3
+
+
+NAN_ROWS = np.array([[np.nan, np.inf, 0.625]] * 4, np.float32)
+BAD_ARRAYS = {
+    "no x_test": ({"x_test": None}, ["toy.npz has no array x_test", "x_train, y_train"]),
+    "no labels": ({"y_train": None, "y_test": None}, ["has no array y_train, y_test"]),
+    "pickled": ({"y_test": np.array([1, "a"], object)}, ["cannot read", "toy.npz", "savez"]),
+    "strings": ({"x_train": np.array([["a"]] * 4)}, ["x_train", "<U1", "uint8"]),
+    "complex": ({"x_train": ROWS[:4] + 1j}, ["x_train", "complex64", "floats"]),
+    "bool": ({"x_test": IMAGES[4:] > 9}, ["x_test", "bool", "uint8"]),
+    "int": ({"x_test": IMAGES[4:].astype(int)}, ["x_test", "int64", "uint8"]),
+    "scalar x": ({"x_train": np.float32(1)}, ["x_train", "shape ()", "(n, h, w)"]),
+    "vector x": ({"x_train": ROWS[:4, 0]}, ["x_train", "shape (4,)", "(n, d)"]),
+    "rank 5": ({"x_train": IMAGES[None, None]}, ["x_train", "shape (1, 1, 6, 4, 5)"]),
+    "channels first": ({"x_train": np.zeros((4, 3, 8, 8), np.uint8)}, ["(4, 3, 8, 8)", "ch 1"]),
+    "empty train": ({"x_train": IMAGES[:0], "y_train": []}, ["x_train", "is empty", "at least"]),
+    "empty test": ({"x_test": IMAGES[:0], "y_test": []}, ["x_test", "is empty", "at least"]),
+    "no pixels": ({"x_train": IMAGES[:4, :0]}, ["x_train", "(4, 0, 5)", "no values"]),
+    "NaN": ({"x_train": NAN_ROWS, "x_test": ROWS[4:]}, ["x_train", "8 NaN or infinite", "drop"]),
+    "shapes": ({"x_test": IMAGES[4:, 1:]}, ["(4, 5, 1) in x_train", "(3, 5, 1) in x_test"]),
+    "dtypes": ({"x_test": IMAGES[4:] / 255}, ["x_train is uint8", "x_test is float64"]),
+    "one-hot": ({"y_train": np.eye(4)}, ["y_train", "shape (4, 4)", "one-hot"]),
+    "scalar y": ({"y_test": 1}, ["y_test", "shape ()", "(n,)"]),
+    "named labels": ({"y_train": list("abca")}, ["y_train", "<U1", "0, 1, ..., c-1"]),
+    "bool labels": ({"y_test": [True, False]}, ["y_test", "bool", "integers"]),
+    "lengths": ({"y_train": [0, 1, 2]}, ["y_train", "3 labels for 4 examples"]),
+    "fractions": ({"y_test": [0.5, np.nan]}, ["y_test", "2 labels", "no whole numbers"]),
+    "infinite label": ({"y_test": [np.inf, 0]}, ["y_test", "1 labels", "no whole numbers"]),
+    "negative": ({"y_test": [-1, 1]}, ["y_test", "1 labels outside 0..2", "relabel"]),
+    "beyond names": ({"class_names": ["a", "b"]}, ["y_train", "1 labels outside 0..1"]),
+    "identifiers": ({"y_test": [2, 10**12]}, ["reach 1000000000000", "6 examples", "class_names"]),
+    "one class": ({"y_train": [0] * 4, "y_test": [0] * 2}, ["fewer than 2 classes"]),
+    "one name": ({"class_names": ["a"]}, ["fewer than 2 classes"]),
+    "numbered names": ({"class_names": [1, 2, 3]}, ["class_names", "int64", "c strings"]),
+    "nested names": ({"class_names": [["a", "b"]]}, ["class_names", "shape (1, 2)"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARRAYS)
+def test_malformed_npz(tmp_path: Path, case: str) -> None:
+    changes, parts = BAD_ARRAYS[case]
+    with pytest.raises(InputError) as caught:
+        load_npz(tmp_path, **changes)
+    check_message(caught.value, "toy", *parts, "toy.npz")
+
+
+def test_nan_error_shows_no_values(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_npz(tmp_path, x_train=NAN_ROWS, x_test=ROWS[4:])
+    assert "0.625" not in str(caught.value)
+
+
+def test_labels_beyond_a_known_table(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_npz(tmp_path, "mnist", y_test=[2, 10])
+    check_message(caught.value, "mnist", "y_test", "1 labels outside 0..9", "10 classes")
+
+
+def truncated_npz(path: Path) -> None:
+    np.savez(path, **arrays())
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def corrupted_npz(path: Path) -> None:
+    np.savez_compressed(path, x_train=np.random.RandomState(0).bytes(5000), **arrays(x_train=None))
+    content = bytearray(path.read_bytes())
+    content[2000:2100] = bytes(100)
+    path.write_bytes(content)
+
+
+def single_array(path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, IMAGES)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(lambda path: path.write_bytes(b""), id="empty"),
+        pytest.param(lambda path: path.write_text("x_train"), id="text"),
+        pytest.param(lambda path: path.mkdir(), id="folder"),
+        truncated_npz,
+        corrupted_npz,
+        single_array,
+    ],
+)
+def test_unreadable_npz(tmp_path: Path, write: Any) -> None:
+    write(tmp_path / "toy.npz")
+    with pytest.raises(InputError) as caught:
+        load_dataset("toy", data_dir=tmp_path)
+    check_message(caught.value, "toy", f"cannot read {tmp_path / 'toy.npz'} (", "numpy.savez")
