@@ -45,7 +45,7 @@ from jaxdp.methods import dp_ntk as release_algorithm
 from jaxdp.methods.dp_kip import release as kip_algorithm
 from jaxdp.methods.teacher import class_means
 from jaxdp.methods.teacher import release as teacher
-from jaxdp.privacy import certificates, class_sums, dp_sgd, sampling
+from jaxdp.privacy import certificates, class_sums, dp_sgd
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
@@ -324,7 +324,7 @@ def _without_checkpoints(name: str, out: Path, patch: pytest.MonkeyPatch, *extra
     driver, module, flags = DRIVERS[name]
     arguments = (*flags, *SUBSET, *extra, f"--out_dir={out}")
 
-    def stop(*_: Any) -> None:
+    def stop(*_: Any, **__: Any) -> None:
         raise StoppedError
 
     patch.setattr(module, "private_key", stop)
@@ -565,12 +565,12 @@ def training_data(path: Path, *, seed: int) -> None:
     )
 
 
-def public_mean(key: Any, mechanism: SubsampledGaussian, clipped_sum: Any) -> jax.Array:
+def public_mean(
+    key: Any, mechanism: Any, clipped: dp_sgd.ClippedSum, *, chunk_size: int
+) -> jax.Array:
     """Stand for a step's noisy mean: of the right shape, and of no data."""
-    indices = jax.ShapeDtypeStruct((mechanism.num_examples,), jnp.int32)
-    drawn = sampling.PoissonSample(indices, jax.ShapeDtypeStruct((), jnp.int32))
-    shape = jax.eval_shape(clipped_sum, drawn).shape
-    return jax.random.normal(jax.random.key(1), shape, jnp.float64)
+    shape = jax.eval_shape(clipped.assemble, clipped.zero).shape
+    return clipped.after(jax.random.normal(jax.random.key(1), shape, jnp.float64))
 
 
 def public_sums(key: Any, exact: jax.Array, *, stddev: float, divisor: float) -> jax.Array:

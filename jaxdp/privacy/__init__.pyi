@@ -19,7 +19,7 @@ from .accounting import (
 from .certificates import Terms, certify, recertified
 from .class_sums import ClassChunks, arrange_by_class, release_sums
 from .clipping import clip, global_norm, sum_clipped_grads
-from .dp_sgd import accounted_steps, noisy_mean
+from .dp_sgd import ClippedSum, accounted_steps, noisy_mean
 from .ledger import Ledger
 from .mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 from .releases import GaussianRelease, joint_noise_multiplier
@@ -28,6 +28,7 @@ from .sampling import PoissonSample, poisson_sample, sum_over_chunks
 __all__ = [
     "ACCOUNTANTS",
     "ClassChunks",
+    "ClippedSum",
     "GaussianRelease",
     "Ledger",
     "PoissonSample",

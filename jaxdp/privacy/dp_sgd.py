@@ -9,24 +9,51 @@ References:
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Num
+from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
 from jaxdp import numerics
 from jaxdp.privacy import sampling
 from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, require_private
-from jaxdp.privacy.sampling import PoissonSample
 
 State = TypeVar("State", bound=Any)
+
+
+def _unchanged(z: Any) -> Any:
+    return z
+
+
+class ClippedSum(NamedTuple):
+    """What an algorithm sums over a sample: a bounded part of every example.
+
+    Attributes:
+        chunk: `(indices, mask) -> part`, what the examples that `mask` selects add to the sum.
+        zero: the sum over no example.
+        assemble: linear map from the sum of the parts to an array of float64, before the noise.
+        after: what becomes of the noisy mean, such as its way from features to pixels.
+
+    Guarantee:
+        Adding or removing one example moves `assemble(sum of the parts)` by at most the clip norm
+        in Euclidean norm, the rounding of the sum aside. With a finite clip norm, masked examples
+        and those whose gradient has no finite norm contribute exactly zero. `zero`, `assemble`
+        and `after` do not depend on the private data, so what `after` does is post-processing.
+    """
+
+    chunk: Callable[[Int[Array, " chunk"], Bool[Array, " chunk"]], PyTree]
+    zero: PyTree
+    assemble: Callable[[PyTree], Float[Array, "..."]] = _unchanged
+    after: Callable[[Float[Array, "..."]], Float[Array, "..."]] = _unchanged
 
 
 def noisy_mean(
     key: Key[Array, ""],
     mechanism: SubsampledGaussian,
-    clipped_sum: Callable[[PoissonSample], Float[Array, "..."]],
+    clipped: ClippedSum,
+    *,
+    chunk_size: int,
 ) -> Float[Array, "..."]:
     """Return one step's noisy mean gradient, in units of the clip norm.
 
@@ -35,15 +62,16 @@ def noisy_mean(
     Args:
         key: of this step alone.
         mechanism: rate, clip norm and noise.
-        clipped_sum: the sum over a sample of what each example contributes, in float64.
+        clipped: the sum over a sample, of sensitivity `mechanism.clip_norm`.
+        chunk_size: how many examples are processed at once, >= 1; bounds the memory.
 
     Returns:
-        float64, for the caller to round.
+        What `clipped.after` makes of the mean, which is float64; for the caller to round.
 
     Guarantee:
-        One release of the Poisson-subsampled Gaussian mechanism, if adding an example to a sample
-        moves `clipped_sum` by at most `mechanism.clip_norm` in Euclidean norm: every example is
-        drawn by its own coin, noise is added to the sum, and the divisor is a public constant.
+        One release of the Poisson-subsampled Gaussian mechanism, if `clipped` keeps its guarantee
+        for `mechanism.clip_norm`: every example is drawn by its own coin, noise is added to the
+        assembled sum, and the divisor is a public constant.
     """
     sample_key, noise_key = jax.random.split(key)
     sample = sampling.poisson_sample(
@@ -51,9 +79,13 @@ def noisy_mean(
         num_examples=mechanism.num_examples,
         sampling_rate=mechanism.sampling_rate,
     )
-    noisy_sum = add_gaussian_noise(noise_key, clipped_sum(sample), stddev=mechanism.stddev)
+    parts = sampling.sum_over_chunks(
+        clipped.chunk, sample, chunk_size=chunk_size, zero=clipped.zero
+    )
+    total = clipped.assemble(parts)
+    noisy_sum = add_gaussian_noise(noise_key, total, stddev=mechanism.stddev)
     unit = mechanism.clip_norm if mechanism.clip_norm < float("inf") else 1.0
-    return noisy_sum / (mechanism.expected_batch_size * unit)
+    return clipped.after(noisy_sum / (mechanism.expected_batch_size * unit))
 
 
 def accounted_steps(

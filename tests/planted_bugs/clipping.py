@@ -119,15 +119,15 @@ MUTANTS = (
     Mutant(
         "clipping in pixels takes norms of features",
         _KIP,
-        "to_pixels(sum_fn(targets, norms_fn=norms_fn))",
-        "to_pixels(sum_fn(targets))",
+        "clipped = linear(norms_fn=norms_fn)",
+        "clipped = linear()",
         (f"{_P}test_clipping_in_pixels_equals_autodiff",),
     ),
     Mutant(
         "targets are centred by their private mean",
         _KIP,
-        "self.config.target_fn(self.x_t[indices])",
-        "self.config.target_fn(self.x_t[indices] - jnp.mean(self.x_t, axis=0))",
+        "config.target_fn(x_t[indices])",
+        "config.target_fn(x_t[indices] - jnp.mean(x_t, axis=0))",
         (f"{_K}test_guarantee_nothing_but_the_sample_and_the_noise_depends_on_data",),
     ),
     Mutant(

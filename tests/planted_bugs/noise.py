@@ -136,8 +136,8 @@ MUTANTS = (
     Mutant(
         "the noise of a step has the key of its sample",
         _DP_SGD,
-        "add_gaussian_noise(noise_key, clipped_sum(sample)",
-        "add_gaussian_noise(sample_key, clipped_sum(sample)",
+        "add_gaussian_noise(noise_key, total",
+        "add_gaussian_noise(sample_key, total",
         (f"{_S}test_guarantee_the_key_of_a_sample_makes_no_noise",),
     ),
     Mutant(
@@ -164,15 +164,15 @@ MUTANTS = (
     Mutant(
         "noise of the mean on the sum",
         _DP_SGD,
-        "clipped_sum(sample), stddev=mechanism.stddev)",
-        "clipped_sum(sample), stddev=mechanism.stddev / mechanism.expected_batch_size)",
+        "noise_key, total, stddev=mechanism.stddev)",
+        "noise_key, total, stddev=mechanism.stddev / mechanism.expected_batch_size)",
         (f"{_S}test_guarantee_noise_on_the_sum_is_the_multiplier_times_the_clip_norm",),
     ),
     Mutant(
         "the divisor is the private size of the sample",
         _DP_SGD,
-        "return noisy_sum / (mechanism.expected_batch_size * unit)",
-        "return noisy_sum / (sample.size * unit)",
+        "noisy_sum / (mechanism.expected_batch_size * unit)",
+        "noisy_sum / (sample.size * unit)",
         (f"{_S}test_without_noise_it_is_the_sum_of_a_sample_over_public_constants",),
     ),
     Mutant(

@@ -75,13 +75,27 @@ def test_needs_the_accounted_number_of_examples() -> None:
         update(START, private_key(0), X[:-1], LABELS[:-1], 1)
 
 
-def drawn_sum(sample: sampling.PoissonSample) -> jax.Array:
-    return sampling.sum_over_chunks(
-        lambda indices, mask: jnp.sum(jnp.where(mask[:, None], X[indices], 0.0), axis=0),
-        sample,
-        chunk_size=16,
-        zero=jnp.zeros(1),
-    )
+def drawn_rows(indices: jax.Array, mask: jax.Array) -> jax.Array:
+    return jnp.sum(jnp.where(mask[:, None], X[indices], 0.0), axis=0)
+
+
+def drawn_sum() -> dp_sgd.ClippedSum:
+    return dp_sgd.ClippedSum(drawn_rows, jnp.zeros(1))
+
+
+def nothing(size: int) -> dp_sgd.ClippedSum:
+    """A sum of float64 to which nobody adds anything."""
+    zero = jnp.zeros(size, jnp.float64)
+    return dp_sgd.ClippedSum(lambda indices, mask: zero, zero)
+
+
+def sample_size() -> dp_sgd.ClippedSum:
+    """A sum of float64 to which everyone adds one."""
+
+    def chunk(indices: jax.Array, mask: jax.Array) -> jax.Array:
+        return jnp.sum(mask, dtype=jnp.float64)[None]
+
+    return dp_sgd.ClippedSum(chunk, jnp.zeros(1, jnp.float64))
 
 
 def test_without_noise_it_is_the_sum_of_a_sample_over_public_constants() -> None:
@@ -89,18 +103,35 @@ def test_without_noise_it_is_the_sum_of_a_sample_over_public_constants() -> None
     sample_key, _ = jax.random.split(key)
     sample = sampling.poisson_sample(sample_key, num_examples=N, sampling_rate=m.sampling_rate)
     expected = np.sum(np.asarray(X)[np.asarray(sample.indices)[: int(sample.size)]])
-    found = float(dp_sgd.noisy_mean(key, m, drawn_sum)[0])
+    found = float(dp_sgd.noisy_mean(key, m, drawn_sum(), chunk_size=16)[0])
     assert found == pytest.approx(expected / (0.25 * N * 0.1), rel=1e-5)
     plain = mechanism(clip_norm=float("inf"))
-    assert float(dp_sgd.noisy_mean(key, plain, drawn_sum)[0]) == pytest.approx(
+    assert float(dp_sgd.noisy_mean(key, plain, drawn_sum(), chunk_size=16)[0]) == pytest.approx(
         expected / (0.25 * N), rel=1e-5
     )
+
+
+def test_a_sum_is_assembled_before_the_noise_and_processed_after_the_mean() -> None:
+    """Parts may be any tree; the noise is that of the array which they are assembled to."""
+    m, key = mechanism(noise_multiplier=1.0), private_key(3)
+
+    def chunk(indices: jax.Array, mask: jax.Array) -> dict[str, jax.Array]:
+        return {"half": drawn_rows(indices, mask) / 2}
+
+    with numerics.float64():
+        plain = drawn_sum()._replace(zero=jnp.zeros(1, jnp.float64))
+        parts = dp_sgd.ClippedSum(
+            chunk, {"half": plain.zero}, lambda tree: 2 * tree["half"], lambda mean: mean**3
+        )
+        expected = dp_sgd.noisy_mean(key, m, plain, chunk_size=16)
+        found = dp_sgd.noisy_mean(key, m, parts, chunk_size=7)
+    np.testing.assert_allclose(found, expected**3, rtol=1e-12)
 
 
 def test_guarantee_noise_on_the_sum_is_the_multiplier_times_the_clip_norm() -> None:
     m = mechanism(noise_multiplier=2.0)
     with numerics.float64():
-        noise = dp_sgd.noisy_mean(private_key(0), m, lambda _: jnp.zeros(40_000, jnp.float64))
+        noise = dp_sgd.noisy_mean(private_key(0), m, nothing(40_000), chunk_size=N)
     on_the_sum = np.asarray(noise) * m.expected_batch_size * m.clip_norm
     assert np.std(on_the_sum) == pytest.approx(2.0 * 0.1, rel=0.02)
     assert abs(np.mean(on_the_sum)) < 0.01
@@ -119,10 +150,8 @@ def test_guarantee_the_sample_and_the_noise_are_independent() -> None:
 
     @jax.jit
     def both(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        size = dp_sgd.noisy_mean(
-            key, mechanism(), lambda sample: sample.size.astype(jnp.float32)[None]
-        )
-        return size[0], dp_sgd.noisy_mean(key, m, lambda _: jnp.zeros(1, jnp.float64))[0]
+        size = dp_sgd.noisy_mean(key, mechanism(), sample_size(), chunk_size=N)
+        return size[0], dp_sgd.noisy_mean(key, m, nothing(1), chunk_size=N)[0]
 
     with numerics.float64():
         sizes, noise = jax.vmap(both)(jax.random.split(private_key(1), 4000))
@@ -146,7 +175,7 @@ def test_guarantee_the_key_of_a_sample_makes_no_noise(monkeypatch: pytest.Monkey
     monkeypatch.setattr(dp_sgd, "add_gaussian_noise", spied_add)
     with numerics.float64():
         m = mechanism(noise_multiplier=1.0)
-        dp_sgd.noisy_mean(private_key(2), m, lambda _: jnp.zeros(3, jnp.float64))
+        dp_sgd.noisy_mean(private_key(2), m, nothing(3), chunk_size=N)
     assert len(keys) == 3
     assert len(np.unique(np.stack(keys), axis=0)) == 3
 
@@ -155,11 +184,8 @@ def test_guarantee_steps_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     """The size of a sample is private, in logs as well."""
 
     def step(state: State, key: jax.Array, x: jax.Array, labels: jax.Array) -> State:
-        dp_sgd.noisy_mean(key, mechanism(noise_multiplier=1.0), wide_sum)
+        dp_sgd.noisy_mean(key, mechanism(noise_multiplier=1.0), sample_size(), chunk_size=16)
         return State(state.step + 1, state.keys)
-
-    def wide_sum(sample: sampling.PoissonSample) -> jax.Array:
-        return jnp.full(3, sample.size, jnp.float64)
 
     dp_sgd.accounted_steps(mechanism(), step)(START, private_key(0), X, LABELS, 2)
     jax.effects_barrier()

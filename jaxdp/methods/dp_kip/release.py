@@ -5,7 +5,7 @@ kernel ridge regression loss with respect to the support images, adds Gaussian n
 divides by a public constant and hands the result to an optimiser. Everything after the noise,
 the support set included, is post-processing.
 
-What a privacy auditor reads is `jaxdp.privacy.dp_sgd` and the sums at the end of this file.
+What a privacy auditor reads is `jaxdp.privacy.dp_sgd`, and `clipped_sum` with what follows it here.
 
 References:
     Nguyen, Chen & Lee (2021), "Dataset meta-learning from kernel ridge-regression" (KIP).
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Int, Num
 
 from jaxdp import kernels
 from jaxdp.kernels import DotProduct, Kernel, preprocess
@@ -29,7 +29,8 @@ from jaxdp.kernels.kip import SupportSet, loss, total_loss
 from jaxdp.methods.dp_kip.clipped import pixels as feature_grads
 from jaxdp.methods.dp_kip.clipped import sums as kip_grads
 from jaxdp.methods.dp_kip.clipped import terms as kip_terms
-from jaxdp.privacy import clipping, dp_sgd, sampling
+from jaxdp.privacy import clipping, dp_sgd
+from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 CLIP_SPACES = ("pixels", "features")
@@ -130,11 +131,9 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
         )
 
     def step(state: KIPState, key: Array, x_t: Array, labels: Array) -> KIPState:
-        clipped_sum, to_pixels = _sum_and_pullback(kernel, mechanism, config, state.support)
-        noisy_mean = dp_sgd.noisy_mean(
-            key, mechanism, lambda sample: clipped_sum(_Targets(x_t, labels, sample, config))
-        )
-        grad = to_pixels(noisy_mean).astype(state.support.x.dtype)
+        clipped = clipped_sum(kernel, mechanism, config, state.support, x_t, labels)
+        noisy_mean = dp_sgd.noisy_mean(key, mechanism, clipped, chunk_size=config.chunk_size)
+        grad = noisy_mean.astype(state.support.x.dtype)
         updates, opt_state = config.optimizer.update(grad, state.opt_state, state.support.x)
         x = optax.apply_updates(state.support.x, updates)
         if config.bounds is not None:
@@ -152,61 +151,48 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
     return KIP(init, dp_sgd.accounted_steps(mechanism, step))
 
 
-class _Targets(NamedTuple):
-    """The private data, and which of them a step has drawn."""
-
-    x_t: Array
-    labels: Array
-    sample: sampling.PoissonSample
-    config: KIPConfig
-
-    def sum_over(
-        self, chunk_fn: Callable[[Array, Array, Array], Any], zero: Any, *, num_classes: int
-    ) -> Any:
-        """Sum `chunk_fn(rows, label rows, mask)` over the sample."""
-
-        def chunk(indices: Array, mask: Array) -> Any:
-            y_t = preprocess.centred_one_hot(self.labels[indices], num_classes)
-            return chunk_fn(self.config.target_fn(self.x_t[indices]), y_t, mask)
-
-        size = self.config.chunk_size
-        return sampling.sum_over_chunks(chunk, self.sample, chunk_size=size, zero=zero)
+_Examples = Callable[[Array], tuple[Array, Array]]
 
 
-_Sum = Callable[[_Targets], Array]
-_Pullback = Callable[[Array], Array]
+def clipped_sum(
+    kernel: Kernel,
+    mechanism: SubsampledGaussian,
+    config: KIPConfig,
+    support: SupportSet,
+    x_t: Num[Array, "n k"],
+    labels: Int[Array, " n"],
+) -> ClippedSum:
+    """Return the sum of clipped gradients in the form that the kernel allows.
 
+    Private data are read here alone, a chunk at a time.
 
-def _sum_and_pullback(
-    kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig, support: SupportSet
-) -> tuple[_Sum, _Pullback]:
-    """Return the sum of clipped gradients in the form the kernel allows.
-
-    Returns:
-        The sum, whose sensitivity is the clip norm, and the linear map, independent of the
-        targets, that takes it to the support's pixels.
+    Guarantee:
+        That of `ClippedSum`, for `mechanism.clip_norm`.
     """
+
+    def examples(indices: Array) -> tuple[Array, Array]:
+        y_t = preprocess.centred_one_hot(labels[indices], support.y.shape[1])
+        return config.target_fn(x_t[indices]), y_t
+
     if kernel.dot_product is not None:
-        sum_fn = functools.partial(
-            _dot_product_sum, kernel.dot_product, mechanism, config, support, free=config.free
+        return _of_inner_products(
+            kernel.dot_product, mechanism, config, support, examples, free=config.free
         )
-        return sum_fn, lambda grad: grad
     if kernel.features is not None:
-        return _feature_sum(kernel.features, mechanism, config, support)
-    sum_fn = functools.partial(_general_sum, kernel, mechanism, config, support)
-    return sum_fn, lambda grad: grad
+        return _of_features(kernel.features, mechanism, config, support, examples)
+    return _of_any_kernel(kernel, mechanism, config, support, examples)
 
 
-def _dot_product_sum(
+def _of_inner_products(
     dot_product: DotProduct,
     mechanism: SubsampledGaussian,
     config: KIPConfig,
     support: SupportSet,
-    targets: _Targets,
+    examples: _Examples,
     *,
-    free: Array | None = None,
+    free: Bool[Array, " d"] | None = None,
     norms_fn: Callable[..., Array] | None = None,
-) -> Array:
+) -> ClippedSum:
     """Sum exactly clipped gradients without forming any one of them."""
     terms = kip_terms.support_terms(
         dot_product,
@@ -217,28 +203,29 @@ def _dot_product_sum(
         free=free,
     )
 
-    def moments(rows: Array, y_t: Array, mask: Array) -> kip_grads.Moments:
+    def chunk(indices: Array, mask: Array) -> kip_grads.Moments:
         return kip_grads.clipped_moments(
-            dot_product, terms, rows, y_t, mask, mechanism.clip_norm, norms_fn=norms_fn
+            dot_product, terms, *examples(indices), mask, mechanism.clip_norm, norms_fn=norms_fn
         )
 
-    zero = kip_grads.zero_moments(terms)
-    total = targets.sum_over(moments, zero, num_classes=support.y.shape[1])
-    return kip_grads.assemble(terms, total)
+    assemble = functools.partial(kip_grads.assemble, terms)
+    return ClippedSum(chunk, kip_grads.zero_moments(terms), assemble)
 
 
-def _feature_sum(
+def _of_features(
     feature_fn: Callable[[Array], Array],
     mechanism: SubsampledGaussian,
     config: KIPConfig,
     support: SupportSet,
-) -> tuple[_Sum, _Pullback]:
-    """Return the sum of a kernel of features, in either space."""
+    examples: _Examples,
+) -> ClippedSum:
+    """Sum gradients of a kernel that is linear in features, clipped in either space."""
     in_features = config.clip_space == "features"
     x_s = support.x if in_features else support.x.astype(jnp.float64)
     phi, pullback = jax.vjp(feature_fn, x_s)
-    sum_fn = functools.partial(
-        _dot_product_sum, kernels.LINEAR, mechanism, config, SupportSet(phi, support.y)
+    features = SupportSet(phi, support.y)
+    linear = functools.partial(
+        _of_inner_products, kernels.LINEAR, mechanism, config, features, examples
     )
 
     def to_pixels(grad: Array) -> Array:
@@ -246,19 +233,20 @@ def _feature_sum(
         return pixels if config.free is None else jnp.where(config.free, pixels, 0.0)
 
     if in_features:
-        return sum_fn, to_pixels
+        return linear()._replace(after=to_pixels)
     norms_fn = functools.partial(feature_grads.pixel_norms, feature_fn, x_s, free=config.free)
-    return lambda targets: to_pixels(sum_fn(targets, norms_fn=norms_fn)), lambda grad: grad
+    clipped = linear(norms_fn=norms_fn)
+    return clipped._replace(assemble=lambda parts: to_pixels(clipped.assemble(parts)))
 
 
-def _general_sum(
+def _of_any_kernel(
     kernel: Kernel,
     mechanism: SubsampledGaussian,
     config: KIPConfig,
     support: SupportSet,
-    targets: _Targets,
-) -> Array:
-    """Sum gradients that are formed one by one, for any kernel."""
+    examples: _Examples,
+) -> ClippedSum:
+    """Sum gradients that are formed one by one."""
 
     def at(x: Array) -> SupportSet:
         fixed = jax.lax.stop_gradient(x)
@@ -267,7 +255,8 @@ def _general_sum(
     def target_loss(x: Array, target: tuple[Array, Array]) -> Array:
         return loss(kernel, at(x), *target, ridge=config.ridge)
 
-    def chunk_sum(rows: Array, y_t: Array, mask: Array) -> Array:
+    def chunk(indices: Array, mask: Array) -> Array:
+        rows, y_t = examples(indices)
         if mechanism.clip_norm == float("inf"):  # one gradient instead of one per target
             return jax.grad(
                 lambda x: total_loss(kernel, at(x), rows, y_t, mask, ridge=config.ridge)
@@ -276,5 +265,4 @@ def _general_sum(
             target_loss, support.x, (rows, y_t), mask, clip_norm=mechanism.clip_norm
         )
 
-    zero = jnp.zeros(support.x.shape, jnp.float64)
-    return targets.sum_over(chunk_sum, zero, num_classes=support.y.shape[1])
+    return ClippedSum(chunk, jnp.zeros(support.x.shape, jnp.float64))

@@ -9,7 +9,7 @@ A step draws a Poisson sample, sums the clipped gradients, adds Gaussian noise t
 by a public constant and hands the result to an optimiser. The released weights, and everything
 computed from them, are post-processing.
 
-What a privacy auditor reads is `jaxdp.privacy.dp_sgd` and `sum_clipped_grads`.
+What a privacy auditor reads is `jaxdp.privacy.dp_sgd`, `clipped_sum` and `sum_clipped_grads`.
 
 References:
     Abadi et al. (2016), "Deep learning with differential privacy", algorithm 1.
@@ -29,7 +29,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxdp.privacy import dp_sgd, sampling
+from jaxdp.privacy import dp_sgd
+from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 _HIGHEST = jax.lax.Precision.HIGHEST
@@ -142,10 +143,9 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
         )
 
     def step(state: TeacherState, key: Array, features: Array, labels: Array) -> TeacherState:
-        def clipped_sum(sample: sampling.PoissonSample) -> Array:
-            return _sampled_sum(mechanism, config, state.weights, features, labels, sample)
-
-        grad = dp_sgd.noisy_mean(key, mechanism, clipped_sum).astype(state.weights.dtype)
+        clipped = clipped_sum(mechanism, config, state.weights, features, labels)
+        noisy_mean = dp_sgd.noisy_mean(key, mechanism, clipped, chunk_size=config.chunk_size)
+        grad = noisy_mean.astype(state.weights.dtype)
         updates, opt_state = config.optimizer.update(grad, state.opt_state, state.weights)
         weights = optax.apply_updates(state.weights, updates)
         # The last iterate until averaging starts, then the running mean.
@@ -156,28 +156,30 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
     return Teacher(init, dp_sgd.accounted_steps(mechanism, step))
 
 
-def _sampled_sum(
+def clipped_sum(
     mechanism: SubsampledGaussian,
     config: TeacherConfig,
     weights: Float[Array, "p c"],
     features: Float[Array, "n p"],
     labels: Int[Array, " n"],
-    sample: sampling.PoissonSample,
-) -> Float[Array, "p c"]:
-    """Sum the clipped gradients of a sample: a chunk in float32, chunks in float64."""
-    return sampling.sum_over_chunks(
-        lambda indices, mask: sum_clipped_grads(
+) -> ClippedSum:
+    """Return the sum of the clipped gradients: a chunk in float32, chunks in float64.
+
+    Guarantee:
+        That of `ClippedSum`, for `mechanism.clip_norm`.
+    """
+
+    def chunk(indices: Array, mask: Array) -> Array:
+        return sum_clipped_grads(
             weights,
             features[indices],
             labels[indices],
             mask,
             clip_norm=mechanism.clip_norm,
             label_smoothing=config.label_smoothing,
-        ).astype(jnp.float64),
-        sample,
-        chunk_size=config.chunk_size,
-        zero=jnp.zeros(weights.shape, jnp.float64),
-    )
+        ).astype(jnp.float64)
+
+    return ClippedSum(chunk, jnp.zeros(weights.shape, jnp.float64))
 
 
 def sum_clipped_grads(

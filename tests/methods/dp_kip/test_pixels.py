@@ -1,5 +1,6 @@
 """Kernels of features in DP-KIP: clipping in pixels and in feature space against autodiff."""
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -14,9 +15,7 @@ import pytest
 from jaxdp import kernels, numerics
 from jaxdp.kernels import krr, preprocess
 from jaxdp.methods import dp_kip
-from jaxdp.methods.dp_kip.clipped import pixels as feature_grads
-from jaxdp.methods.dp_kip.clipped import sums as kip_grads
-from jaxdp.methods.dp_kip.clipped import terms as kip_terms
+from jaxdp.methods.dp_kip import release
 from jaxdp.privacy import clipping
 from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
@@ -55,6 +54,17 @@ def mechanism(clip_norm: float, noise_multiplier: float = 0.0) -> SubsampledGaus
     )
 
 
+def config(space: str, free: jax.Array | None = None) -> dp_kip.KIPConfig:
+    return dp_kip.KIPConfig(
+        ridge=RIDGE,
+        optimizer=optax.sgd(1.0),
+        chunk_size=7,
+        target_fn=features,
+        clip_space=space,
+        free=free,
+    )
+
+
 def released(
     space: str,
     support: dp_kip.SupportSet,
@@ -64,15 +74,7 @@ def released(
     free: jax.Array | None = None,
 ) -> np.ndarray:
     """Return what a step subtracts from the pixels, without the public constants."""
-    config = dp_kip.KIPConfig(
-        ridge=RIDGE,
-        optimizer=optax.sgd(1.0),
-        chunk_size=7,
-        target_fn=features,
-        clip_space=space,
-        free=free,
-    )
-    kip = dp_kip.dp_kip(KERNEL, m, config)
+    kip = dp_kip.dp_kip(KERNEL, m, config(space, free))
     after = kip.update(kip.init(support), private_key(0), x, labels, 1)
     unit = m.clip_norm if math.isfinite(m.clip_norm) else 1.0
     return np.asarray(support.x - after.support.x, np.float64) * N * unit
@@ -166,29 +168,13 @@ def test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm(
     """The sum itself, before noise; in feature space that is not yet a gradient of pixels."""
     clip_norm = 1e-2
     rng = np.random.default_rng(1)
+
+    def clipped_sum(row: np.ndarray, label: int, keep: bool) -> np.ndarray:
+        data = jnp.asarray(row)[None], jnp.asarray([label])
+        clipped = release.clipped_sum(KERNEL, mechanism(clip_norm), config(space), support, *data)
+        return np.asarray(clipped.assemble(clipped.chunk(jnp.zeros(1, int), jnp.asarray([keep]))))
+
     with numerics.float64():
-        wide = support.x.astype(jnp.float64)
-        terms = kip_terms.support_terms(
-            kernels.LINEAR, features(wide), support.y, RIDGE, num_targets=float(N)
-        )
-
-        def clipped_sum(row: np.ndarray, label: int, keep: bool) -> np.ndarray:
-            def norms_fn(s: object, t: object, x_t: jax.Array) -> jax.Array:
-                return feature_grads.pixel_norms(features, wide, s, t, x_t)
-
-            chosen = {"norms_fn": norms_fn} if space == "pixels" else {}
-            moments = kip_grads.clipped_moments(
-                kernels.LINEAR,
-                terms,
-                features(jnp.asarray(row)[None]),
-                preprocess.centred_one_hot(jnp.asarray([label]), C),
-                jnp.asarray([keep]),
-                clip_norm,
-                **chosen,
-            )
-            total = np.asarray(kip_grads.assemble(terms, moments))
-            return to_pixels(support, total) if space == "pixels" else total
-
         moved = []
         for scale in (1e-3, 0.1, 1.0, 10.0, 1e4):
             row = scale * rng.normal(size=D)
@@ -242,12 +228,12 @@ def test_pixel_norms_refuse_features_without_float64(support: dp_kip.SupportSet)
     def coarse(rows: jax.Array) -> jax.Array:
         return features(rows).astype(jnp.float32)
 
-    config = dp_kip.KIPConfig(ridge=RIDGE, optimizer=optax.sgd(1.0), target_fn=coarse)
-    kip = dp_kip.dp_kip(kernels.from_features(coarse), mechanism(1.0), config)
+    in_float32 = dataclasses.replace(config("pixels"), target_fn=coarse)
+    kip = dp_kip.dp_kip(kernels.from_features(coarse), mechanism(1.0), in_float32)
     with pytest.raises(TypeError, match="float64"):
         kip.update(kip.init(support), private_key(0), jnp.ones((N, D)), jnp.zeros(N, jnp.int32), 1)
 
 
 def test_unknown_clip_space() -> None:
     with pytest.raises(ValueError, match="clip_space"):
-        dp_kip.KIPConfig(ridge=RIDGE, optimizer=optax.sgd(1.0), clip_space="pixel")
+        config("pixel")
