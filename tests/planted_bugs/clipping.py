@@ -4,11 +4,15 @@ from planted_bugs.mutant import Mutant
 
 _CLIP, _T = "jaxdp/privacy/clipping.py", "tests/privacy/test_clipping.py::"
 _TEACHER, _TT = "jaxdp/methods/teacher/release.py", "tests/methods/teacher/test_teacher.py::"
-_KIP, _K = "jaxdp/methods/dp_kip/release.py", "tests/methods/dp_kip/test_dp_kip.py::"
+_KIP, _K, _KG = (
+    "jaxdp/methods/dp_kip/release.py",
+    "tests/methods/dp_kip/test_dp_kip.py::",
+    "tests/methods/dp_kip/test_dp_kip_guarantees.py::",
+)
 _GRADS, _NORMS, _G = (
     "jaxdp/methods/dp_kip/clipped/sums.py",
     "jaxdp/methods/dp_kip/clipped/norms.py",
-    "tests/methods/dp_kip/test_clipped_sums.py::",
+    "tests/methods/dp_kip/test_norm_bounds.py::",
 )
 _PIXELS, _P = "jaxdp/methods/dp_kip/clipped/pixels.py", "tests/methods/dp_kip/test_pixels.py::"
 
@@ -128,21 +132,21 @@ MUTANTS = (
         _KIP,
         "config.target_fn(x_t[indices])",
         "config.target_fn(x_t[indices] - jnp.mean(x_t, axis=0))",
-        (f"{_K}test_guarantee_nothing_but_the_sample_and_the_noise_depends_on_data",),
+        (f"{_KG}test_guarantee_nothing_but_the_sample_and_the_noise_depends_on_data",),
     ),
     Mutant(
         "KIP does not clip",
         _GRADS,
         "factor = jnp.minimum(1.0, clip_norm / jnp.where(norms > 0, norms, 1.0))",
         "factor = jnp.ones_like(norms)",
-        (f"{_K}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
+        (f"{_KG}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
     ),
     Mutant(
         "KIP clips by the mean norm",
         _GRADS,
         "factor = jnp.minimum(1.0, clip_norm / jnp.where(norms > 0, norms, 1.0))",
         "factor = jnp.minimum(1.0, clip_norm / jnp.mean(norms)) * jnp.ones_like(norms)",
-        (f"{_K}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
+        (f"{_KG}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
     ),
     Mutant(
         "KIP has no mask",
@@ -156,7 +160,7 @@ MUTANTS = (
         _GRADS,
         "ub=dot(factor, kept(target.ub)),",
         "ub=dot(jnp.where(keep, 1.0, 0.0), kept(target.ub)),",
-        (f"{_K}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
+        (f"{_KG}test_guarantee_one_record_moves_a_release_by_at_most_the_clip_norm",),
     ),
     Mutant(
         "KIP's norms are what rounding left of them",
