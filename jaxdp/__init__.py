@@ -7,7 +7,7 @@ Where to go:
     jaxdp.kernels     kernels, and kernel ridge regression with them
     jaxdp.features    public feature maps: scattering, Fourier, Hermite, gradients of networks
     jaxdp.networks    networks in flax: classifiers, generators, and their per-example gradients
-    jaxdp.images      views and smoothing of images
+    jaxdp.images      views, smoothing and augmentation of images
     jaxdp.numerics    64-bit mode
 
 Each of them gives its names as attributes, and is imported when it is first used. The command line,

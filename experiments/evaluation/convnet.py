@@ -13,7 +13,7 @@ import numpy as np
 import optax
 from tqdm import tqdm
 
-from experiments.evaluation.augmentation import augmented
+from jaxdp.images.augmentation import augmented
 from jaxdp.networks.classifiers import ConvNet
 
 _LEARNING_RATE, _MOMENTUM, _WEIGHT_DECAY = 0.01, 0.9, 5e-4
@@ -29,7 +29,7 @@ class ConvNetRecipe:
         width: channels of each block.
         epochs: passes over the distilled images; the step size falls to a tenth half-way.
         batch_size: the most images of a step; a pass is cut into as few equal batches as it takes.
-        max_shift, max_scaling, max_rotation: limits of what `augmentation.augmented` does to grey
+        max_shift, max_scaling, max_rotation: limits of what `augmented` does to grey
             images at every step: shifts and scalings as parts of the sides, rotations in degrees;
             colour images stay as they are.
     """

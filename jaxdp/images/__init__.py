@@ -1,4 +1,4 @@
-"""Images as arrays: views and smoothing."""
+"""Images as arrays: views, smoothing and augmentation."""
 
 import lazy_loader
 

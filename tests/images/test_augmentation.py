@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from experiments.evaluation.augmentation import augmented
+from jaxdp.images.augmentation import augmented
 
 NOTHING = {"max_shift": 0.0, "max_scaling": 0.0, "max_rotation": 0.0}
 IMAGES = np.random.default_rng(0).normal(size=(60, 9, 12, 2)).astype(np.float32)
