@@ -2,6 +2,10 @@
 
 from absl import flags
 
+from experiments.evaluation import flag as evaluation_flag
+
+flags.adopt_module_key_flags(evaluation_flag)
+
 flags.DEFINE_integer("ipc", 1, "Distilled images per class.")
 flags.DEFINE_float("epochs", None, "Expected passes over the data (default: by dataset).")
 flags.DEFINE_float("clip_norm", None, "Bound on one example's gradient (default: by dataset).")
@@ -14,10 +18,4 @@ flags.DEFINE_string(
     None,
     "Folder that keeps features between runs, those of the private data included: as private as "
     "the data themselves.",
-)
-flags.DEFINE_string(
-    "evaluate",
-    "krr",
-    "How the result is judged, separated by commas: krr, convnet (minutes on a CPU), logistic, "
-    "mlp.",
 )

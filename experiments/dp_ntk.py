@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from absl import app, flags
 
 from experiments import command_line
+from experiments.evaluation import flag as evaluation_flag
 
 flags.adopt_module_key_flags(command_line)
+flags.adopt_module_key_flags(evaluation_flag)
 flags.DEFINE_string(
     "features",
     None,
@@ -66,12 +68,11 @@ flags.DEFINE_integer("code_dim", None, "Length of the generator's latent codes (
 flags.DEFINE_string("schedule", None, "Decay of the step size: cosine, or published (in stairs).")
 flags.DEFINE_float("ema_decay", None, "Decay of the moving average of the generator; 0 for none.")
 flags.DEFINE_integer("num_synthetic", 60000, "Size of the synthetic dataset, equal per class.")
-flags.DEFINE_bool("judge", True, "Train classifiers on the result and test them on real data.")
 flags.DEFINE_string(
     "inception_weights",
     None,
-    "File of the Inception network, as torch-fidelity has it, for a Frechet inception distance; "
-    "needs the extra [fid]. Unpickled by torch: one that you trust.",
+    "File of the Inception network, as torch-fidelity has it, for --evaluate=inception, which it "
+    "adds; needs the extra [fid]. Unpickled by torch: one that you trust.",
 )
 flags.DEFINE_bool(
     "check_copies",

@@ -15,6 +15,8 @@ from jaxtyping import Array
 
 from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.errors import InputError
+from experiments.evaluation import registry
+from experiments.evaluation.recipe import for_generated
 from experiments.feature_registry import build_features
 from experiments.ntk_settings import (
     FeatureConfig,
@@ -43,7 +45,7 @@ _CHUNK = {"cpu": 500}
 _CHUNK_ACCELERATOR = 4096
 _TABLE_SHARE = 0.1
 _NOT_FIXED = (
-    *("out_dir", "data_dir", "num_synthetic", "judge", "inception_weights", "check_copies"),
+    *("out_dir", "data_dir", "num_synthetic", "evaluate", "inception_weights", "check_copies"),
     *("resume", "overwrite", "allow_delta", "allow_epsilon"),
 )
 
@@ -61,6 +63,7 @@ class NtkPlan:
     reused: released_file.ReleasedFile | None
     module: Any
     training: dp_ntk.GeneratorTraining
+    evaluators: tuple[str, ...]
 
     @property
     def num_classes(self) -> int:
@@ -167,12 +170,8 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
             f"--check_copies: compares images, and --dataset={settings.dataset} holds rows of "
             f"{data.dim} values; leave it out"
         )
-    if settings.inception_weights is not None and not data.is_image:
-        raise InputError(
-            f"--inception_weights={settings.inception_weights}: looks at images, and "
-            f"--dataset={settings.dataset} holds rows of {data.dim} values; leave it out"
-        )
     num_classes = 1 if settings.unconditional else data.num_classes
+    evaluators = _evaluators(settings, data, num_classes)
     config = feature_config_for(settings, dim=data.dim)
     reused = None
     if settings.embedding is not None:
@@ -199,7 +198,21 @@ def make_plan(settings: NtkSettings) -> NtkPlan:
         reused=reused,
         module=module,
         training=_training(module, features, hyper, num_classes),
+        evaluators=evaluators,
     )
+
+
+def _evaluators(settings: NtkSettings, data: Dataset, num_classes: int) -> tuple[str, ...]:
+    """Return what the generated set is judged by."""
+    facts = registry.Facts(
+        holder=f"--dataset={settings.dataset}",
+        shape=data.shape,
+        num_classes=num_classes,
+        num_made=settings.num_synthetic,
+        recipe=for_generated(is_image=data.is_image),
+        inception_weights=settings.inception_weights,
+    )
+    return registry.chosen(settings.evaluate, facts)
 
 
 def _eps(settings: NtkSettings, reused: released_file.ReleasedFile | None) -> float:

@@ -45,7 +45,7 @@ class NtkSettings:
     schedule: str | None
     ema_decay: float | None
     num_synthetic: int
-    judge: bool
+    evaluate: str | None
     inception_weights: str | None
     check_copies: bool
     seed: int

@@ -15,9 +15,11 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from experiments.data.load import Dataset, dataset_for
+from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.defaults import Hyperparameters, defaults_for
 from experiments.errors import InputError
+from experiments.evaluation import registry
+from experiments.evaluation.recipe import DISTILLED
 from experiments.kernel_registry import KERNELS
 from experiments.runs import start as run_start
 from experiments.runs.rows import MAX_BYTES, cache_for, features_of, num_features
@@ -211,15 +213,17 @@ def make_plan(settings: Settings) -> Plan:
 
 def _evaluators(settings: Settings, data: Dataset) -> tuple[str, ...]:
     """Return the evaluators beside the kernel regression that every run reports."""
-    if settings.evaluate == "krr":
-        return ()
-    from experiments.evaluation import (
-        registry as evaluate,  # imports flax, which most runs do not need
+    facts = registry.Facts(
+        holder=f"--dataset={settings.dataset}",
+        shape=data.shape,
+        num_classes=data.num_classes,
+        num_made=settings.ipc * data.num_classes,
+        recipe=DISTILLED,
     )
-
-    names = evaluate.parse_names(settings.evaluate)
-    evaluate.check_names(names, data.shape, is_image=data.is_image)
-    return tuple(name for name in names if name != evaluate.KRR)
+    names = registry.chosen(settings.evaluate, facts)
+    if registry.needs_range(names):
+        require_range(data)
+    return names
 
 
 def _flat(x: np.ndarray) -> np.ndarray:

@@ -54,7 +54,7 @@ class Settings:
     init_scale: float | None
     smoothing: float | None
     average_decay: float
-    evaluate: str
+    evaluate: str | None
     accountant: str
     seed: int
     noise_seed: int | None

@@ -15,7 +15,8 @@ from jaxtyping import Array
 from experiments import teacher_reuse
 from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.errors import InputError
-from experiments.evaluation import registry as evaluate
+from experiments.evaluation import registry
+from experiments.evaluation.recipe import DISTILLED
 from experiments.mean_map import mean_map
 from experiments.public_map import FeatureFn, public_map
 from experiments.runs import released_npz, synthetic_images, teacher_file
@@ -258,8 +259,7 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
             f"{data.dim} values; use experiments.dp_kip"
         )
     require_range(data)
-    names = evaluate.parse_names(settings.evaluate)
-    evaluate.check_names(names, data.shape, is_image=True)
+    evaluators = _evaluators(settings, data)
     config, reused = map_config_for(settings), None
     if settings.teacher is not None:
         reused = teacher_file.read(settings.teacher)
@@ -289,8 +289,20 @@ def make_plan(settings: TeacherSettings) -> TeacherPlan:
         means_multiplier=multiplier,
         reused=reused,
         synthetic=synthetic,
-        evaluators=tuple(name for name in names if name != evaluate.KRR),
+        evaluators=evaluators,
     )
     if reused is not None and reused.means is not None and plan.uses_means:
         teacher_reuse.require_width(settings, reused.means.shape[1], plan.mean_features.dim)
     return plan
+
+
+def _evaluators(settings: TeacherSettings, data: Dataset) -> tuple[str, ...]:
+    """Return the evaluators beside the kernel regression that every run reports."""
+    facts = registry.Facts(
+        holder=f"--dataset={settings.dataset}",
+        shape=data.shape,
+        num_classes=data.num_classes,
+        num_made=settings.ipc * data.num_classes,
+        recipe=DISTILLED,
+    )
+    return registry.chosen(settings.evaluate, facts)

@@ -47,7 +47,7 @@ class TeacherSettings:
     total_variation: float
     chunk_size: int | None
     feature_cache: str | None
-    evaluate: str
+    evaluate: str | None
     seed: int
     noise_seed: int | None
     resume: bool

@@ -91,7 +91,7 @@ _FLAGS = (
         kernel=("fc_ntk", "fc_nngp", "scatter", "conv_ntk"),
         clip_space=("pixels", "features"),
         scatter_norm=settings.SCATTER_NORMS,
-        evaluate=("krr", "krr,logistic", "mlp,convnet"),
+        evaluate=("krr", "krr,logistic", "mlp,convnet", "frechet"),
         accountant=("pld", "rdp"),
     ),
     _flag_probe(
@@ -99,7 +99,7 @@ _FLAGS = (
         teacher_settings.TeacherSettings,
         teacher_plan.make_plan,
         match=teacher_settings.MATCHES,
-        evaluate=("krr", "krr,logistic", "mlp,convnet"),
+        evaluate=("krr", "krr,logistic", "mlp,convnet", "frechet"),
     ),
     _flag_probe(
         "dp_ntk",
@@ -111,6 +111,7 @@ _FLAGS = (
         generator=ntk_settings.GENERATORS,
         schedule=ntk_settings.SCHEDULES,
         preset=ntk_settings.PRESETS,
+        evaluate=("none", "logistic,frechet", "krr", "inception"),
     ),
 )
 

@@ -78,7 +78,13 @@ DRIVERS = (
     Driver(
         "dp_ntk",
         "generate",
-        ("--ntk_width=8", "--steps=100", "--batch_size=40", "--num_synthetic=200", "--nojudge"),
+        (
+            "--ntk_width=8",
+            "--steps=100",
+            "--batch_size=40",
+            "--num_synthetic=200",
+            "--evaluate=none",
+        ),
         "embedding.npz",
         ("embedding.npz", "synthetic.npz"),
     ),

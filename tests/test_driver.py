@@ -454,10 +454,16 @@ def test_images_only_for_kernels_and_classifiers_of_images(
     )
     odd = np.zeros((8, 7, 7), np.uint8)
     np.savez(tmp_path / "odd.npz", x_train=odd, y_train=labels, x_test=odd[:2], y_test=labels[:2])
-    common = (f"--data_dir={tmp_path}", "--batch_size=4")
+    wide = np.full((8, 8, 8), 2.0, np.float32)  # floats are in [-1, 1]
+    np.savez(
+        tmp_path / "wide.npz", x_train=wide, y_train=labels, x_test=wide[:2], y_test=labels[:2]
+    )
+    common = (f"--data_dir={tmp_path}", "--batch_size=4", "--ipc=50")
     for dataset, flag, expected in (
+        ("wide", "--evaluate=frechet", "holds values outside [-1, 1]"),
         ("table", "--kernel=scatter", "--kernel=scatter: works on images"),
-        ("table", "--evaluate=convnet", "convnet takes images"),
+        ("table", "--evaluate=convnet", "--evaluate=convnet: convnet works on images, and --data"),
+        ("odd", "--evaluate=frechet", "--evaluate=frechet: frechet needs images with even sides"),
         ("odd", "--kernel=scatter", "even sides of at least 4 pixels, got 7 x 7"),
     ):
         flags = (*common, f"--dataset={dataset}", flag)

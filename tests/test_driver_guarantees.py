@@ -55,7 +55,7 @@ pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 # Small runs of every driver; flags of data and privacy are added.
 KIP = ("--ipc=1", "--steps=2", "--eval_every=1", "--batch_size=20", "--bounded")
-NTK = ("--ntk_width=4", "--steps=1", "--batch_size=20", "--num_synthetic=20", "--nojudge")
+NTK = ("--ntk_width=4", "--steps=1", "--batch_size=20", "--num_synthetic=20", "--evaluate=none")
 TEACHER = ("--steps=2", "--batch_size=20", "--distill_steps=1", "--whiten=0")
 DRIVERS = {
     "dp_kip": (dp_kip, distill_run, KIP),

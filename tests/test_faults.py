@@ -290,7 +290,13 @@ def test_a_generator_is_trained_again_after_damage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ntk = functools.partial(drivers.drive, dp_ntk.main)
-    flags = ("--ntk_width=8", "--steps=4", "--batch_size=40", "--num_synthetic=200", "--nojudge")
+    flags = (
+        "--ntk_width=8",
+        "--steps=4",
+        "--batch_size=40",
+        "--num_synthetic=200",
+        "--evaluate=none",
+    )
     out = tmp_path / "generated"
     assert ntk(*flags, f"--out_dir={out}") == 0
     released, made = ((out / name).read_bytes() for name in ("embedding.npz", "synthetic.npz"))

@@ -78,6 +78,15 @@ def test_metrics_have_accuracies_and_end_finished(finished: Path) -> None:
     assert metrics["frechet"]["name"] == "scatter Frechet distance"
 
 
+def test_evaluate_names_what_is_measured(finished: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    stored = f"--embedding={finished / 'embedding.npz'}"
+    assert drive(*TOY[1:], stored, "--evaluate=frechet", f"--out_dir={out}") == 0
+    before, after = (read(folder, "metrics.json") for folder in (finished, out))
+    assert "accuracy" not in after
+    assert after["frechet"] == before["frechet"]
+
+
 def test_certificate_is_of_one_release(finished: Path) -> None:
     found = read(finished, "privacy.json")
     assert found["epsilon"] == pytest.approx(5, rel=1e-6)
@@ -120,7 +129,7 @@ def test_guarantee_embedding_is_reused_at_no_cost_and_without_the_training_split
 
     monkeypatch.setattr("experiments.ntk_plan.NtkPlan.release", forbidden)
     out, stored = tmp_path / "again", finished / "embedding.npz"
-    assert drive(*TOY[1:], f"--embedding={stored}", f"--out_dir={out}", "--nojudge") == 0
+    assert drive(*TOY[1:], f"--embedding={stored}", f"--out_dir={out}", "--evaluate=none") == 0
     certificate = read(out, "privacy.json")
     assert "no privacy beyond that release" in certificate["reused"]
     original = read(finished, "privacy.json")
@@ -138,8 +147,8 @@ def test_resumed_run_uses_the_embedding_that_was_released(finished: Path, tmp_pa
         shutil.rmtree(out / name)
     (out / "synthetic.npz").unlink()
     before = (out / "embedding.npz").read_bytes()
-    assert drive(*TOY, "--eps=5", f"--out_dir={out}", "--nojudge") == 2  # in use
-    assert drive(*TOY, "--eps=5", f"--out_dir={out}", "--nojudge", "--resume") == 0
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}", "--evaluate=none") == 2  # in use
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}", "--evaluate=none", "--resume") == 0
     assert (out / "embedding.npz").read_bytes() == before
     with np.load(out / "synthetic.npz") as a, np.load(finished / "synthetic.npz") as b:
         np.testing.assert_array_equal(a["x"], b["x"])
@@ -159,7 +168,7 @@ def test_taken_folder_is_refused_before_features_are_built(
 @pytest.mark.slow
 def test_killed_run_resumes_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    arguments = ["--ntk_width=8", "--steps=300", "--batch_size=40", "--nojudge", "--eps=5"]
+    arguments = ["--ntk_width=8", "--steps=300", "--batch_size=40", "--evaluate=none", "--eps=5"]
     drivers.kill_when(
         "experiments.dp_ntk",
         *arguments,
@@ -217,7 +226,13 @@ def test_every_kind_of_features_runs(
     features: str, options: tuple[str, ...], tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    common = ("--steps=2", "--batch_size=40", "--num_synthetic=50", "--nojudge", "--subset=100")
+    common = (
+        "--steps=2",
+        "--batch_size=40",
+        "--num_synthetic=50",
+        "--evaluate=none",
+        "--subset=100",
+    )
     assert drive(f"--features={features}", *common, *options, f"--out_dir={out}") == 0
     with np.load(out / "synthetic.npz") as saved:
         assert len(saved["x"]) == 50
@@ -237,6 +252,9 @@ def test_images_of_odd_sides_get_dense_layers_and_can_be_drawn_again(tmp_path: P
     data = ("--dataset=odd", f"--data_dir={tmp_path}", "--eps=5")
     assert drive(*TOY[:2], *data, "--batch_size=30", "--num_synthetic=12", f"--out_dir={out}") == 0
     assert read(out, "config.json")["generator"] == "DenseGen"
+    metrics = read(out, "metrics.json")
+    assert set(metrics["accuracy"]) == {"logistic", "mlp"}
+    assert "frechet" not in metrics  # scattering wants even sides
     with np.load(out / "synthetic.npz") as saved:
         assert (saved["x"].shape[1:3], saved["x"].dtype) == ((7, 9), np.uint8)
     assert sample(f"--run={out}", "--num=5", f"--out={tmp_path / 'more.npz'}") == 0
@@ -273,6 +291,10 @@ def test_tables_run_with_noisy_class_weights(tmp_path: Path) -> None:
     with np.load(out / "synthetic.npz") as saved:
         assert saved["x"].shape == (200, 5)
         assert np.mean(saved["y"] == 1) == pytest.approx(0.2, abs=0.15)
+    metrics = read(out, "metrics.json")
+    assert set(metrics["accuracy"]) == {"logistic", "mlp"}
+    assert len(metrics["accuracy"]["mlp"]["test_accuracies"]) == 3  # of the whole set
+    assert "frechet" not in metrics
 
 
 BAD = {
@@ -291,6 +313,12 @@ BAD = {
     "eps": ("--eps=0", "--eps=0"),
     "number": ("--num_synthetic=0", "--num_synthetic=0"),
     "generator": ("--generator=table", "--generator=table"),
+    "judge": ("--evaluate=krr", "--evaluate=krr: krr is for distilled sets"),
+    "unknown judge": ("--evaluate=magic", "--evaluate=magic: 'magic' is unknown; known are krr"),
+    "judge of labels": (
+        "--unconditional --evaluate=mlp",
+        "--evaluate=mlp: mlp tells classes apart",
+    ),
     "preset": ("--preset=slow", "--preset=slow"),
     "embedding": ("--embedding=nowhere.npz", "no such file"),
     "dataset": ("--dataset=none", "--dataset=none"),

@@ -211,7 +211,13 @@ DRIVERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
     "dp_ntk": (
         dp_ntk_driver.main,
-        ("--ntk_width=4", "--steps=3", "--num_synthetic=30", "--nojudge", "--weights_share=0.2"),
+        (
+            "--ntk_width=4",
+            "--steps=3",
+            "--num_synthetic=30",
+            "--evaluate=none",
+            "--weights_share=0.2",
+        ),
     ),
 }
 

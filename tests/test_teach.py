@@ -165,11 +165,13 @@ def test_runs_differ_in_noise_and_seeded_ones_are_not_releasable(
 
 def test_options_run(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    options = ("--mirror", "--learn_labels", "--evaluate=krr,logistic", "--total_variation=0.1")
+    judges = ("--evaluate=krr,logistic,frechet", "--ipc=10")
+    options = ("--mirror", "--learn_labels", "--total_variation=0.1", *judges)
     assert drive(*TOY, "--subset=300", "--whiten=0", *options, f"--out_dir={out}") == 0
     metrics = read(out, "metrics.json")
     assert metrics["finished"]
-    assert set(metrics["evaluation"]) == {"logistic"}
+    assert set(metrics["evaluation"]) == {"logistic", "frechet"}
+    assert metrics["evaluation"]["frechet"]["num_images"] == 100
 
 
 # Alike in all runs with class means, which compile long.

@@ -1,10 +1,8 @@
-"""The papers' ConvNet, trained on a distilled set by their recipe."""
+"""The papers' ConvNet, trained on a made set by their recipe."""
 
-import dataclasses
 import functools
 import math
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -13,6 +11,9 @@ import numpy as np
 import optax
 from tqdm import tqdm
 
+from experiments.evaluation.problem import Problem
+from experiments.evaluation.recipe import ConvNetRecipe, scores, training_rows
+from experiments.terminal import bar_style
 from jaxdp.images.augmentation import augmented
 from jaxdp.networks.classifiers import ConvNet
 
@@ -21,37 +22,8 @@ _LEARNING_RATE, _MOMENTUM, _WEIGHT_DECAY = 0.01, 0.9, 5e-4
 _TEST_CHUNK = 250
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ConvNetRecipe:
-    """How the ConvNet is trained; the defaults are the papers'.
-
-    Attributes:
-        width: channels of each block.
-        epochs: passes over the distilled images; the step size falls to a tenth half-way.
-        batch_size: the most images of a step; a pass is cut into as few equal batches as it takes.
-        max_shift, max_scaling, max_rotation: limits of what `augmented` does to grey
-            images at every step: shifts and scalings as parts of the sides, rotations in degrees;
-            colour images stay as they are.
-    """
-
-    width: int = 128
-    epochs: int = 301
-    batch_size: int = 256
-    max_shift: float = 1 / 7  # 4 of 28 pixels
-    max_scaling: float = 0.2
-    max_rotation: float = 45.0
-
-
-def predictions(
-    x: np.ndarray,
-    y: np.ndarray,
-    x_test: np.ndarray,
-    *,
-    num_classes: int,
-    recipe: ConvNetRecipe,
-    seeds: Sequence[int],
-) -> Iterator[np.ndarray]:
-    """Train a ConvNet by SGD on cross-entropy and yield its predictions, seed by seed.
+def convnet(problem: Problem) -> dict[str, Any]:
+    """Train a ConvNet for each seed by SGD on cross-entropy, and test it.
 
     Step size 0.01, a tenth of it in the second half, momentum 0.9, weight decay 5e-4, 301 epochs,
     batches of up to 256; grey images are shifted, scaled or rotated at random at every step; the
@@ -60,39 +32,42 @@ def predictions(
     With 100 images of 28x28 a seed takes about 4 minutes of one CPU core (0.8 s an epoch), in
     proportion to the number of images, and 10000 test images another 20 s.
 
-    Args:
-        x: (s, h, w, ch) float32, the distilled set.
-        y: (s,) int32, its classes.
-        x_test: (t, h, w, ch) float32, on the same scale as `x`.
-        num_classes: c.
-        recipe: how it is trained.
-        seeds: one ConvNet is trained for each.
-
-    Yields:
-        (t,) predicted classes.
+    Returns:
+        As `recipe.scores`.
 
     References:
         Chen, Kerkouche & Fritz (2022), "Private set generation with discriminative information",
             appendix (network and recipe).
         Vinaroz & Park (2024), "Differentially private kernel inducing points", table 3.
     """
-    rows, labels = jnp.asarray(x), jnp.asarray(y)
-    network = _network(recipe, num_classes, _batches_per_epoch(len(x), recipe))
-    for seed in seeds:
-        state = network.init(jax.random.key(seed), rows[:1])
-        key = jax.random.fold_in(jax.random.key(seed), 1)
-        for batches in tqdm(
-            _epochs(len(x), recipe, np.random.default_rng(seed)),
-            total=recipe.epochs,
-            desc=f"convnet, seed {seed}",
-            unit="epoch",
-            **({} if sys.stderr.isatty() else {"mininterval": 10.0, "ascii": True}),
-        ):
-            for chosen in batches:
-                key, step_key = jax.random.split(key)
-                state = network.step(step_key, state, rows[chosen], labels[chosen])
-            jax.block_until_ready(state)  # the bar shows steps done, not steps queued
-        yield _predict(network, state, x_test)
+    recipe = problem.recipe
+    draws = training_rows(recipe, problem.y, problem.num_classes)
+    predictions = [
+        _predicted(problem, rows, seed) for rows, seed in zip(draws, recipe.seeds, strict=True)
+    ]
+    return scores(recipe, problem.y_test, predictions, len(draws[0]))
+
+
+def _predicted(problem: Problem, chosen: np.ndarray, seed: int) -> np.ndarray:
+    """Train on the chosen rows of a made set and return the predicted classes (t,)."""
+    x = jnp.asarray(problem.x[chosen], jnp.float32)
+    y = jnp.asarray(problem.y[chosen], jnp.int32)
+    recipe = problem.recipe.convnet
+    network = _network(recipe, problem.num_classes, _batches_per_epoch(len(x), recipe))
+    state = network.init(jax.random.key(seed), x[:1])
+    key = jax.random.fold_in(jax.random.key(seed), 1)
+    for batches in tqdm(
+        _epochs(len(x), recipe, np.random.default_rng(seed)),
+        total=recipe.epochs,
+        desc=f"convnet, seed {seed}",
+        unit="epoch",
+        **bar_style(),
+    ):
+        for rows in batches:
+            key, step_key = jax.random.split(key)
+            state = network.step(step_key, state, x[rows], y[rows])
+        jax.block_until_ready(state)  # the bar shows steps done, not steps queued
+    return _predict(network, state, np.asarray(problem.x_test, np.float32))
 
 
 class _State(NamedTuple):
@@ -101,7 +76,7 @@ class _State(NamedTuple):
 
 
 class _Network(NamedTuple):
-    """Compiled functions, shared by all seeds and by distilled sets of the same size.
+    """Compiled functions, shared by all seeds and by made sets of the same size.
 
     The loop over steps is Python's, on purpose: inside a compiled loop, XLA's convolutions on the
     CPU have gradients about twenty times slower (jax issue 12868).

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from experiments.evaluation import image_sets
+from experiments.evaluation.problem import check_unit_images, draw, flat
 from jaxdp import numerics
 
 _NOTE = (
@@ -51,16 +51,16 @@ def nearest_neighbours(
         ValueError: the arrays do not fit each other or are out of range, or `max_images` or
             `chunk` is below 1.
     """
-    image_sets.check_images(x=x, x_train=x_train, x_test=x_test)
+    check_unit_images(x=x, x_train=x_train, x_test=x_test)
     if chunk < 1:
         raise ValueError(f"chunk must be at least 1, got {chunk}")
     count = min(max_images, len(x), len(x_test))
     rng, test_rng = np.random.default_rng(seed).spawn(2)
     queries = [
-        image_sets.draw(image_sets.flat(x), count, rng),
-        image_sets.draw(image_sets.flat(x_test), count, test_rng),
+        draw(flat(x), count, rng),
+        draw(flat(x_test), count, test_rng),
     ]
-    distances = nearest_distances(np.concatenate(queries), image_sets.flat(x_train), chunk=chunk)
+    distances = nearest_distances(np.concatenate(queries), flat(x_train), chunk=chunk)
     return {
         "computed_on_private_data": True,
         "note": _NOTE,

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from experiments.evaluation import image_sets
+from experiments.evaluation.problem import check_unit_images, draw, flat
 from jaxdp.features.scattering import num_paths, scatter_features
 
 _MAX_SCALE, _NUM_ANGLES = 2, 8
@@ -98,10 +98,10 @@ def scatter_frechet(
     for name, images in (("x", x), ("x_real", x_real)):
         if images.shape[1:] not in (tuple(shape), (math.prod(shape),)):
             raise ValueError(f"{name} has shape {images.shape}, which does not hold {shape} images")
-    rows, real = image_sets.flat(x), image_sets.flat(x_real)
-    image_sets.check_images(x=rows, x_real=real)
+    rows, real = flat(x), flat(x_real)
+    check_unit_images(x=rows, x_real=real)
     rng, real_rng = np.random.default_rng(seed).spawn(2)
-    rows, real = image_sets.draw(rows, max_images, rng), image_sets.draw(real, max_images, real_rng)
+    rows, real = draw(rows, max_images, rng), draw(real, max_images, real_rng)
     features = _mean_scattering(tuple(shape))
     phi, phi_real = np.asarray(features(rows)), np.asarray(features(real))
     return {

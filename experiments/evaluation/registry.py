@@ -1,207 +1,275 @@
-"""Judge a distilled set by classifiers that are trained on it and tested on real data.
+"""What judges a made set, by name: one list for distilled and for generated sets.
 
-The papers report these numbers beside those of kernel ridge regression. No classifier is told the
-test labels: what is measured is what the last step of a fixed recipe predicts, never the best of
-several.
+A new judge is one entry of `EVALUATIONS`. Nothing here imports numpy or jax before a set is
+judged, so `--help` can show the list.
 """
 
-import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from __future__ import annotations
 
-import numpy as np
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from experiments.errors import InputError
-from experiments.evaluation import convnet as convnet_training
-from experiments.evaluation.convnet import ConvNetRecipe
 
+if TYPE_CHECKING:
+    from experiments.evaluation.problem import Problem
+    from experiments.evaluation.recipe import Recipe
+
+IMAGE, TABLE = "image", "table"
 KRR = "krr"
-"""Kernel ridge regression with the run's own kernel, which the driver evaluates itself."""
+"""Kernel ridge regression with the run's own kernel, which the run measures itself."""
+NONE = "none"
+"""What `--evaluate` says for nothing but what the run measures itself."""
+_INCEPTION = "inception"
 
-# lbfgs takes hundreds of iterations and Adam stops after a few hundred epochs without progress:
-# a limit that is there to end, not to be met.
-_MAX_ITERATIONS = 5000
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Problem:
-    """What an evaluator may see: all but the test labels.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is known of a made set before it is there.
 
     Attributes:
-        x: (s, h, w, ch) or (s, d) float32, the distilled set.
-        y: (s,) int32, its classes.
-        x_test: (t, h, w, ch) or (t, d) float32, on the same scale as `x`.
-        num_classes: c; a class may be missing from the distilled or the test set.
-        recipe: how the ConvNet is trained.
+        holder: who has the examples, in errors: a flag, such as "--dataset=adult".
+        shape: of one example: (h, w, ch) of an image, (d,) of a table's row.
+        num_classes: classes that are told apart; 1 where labels are not used.
+        num_made: how many examples are made.
+        recipe: how they will be judged.
+        inception_weights: file of the Inception network, where there is one.
     """
 
-    x: np.ndarray
-    y: np.ndarray
-    x_test: np.ndarray
+    holder: str
+    shape: tuple[int, ...]
     num_classes: int
-    recipe: ConvNetRecipe
+    num_made: int
+    recipe: Recipe
+    inception_weights: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """Kind of the examples: "image" or "table"."""
+        return IMAGE if len(self.shape) == 3 else TABLE
 
 
-Evaluator = Callable[[Problem, Sequence[int]], Iterator[np.ndarray]]
-"""Yields, seed by seed, the classes (t,) that a classifier trained with it predicts."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """A judge of made sets.
+
+    Attributes:
+        judge: takes the problem, and returns what metrics.json says of it.
+        help: one line, without a full stop.
+        kinds: of examples that it works on.
+        needs_labels: whether it tells classes apart; then it is a classifier that is trained.
+        objection: says what else is in its way, if anything, in words that follow its name.
+    """
+
+    judge: Callable[[Problem], dict[str, Any]]
+    help: str
+    kinds: tuple[str, ...] = (IMAGE, TABLE)
+    needs_labels: bool = False
+    objection: Callable[[Facts], str | None] = lambda facts: None
 
 
-def parse_names(text: str) -> tuple[str, ...]:
-    """Parse a comma-separated list of evaluators, such as "krr,convnet".
+def _of_the_run(problem: Problem) -> dict[str, Any]:
+    raise ValueError(f"{KRR} needs the run's kernel: the run measures it itself")
+
+
+def _convnet(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import convnet  # imports flax, which most runs do not need
+
+    return convnet.convnet(problem)
+
+
+def _logistic(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import classifiers
+
+    return classifiers.logistic(problem)
+
+
+def _mlp(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import classifiers
+
+    return classifiers.mlp(problem)
+
+
+def _frechet(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import frechet
+
+    height, width, channels = problem.facts.shape
+    return frechet.scatter_frechet(
+        problem.unit_rows, problem.unit_test_rows, (height, width, channels), seed=0
+    )
+
+
+def _inception(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import inception
+
+    assert problem.inception_weights is not None  # checked
+    height, width, channels = problem.facts.shape
+    return inception.inception_fid(
+        problem.unit_rows,
+        problem.unit_test_rows,
+        (height, width, channels),
+        problem.inception_weights,
+    )
+
+
+def _no_krr(facts: Facts) -> str | None:
+    return None if facts.recipe.krr else "is for distilled sets, and this one is generated"
+
+
+def _no_frechet(facts: Facts) -> str | None:
+    if any(side % 2 or side < 4 for side in facts.shape[:2]):
+        sides = " x ".join(map(str, facts.shape[:2]))
+        return f"needs images with even sides of at least 4 pixels, and these have {sides}"
+    if facts.num_made < facts.recipe.least_images:
+        return (
+            f"needs {facts.recipe.least_images} images or more, as a covariance of fewer says "
+            f"nothing, and {facts.num_made} are made"
+        )
+    return None
+
+
+def _no_inception(facts: Facts) -> str | None:
+    if facts.inception_weights is None:
+        return "needs --inception_weights=FILE, a flag of experiments.dp_ntk"
+    return None
+
+
+EVALUATIONS: Mapping[str, Evaluation] = {
+    KRR: Evaluation(
+        judge=_of_the_run,
+        help="kernel ridge regression, which distilling runs measure anyway",
+        objection=_no_krr,
+    ),
+    "convnet": Evaluation(
+        judge=_convnet,
+        help="the papers' ConvNet, four minutes of a CPU per seed and 100 images",
+        kinds=(IMAGE,),
+        needs_labels=True,
+    ),
+    "logistic": Evaluation(judge=_logistic, help="logistic regression", needs_labels=True),
+    "mlp": Evaluation(judge=_mlp, help="perceptron of one hidden layer", needs_labels=True),
+    "frechet": Evaluation(
+        judge=_frechet,
+        help="Frechet distance of scattering features",
+        kinds=(IMAGE,),
+        objection=_no_frechet,
+    ),
+    _INCEPTION: Evaluation(
+        judge=_inception,
+        help="Frechet inception distance, of generated sets",
+        kinds=(IMAGE,),
+        objection=_no_inception,
+    ),
+}
+"""All judges by name."""
+
+
+def help_text() -> str:
+    """Return what `--help` says of `--evaluate`."""
+    names = ", ".join(f"{name} ({each.help})" for name, each in EVALUATIONS.items())
+    return (
+        f"How the result is judged, separated by commas: {names}; or {NONE} (default: krr for a "
+        "distilled set; logistic,mlp,frechet for a generated one, as far as they fit it)."
+    )
+
+
+def chosen(text: str | None, facts: Facts) -> tuple[str, ...]:
+    """Return the judges that a run's flags name, checked before any work.
+
+    Args:
+        text: of `--evaluate`, such as "krr,convnet"; None stands for those that the recipe names,
+            as far as they fit the set.
+        facts: of the set. Weights of the Inception network name `inception`.
 
     Returns:
-        The names in the order given, each once.
+        The names in the order given, each once, without krr.
+
+    Raises:
+        InputError: a name is unknown, or a judge does not work on such a set.
+    """
+    if text is None:
+        names = tuple(name for name in facts.recipe.by_default if _objection(name, facts) is None)
+    else:
+        names = parse(text)
+        check(names, facts, flag=f"--evaluate={text}")
+    if facts.inception_weights is not None and _INCEPTION not in names:
+        check((_INCEPTION,), facts, flag=f"--inception_weights={facts.inception_weights}")
+        names += (_INCEPTION,)
+    return tuple(name for name in names if name != KRR)
+
+
+def parse(text: str) -> tuple[str, ...]:
+    """Return the names in a text such as "krr,convnet", each once; none in "none".
 
     Raises:
         InputError: a name is unknown, or there is none.
     """
+    if text.strip() == NONE:
+        return ()
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    _check_known(names, text)
+    for name in names:
+        if name not in EVALUATIONS:
+            raise InputError(
+                f"--evaluate={text}: {name!r} is unknown; known are {', '.join(EVALUATIONS)}, or "
+                f"{NONE} alone"
+            )
     return names
 
 
-def check_names(names: Sequence[str], shape: tuple[int, ...], *, is_image: bool) -> None:
-    """Check that evaluators are known and can judge examples of a shape, before work starts.
-
-    Args:
-        names: evaluators, "krr" included.
-        shape: of one example: (h, w, ch) or (d,).
-        is_image: whether examples are images.
-
-    Raises:
-        InputError: a name is unknown, or "convnet" would be given tabular rows.
-    """
-    text = ",".join(names)
-    _check_known(names, text)
-    if "convnet" in names and not (is_image and len(shape) == 3):
-        raise InputError(
-            f"--evaluate={text}: convnet takes images, but an example here has shape {shape}; "
-            "for tabular data use krr, logistic or mlp"
-        )
-
-
-def _check_known(names: Sequence[str], text: str) -> None:
-    known = (KRR, *EVALUATORS)
+def check(names: Sequence[str], facts: Facts, *, flag: str = "--evaluate") -> None:
+    """Raise an `InputError`, which begins with the flag, where a judge does not fit a set."""
     for name in names:
-        if name not in known:
-            raise InputError(
-                f"--evaluate={text}: {name!r} is unknown; known are {', '.join(known)}"
-            )
+        objection = _objection(name, facts)
+        if objection is not None:
+            raise InputError(f"{flag}: {name} {objection}; leave it out")
 
 
-def evaluate(
-    names: Sequence[str],
-    x: np.ndarray,
-    y: np.ndarray,
-    x_test: np.ndarray,
-    y_test: np.ndarray,
-    *,
-    num_classes: int,
-    seeds: Sequence[int] = (0, 1, 2),
-    is_image: bool,
-    recipe: ConvNetRecipe | None = None,
-) -> dict[str, dict[str, Any]]:
-    """Train classifiers on a distilled set and return their accuracies on the test set.
+def _objection(name: str, facts: Facts) -> str | None:
+    """Return why a judge does not work on a set, in words that follow its name."""
+    evaluation = EVALUATIONS[name]
+    if facts.kind not in evaluation.kinds:
+        return f"works on images, and {facts.holder} holds rows of {facts.shape[0]} values"
+    if evaluation.needs_labels and facts.num_classes < 2:
+        return "tells classes apart, and here all examples are one class"
+    return evaluation.objection(facts)
 
-    A seed fixes all randomness of a classifier. It gives the same accuracy again on the same
-    machine; elsewhere, sums in another order may turn a few predictions.
+
+def evaluate(names: Sequence[str], problem: Problem) -> dict[str, dict[str, Any]]:
+    """Judge a made set.
+
+    The same set gets the same figures on the same machine. Elsewhere, sums in another order may
+    turn a few predictions.
 
     Args:
-        names: evaluators, as `parse_names` gives them; "krr", the driver's own, is passed over.
-        x: (s, h, w, ch) or (s, d) distilled set, as the kernel sees it.
-        y: (s,) its classes, in 0..c-1.
-        x_test: (t, h, w, ch) or (t, d) test set, scaled by the same public constants as `x`.
-        y_test: (t,) its classes.
-        num_classes: c.
-        seeds: one classifier is trained for each, except logistic regression, which has no
-            randomness.
-        is_image: whether examples are images.
-        recipe: how the ConvNet is trained; the papers' recipe by default.
+        names: of judges, as `chosen` returns them.
+        problem: the set, the test set, and how they are compared.
 
     Returns:
-        By name, ready for JSON: `seeds`, `test_accuracies` of each seed in [0, 1], their `mean`
-        and their (population) standard deviation `std`.
+        By name, ready for JSON.
 
     Raises:
-        InputError: an evaluator is unknown or unfit for the data, or the distilled set has values
-            that are not finite.
-        ValueError: the arrays do not fit each other, or there is no seed.
+        InputError: a judge does not work on such a set.
     """
-    check_names(names, x.shape[1:], is_image=is_image)
-    if x.shape[1:] != x_test.shape[1:] or (len(x), len(x_test)) != (len(y), len(y_test)):
-        shapes = [np.shape(array) for array in (x, y, x_test, y_test)]
-        raise ValueError(f"x, y, x_test and y_test do not fit each other: {shapes}")
-    if not seeds:
-        raise ValueError("evaluate needs at least one seed")
-    if not np.all(np.isfinite(x)):
-        raise InputError(
-            f"--evaluate={','.join(names)}: the distilled set has values that are not finite, "
-            "so the run has diverged; lower --learning_rate or raise --ridge"
-        )
-    problem = Problem(
-        x=np.asarray(x, np.float32),
-        y=np.asarray(y, np.int32),
-        x_test=np.asarray(x_test, np.float32),
-        num_classes=num_classes,
-        recipe=recipe or ConvNetRecipe(),
-    )
-    return {
-        name: _summary(EVALUATORS[name](problem, seeds), seeds, np.asarray(y_test))
-        for name in names
-        if name != KRR
-    }
+    check(names, problem.facts, flag=f"--evaluate={','.join(names)}")
+    return {name: EVALUATIONS[name].judge(problem) for name in names}
 
 
-def _summary(
-    predictions: Iterator[np.ndarray], seeds: Sequence[int], y_test: np.ndarray
-) -> dict[str, Any]:
-    accuracies = [float(np.mean(predicted == y_test)) for predicted in predictions]
-    return {
-        "seeds": list(seeds),
-        "test_accuracies": accuracies,
-        "mean": float(np.mean(accuracies)),
-        "std": float(np.std(accuracies)),
-    }
+def needs_range(names: Sequence[str]) -> bool:
+    """Return whether a judge looks at values on the scale of their public range."""
+    return any(not EVALUATIONS[name].needs_labels for name in names)
 
 
-def convnet(problem: Problem, seeds: Sequence[int]) -> Iterator[np.ndarray]:
-    """Train the papers' ConvNet by the problem's recipe and yield its predictions, seed by seed."""
-    return convnet_training.predictions(
-        problem.x,
-        problem.y,
-        problem.x_test,
-        num_classes=problem.num_classes,
-        recipe=problem.recipe,
-        seeds=seeds,
-    )
+def generated_metrics(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return what `evaluate` found by the keys of a generating run's metrics.json."""
+    accuracy = {name: each for name, each in found.items() if EVALUATIONS[name].needs_labels}
+    keys = {"frechet": "frechet", _INCEPTION: "frechet_inception_distance"}
+    distances = {key: found[name] for name, key in keys.items() if name in found}
+    return ({"accuracy": accuracy} if accuracy else {}) | distances
 
 
-def logistic(problem: Problem, seeds: Sequence[int]) -> Iterator[np.ndarray]:
-    """Fit scikit-learn's logistic regression (L2 penalty, C = 1) and yield its predictions.
-
-    The optimum is unique: it is fitted once and yielded for every seed.
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    rows, test_rows = _flat(problem.x), _flat(problem.x_test)
-    model = LogisticRegression(max_iter=_MAX_ITERATIONS).fit(rows, problem.y)
-    predicted = model.predict(test_rows)
-    yield from (predicted for _ in seeds)
-
-
-def mlp(problem: Problem, seeds: Sequence[int]) -> Iterator[np.ndarray]:
-    """Train scikit-learn's MLP (one layer of 100 ReLU units) and yield its predictions by seed."""
-    from sklearn.neural_network import MLPClassifier
-
-    rows, test_rows = _flat(problem.x), _flat(problem.x_test)
-    for seed in seeds:
-        model = MLPClassifier((100,), max_iter=_MAX_ITERATIONS, random_state=seed)
-        yield model.fit(rows, problem.y).predict(test_rows)
-
-
-def _flat(x: np.ndarray) -> np.ndarray:
-    return x.reshape(len(x), -1)
-
-
-EVALUATORS: dict[str, Evaluator] = {"convnet": convnet, "logistic": logistic, "mlp": mlp}
-"""Evaluators by name; beside them there is "krr", which is the driver's."""
+def as_line(name: str, found: Mapping[str, Any]) -> str:
+    """Return what a judge found as one line of a run's summary."""
+    if EVALUATIONS[name].needs_labels:
+        return f"{name} test accuracy {found['mean']:.2%} (std {found['std']:.2%})"
+    return f"{name} distance {found.get('distance', found.get('value')):.4g}"

@@ -11,6 +11,8 @@ from tqdm import tqdm
 
 from experiments.data import npz as npz_files
 from experiments.errors import InputError
+from experiments.evaluation import registry
+from experiments.evaluation.problem import Problem
 from experiments.plan import Plan, make_plan
 from experiments.report import page as report
 from experiments.runs import metrics as run_metrics
@@ -230,25 +232,23 @@ class _Run:
         folder.write_bytes("report.html", self._report(f"DP-KIP: {title}", picture).encode())
 
     def _judge(self, rows: np.ndarray, labels: np.ndarray) -> None:
-        """Train the classifiers that `--evaluate` names on the result."""
+        """Judge the result by what `--evaluate` names."""
         plan, data = self._plan, self._plan.data
         if not plan.evaluators:
             return
-        from experiments.evaluation import (
-            registry as evaluate,  # imports flax, which most runs do not need
-        )
-
         x_test = jnp.asarray(data.x_test.reshape(len(data.x_test), -1))
         scaled = np.asarray(preprocess.scale(x_test, **plan.scaling))
-        self._metrics["evaluation"] = evaluate.evaluate(
-            plan.evaluators,
-            rows.reshape(-1, *data.shape),
-            labels,
-            scaled.reshape(data.x_test.shape),
-            data.y_test,
+        low, high = data.scaling.bounds
+        problem = Problem(
+            x=rows.reshape(-1, *data.shape),
+            y=labels,
+            x_test=scaled.reshape(data.x_test.shape),
+            y_test=data.y_test,
             num_classes=data.num_classes,
-            is_image=data.is_image,
+            low=low,
+            high=high,
         )
+        self._metrics["evaluation"] = registry.evaluate(plan.evaluators, problem)
 
     def _report(self, title: str, picture: bytes) -> str:
         from experiments.report import pictures
@@ -275,6 +275,6 @@ def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
         f"(before: {metrics['krr_test_accuracy_before']:.2%})"
     )
     for name, result in metrics.get("evaluation", {}).items():
-        print(f"{name} test accuracy {result['mean']:.2%} (std {result['std']:.2%})")
+        print(registry.as_line(name, result))
     print_guarantee(certificate)
     print(f"results: {folder.path}/report.html")

@@ -11,6 +11,9 @@ from tqdm import tqdm
 
 from experiments.drawing import as_stored, balanced_labels, draw_rows
 from experiments.errors import InputError
+from experiments.evaluation import registry
+from experiments.evaluation.problem import Problem
+from experiments.evaluation.recipe import for_generated
 from experiments.ntk_plan import NtkPlan, make_plan
 from experiments.ntk_settings import NtkSettings
 from experiments.report import contents as report_contents
@@ -174,7 +177,7 @@ class _Run:
         folder.write_npz("synthetic.npz", x=x, y=labels, class_names=np.array(plan.class_names))
         picture = self._picture(x, labels)
         folder.write_bytes("samples.png", picture)
-        if plan.settings.judge:
+        if plan.evaluators:
             self._metrics |= judge(plan, rows, labels)
         if plan.settings.check_copies:
             _write_copies(folder, copies(plan, rows))
@@ -246,40 +249,17 @@ def save_generator(folder: RunFolder, plan: NtkPlan, variables: Any) -> None:
 
 def judge(plan: NtkPlan, rows: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
     """Return metrics of the synthetic set, measured on the test split."""
-    from experiments.evaluation import classifiers as judge_synthetic
-    from experiments.evaluation import frechet
-    from experiments.evaluation import registry as evaluate
-
     data = plan.data
-    test_rows = plan.unit_rows(data.x_test)
-    found: dict[str, Any] = {}
-    if plan.num_classes > 1 and data.is_image:
-        found["accuracy"] = judge_synthetic.accuracies(
-            rows, labels, test_rows, data.y_test, num_classes=plan.num_classes
-        )
-    elif plan.num_classes > 1:
-        found["accuracy"] = evaluate.evaluate(
-            ("logistic", "mlp"),
-            rows,
-            labels,
-            test_rows,
-            data.y_test,
-            num_classes=plan.num_classes,
-            is_image=False,
-        )
-    if data.is_image and not any(side % 2 or side < 4 for side in data.shape[:2]):
-        height, width, channels = data.shape
-        found["frechet"] = frechet.scatter_frechet(
-            rows, test_rows, (height, width, channels), seed=0
-        )
-    if plan.settings.inception_weights is not None:
-        from experiments.evaluation import inception
-
-        height, width, channels = data.shape
-        found["frechet_inception_distance"] = inception.inception_fid(
-            rows, test_rows, (height, width, channels), plan.settings.inception_weights
-        )
-    return found
+    problem = Problem(
+        x=rows.reshape(-1, *data.shape),
+        y=labels,
+        x_test=plan.unit_rows(data.x_test).reshape(data.x_test.shape),
+        y_test=data.y_test,
+        num_classes=plan.num_classes,
+        recipe=for_generated(is_image=data.is_image),
+        inception_weights=plan.settings.inception_weights,
+    )
+    return registry.generated_metrics(registry.evaluate(plan.evaluators, problem))
 
 
 def _write_copies(folder: RunFolder, found: dict[str, Any]) -> None:

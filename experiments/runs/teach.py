@@ -11,6 +11,8 @@ from tqdm import tqdm
 
 from experiments import teacher_distillation, teacher_reuse
 from experiments.errors import InputError
+from experiments.evaluation import registry
+from experiments.evaluation.problem import Problem
 from experiments.report import contents as report_contents
 from experiments.report import page as report
 from experiments.runs import metrics as run_metrics
@@ -292,22 +294,18 @@ class _Run:
         folder.write_bytes("report.html", page.encode())
 
     def _judge(self, rows: np.ndarray, labels: np.ndarray) -> None:
-        """Train the classifiers that `--evaluate` names on the result."""
+        """Judge the result by what `--evaluate` names."""
         plan, data = self._plan, self._plan.data
         if not plan.evaluators:
             return
-        from experiments.evaluation import registry as evaluate
-
-        test = (data.x_test.astype(np.float32) - plan.scaling["shift"]) / plan.scaling["scale"]
-        self._metrics["evaluation"] = evaluate.evaluate(
-            plan.evaluators,
-            rows.reshape(-1, *data.shape),
-            labels,
-            test,
-            data.y_test,
+        problem = Problem(
+            x=rows.reshape(-1, *data.shape),
+            y=labels,
+            x_test=(data.x_test.astype(np.float32) - plan.scaling["shift"]) / plan.scaling["scale"],
+            y_test=data.y_test,
             num_classes=data.num_classes,
-            is_image=True,
         )
+        self._metrics["evaluation"] = registry.evaluate(plan.evaluators, problem)
 
 
 def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
@@ -319,7 +317,7 @@ def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
         f"{'' if teacher is None else f'; the teacher: {teacher:.2%}'})"
     )
     for name, result in metrics.get("evaluation", {}).items():
-        print(f"{name} test accuracy {result['mean']:.2%} (std {result['std']:.2%})")
+        print(registry.as_line(name, result))
     print_guarantee(certificate)
     if "reused" in certificate:
         print(certificate["reused"])

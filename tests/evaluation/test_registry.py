@@ -1,235 +1,229 @@
-"""Classifiers trained on a distilled set: their recipe, their numbers and their errors."""
+"""The list of judges: names, what each works on, and one line where it does not."""
 
+from __future__ import annotations
+
+import dataclasses
 import json
-import re
-import statistics
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+import stripes
 
 from experiments.errors import InputError
-from experiments.evaluation import convnet as convnet_training
-from experiments.evaluation.convnet import ConvNetRecipe
-from experiments.evaluation.registry import (
-    EVALUATORS,
-    Problem,
-    check_names,
-    convnet,
-    evaluate,
-    parse_names,
+from experiments.evaluation import inception
+from experiments.evaluation.problem import Problem
+from experiments.evaluation.recipe import (
+    DISTILLED,
+    GENERATED,
+    GENERATED_ROWS,
+    ConvNetRecipe,
+    Recipe,
 )
-from jaxdp.networks.classifiers import ConvNet
+from experiments.evaluation.registry import (
+    EVALUATIONS,
+    KRR,
+    Facts,
+    as_line,
+    check,
+    chosen,
+    evaluate,
+    generated_metrics,
+    help_text,
+    needs_range,
+    parse,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
-# Shared by the tests, as compiling it takes longer than using it.
-# Stripes are not moved: it would turn one class into another.
-SMALL = ConvNetRecipe(
-    width=4, epochs=20, batch_size=8, max_shift=0.0, max_scaling=0.0, max_rotation=0.0
+QUICK = ConvNetRecipe(width=4, epochs=2)
+JUDGES = [name for name in EVALUATIONS if name != KRR]
+IMAGES = Facts(
+    holder="--dataset=mnist",
+    shape=(28, 28, 1),
+    num_classes=10,
+    num_made=100,
+    recipe=DISTILLED,
+    inception_weights="inception.pth",
 )
-SHAPE = (8, 8, 1)
+ROWS = dataclasses.replace(IMAGES, holder="--dataset=adult", shape=(14,))
 
 
-def toy(per_class: int, *, noise: float, seed: int, classes: int = 3) -> tuple[Any, Any]:
-    """Draw images of stripes, whose direction or width is the class, in noise."""
-    rng = np.random.default_rng(seed)
-    i, j = np.indices(SHAPE[:2])
-    patterns = np.stack([i % 2, j % 2, (i // 2) % 2])[..., None] * 2.0 - 1.0
-    y = np.repeat(np.arange(classes), per_class)
-    return patterns[y] + noise * rng.normal(size=(len(y), *SHAPE)), y
+def quick(recipe: Recipe, **options: Any) -> Recipe:
+    return dataclasses.replace(recipe, seeds=(0, 1), convnet=QUICK, **options)
 
 
-def toy_problem() -> Problem:
-    """Take test images of little but noise, so that classifiers disagree about them."""
-    x, y = toy(1, noise=0.5, seed=0)
-    x_test = np.random.default_rng(1).normal(size=(23, *SHAPE))
-    return Problem(
-        x=x.astype(np.float32),
-        y=y.astype(np.int32),
-        x_test=x_test.astype(np.float32),
-        num_classes=3,
-        recipe=SMALL,
-    )
+@pytest.fixture(autouse=True)
+def fake_inception(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network and its weights belong to others; test_inception.py has tests of it."""
+
+    def fid(x: np.ndarray, x_real: np.ndarray, shape: Any, weights: str) -> dict[str, Any]:
+        assert shape == stripes.SHAPE
+        assert x.shape[1:] == x_real.shape[1:] == (64,)
+        return {"value": 3.0, "computed_by": weights}
+
+    monkeypatch.setattr(inception, "inception_fid", fid)
+
+
+def problem_of(kind: str, recipe: Recipe) -> Problem:
+    given = stripes.problem(recipe=recipe, inception_weights="w.pth")
+    if kind == "image":
+        return given
+    return dataclasses.replace(given, x=given.rows, x_test=given.test_rows)
 
 
 # --- Names -------------------------------------------------------------------------------
 
 
 def test_names_are_parsed_in_order_and_once() -> None:
-    assert parse_names("krr") == ("krr",)
-    assert parse_names(" mlp, convnet,krr,mlp ") == ("mlp", "convnet", "krr")
-    assert tuple(EVALUATORS) == ("convnet", "logistic", "mlp")
+    assert parse("krr") == ("krr",)
+    assert parse(" mlp, convnet,krr,mlp ") == ("mlp", "convnet", "krr")
+    assert parse("none") == ()
+    assert tuple(EVALUATIONS) == ("krr", "convnet", "logistic", "mlp", "frechet", "inception")
 
 
-@pytest.mark.parametrize("text", ["resnet", "", "krr,", "krr,resnet", "KRR"])
+@pytest.mark.parametrize("text", ["resnet", "", "krr,", "krr,resnet", "KRR", "none,krr"])
 def test_unknown_names_are_refused_with_the_known_ones(text: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse_names(text)
+        parse(text)
     message = str(caught.value)
     assert message.startswith(f"--evaluate={text}: ")
-    assert message.endswith("is unknown; known are krr, convnet, logistic, mlp")
+    known = "krr, convnet, logistic, mlp, frechet, inception, or none alone"
+    assert message.endswith(f"is unknown; known are {known}")
 
 
-def test_convnet_refuses_tabular_data_before_work() -> None:
-    check_names(("krr", "convnet"), (8, 8, 1), is_image=True)
-    check_names(("krr", "logistic", "mlp"), (14,), is_image=False)
-    message = re.escape("--evaluate=krr,convnet: convnet takes images") + r".*\(14,\)"
-    with pytest.raises(InputError, match=message):
-        check_names(("krr", "convnet"), (14,), is_image=False)
-    rows = np.zeros((2, 14))
-    with pytest.raises(InputError, match="convnet takes images"):
-        evaluate(
-            ("convnet",), rows, np.arange(2), rows, np.arange(2), num_classes=2, is_image=False
-        )
-
-
-# --- All evaluators ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("per_class", [1, 4])
-def test_easy_classes_are_told_apart(per_class: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one image a class in one batch, and four in two batches of six.
-
-    The chunks do not divide the test set, in which a class is missing.
-    """
-    monkeypatch.setattr(convnet_training, "_TEST_CHUNK", 8)
-    x, y = toy(per_class, noise=0.05, seed=0)
-    x_test, y_test = toy(11, noise=0.05, seed=1, classes=2)
-    names = ("convnet", "krr", "logistic", "mlp")
-    results = evaluate(
-        names, x, y, x_test, y_test, num_classes=3, seeds=(3, 5), is_image=True, recipe=SMALL
+def test_help_has_every_name_in_one_line_and_imports_nothing_large() -> None:
+    for name, each in EVALUATIONS.items():
+        assert f"{name} ({each.help})" in help_text()
+        assert "\n" not in each.help
+        assert not each.help.endswith(".")
+    code = (
+        "import sys, experiments.evaluation.registry;assert not {'numpy', 'jax'} & set(sys.modules)"
     )
-    perfect = {"seeds": [3, 5], "test_accuracies": [1.0, 1.0], "mean": 1.0, "std": 0.0}
-    assert results == {"convnet": perfect, "logistic": perfect, "mlp": perfect}
-    assert json.loads(json.dumps(results)) == results
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=root)
 
 
-def test_rows_are_judged_with_mean_and_deviation_over_seeds() -> None:
-    x, y = toy(2, noise=2.0, seed=0)
-    x_test, y_test = toy(40, noise=2.0, seed=1)
-    rows, test_rows = x.reshape(-1, 64), x_test.reshape(-1, 64)
-
-    def judge() -> dict[str, dict[str, Any]]:
-        return evaluate(
-            ("logistic", "mlp"), rows, y, test_rows, y_test, num_classes=3, is_image=False
-        )
-
-    results = judge()
-    assert judge() == results
-    mlp = results["mlp"]
-    assert mlp["seeds"] == [0, 1, 2]
-    assert len(set(mlp["test_accuracies"])) > 1
-    assert mlp["mean"] == pytest.approx(statistics.mean(mlp["test_accuracies"]))
-    assert mlp["std"] == pytest.approx(statistics.pstdev(mlp["test_accuracies"]))
-    assert len(results["logistic"]["test_accuracies"]) == 3
-    assert results["logistic"]["std"] == 0.0
-    for result in results.values():
-        assert 0.5 < result["mean"] < 1.0
+def test_names_are_chosen_without_what_the_run_measures_itself() -> None:
+    facts = dataclasses.replace(IMAGES, inception_weights=None)
+    assert chosen("krr", facts) == ()
+    assert chosen("none", facts) == ()
+    assert chosen(None, facts) == ()
+    assert chosen("convnet,krr,frechet", facts) == ("convnet", "frechet")
 
 
-def test_bad_arrays_are_refused() -> None:
-    x, y = toy(1, noise=0.0, seed=0)
-
-    def judge(x: Any, y: Any, x_test: Any, y_test: Any, seeds: tuple[int, ...] = (0,)) -> None:
-        evaluate(
-            ("mlp",), x, y, x_test, y_test, num_classes=3, is_image=True, seeds=seeds, recipe=SMALL
-        )
-
-    with pytest.raises(ValueError, match="do not fit"):
-        judge(x, y, x[:, :4], y)
-    with pytest.raises(ValueError, match="do not fit"):
-        judge(x, y, x, y[:2])
-    with pytest.raises(ValueError, match="seed"):
-        judge(x, y, x, y, ())
-    with pytest.raises(InputError, match=r"--evaluate=mlp: .*not finite"):
-        judge(np.where(x > 0, np.nan, x), y, x, y)
+def test_by_default_a_set_is_judged_by_what_fits_it() -> None:
+    facts = dataclasses.replace(IMAGES, recipe=GENERATED, inception_weights=None)
+    assert chosen(None, facts) == ("logistic", "mlp", "frechet")
+    for change, expected in (
+        ({"shape": (14,), "recipe": GENERATED_ROWS}, ("logistic", "mlp")),
+        ({"shape": (7, 28, 1)}, ("logistic", "mlp")),
+        ({"shape": (28, 2, 1)}, ("logistic", "mlp")),
+        ({"num_classes": 1}, ("frechet",)),
+        ({"num_made": 2}, ("logistic", "mlp", "frechet")),
+        ({"num_made": 1}, ("logistic", "mlp")),
+        ({"shape": (7, 7, 1), "num_classes": 1}, ()),
+    ):
+        assert chosen(None, dataclasses.replace(facts, **change)) == expected
 
 
-# --- The ConvNet -------------------------------------------------------------------------
-
-
-def test_convnet_depends_on_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = toy_problem()
-    first, second = convnet(problem, (0, 1))
-    assert first.shape == (23,)
-    assert np.any(first != second)
-    monkeypatch.setattr(convnet_training, "_TEST_CHUNK", 8)
-    (again,) = convnet(problem, (1,))
-    np.testing.assert_array_equal(again, second)
-
-
-def test_convnet_training_is_sgd_on_cross_entropy() -> None:
-    """Two steps as torch's SGD would take them."""
-    problem = toy_problem()
-    network = convnet_training._network(SMALL, 3, 1)
-    x, y = jnp.asarray(problem.x), jnp.asarray(problem.y)
-    model = ConvNet(3, width=4)
-
-    @jax.jit
-    def gradient(params: Any) -> Any:
-        def loss(params: Any) -> Any:
-            log_p = jax.nn.log_softmax(model.apply(params, x))
-            return -jnp.mean(log_p[jnp.arange(len(y)), y])
-
-        return jax.grad(loss)(params)
-
-    state = network.init(jax.random.key(0), x[:1])
-    params, velocity = state.params, jax.tree.map(jnp.zeros_like, state.params)
-    for _ in range(2):
-        rows = np.random.default_rng(0).permutation(len(y))
-        state = network.step(jax.random.key(0), state, x[rows], y[rows])
-        velocity = jax.tree.map(
-            lambda v, g, p: 0.9 * v + g + 5e-4 * p, velocity, gradient(params), params
-        )
-        params = jax.tree.map(lambda p, v: p - 0.01 * v, params, velocity)
-        for ours, expected in zip(
-            jax.tree.leaves(state.params), jax.tree.leaves(params), strict=True
-        ):
-            # The decay moves a parameter of 0.3 by 1.5e-6 a step.
-            np.testing.assert_allclose(ours, expected, rtol=0, atol=2e-7)
-
-
-@pytest.mark.parametrize("channels", [1, 3])
-def test_grey_images_are_moved_at_every_step_and_colour_ones_are_not(channels: int) -> None:
-    network = convnet_training._network(ConvNetRecipe(width=4), 3, 1)
-    x = jnp.asarray(np.random.default_rng(0).normal(size=(6, 8, 8, channels)), jnp.float32)
-    y = jnp.arange(6) % 3
-    start = network.init(jax.random.key(0), x[:1])
-    first, second = (
-        jax.tree.leaves(network.step(jax.random.key(seed), start, x, y).params) for seed in (0, 1)
+def test_weights_name_inception() -> None:
+    facts = dataclasses.replace(IMAGES, recipe=GENERATED)
+    assert chosen("none", facts) == ("inception",)
+    assert chosen("inception,mlp", facts) == ("inception", "mlp")
+    assert chosen(None, facts) == ("logistic", "mlp", "frechet", "inception")
+    with pytest.raises(InputError) as caught:
+        chosen(None, dataclasses.replace(facts, holder="--dataset=adult", shape=(14,)))
+    assert str(caught.value) == (
+        "--inception_weights=inception.pth: inception works on images, and --dataset=adult holds "
+        "rows of 14 values; leave it out"
     )
-    differ = [bool(jnp.any(a != b)) for a, b in zip(first, second, strict=True)]
-    assert any(differ) == (channels == 1)
 
 
-@pytest.mark.parametrize(("batches", "epochs", "half"), [(1, 301, 151), (2, 10, 10)])
-def test_step_size_falls_once_half_way(batches: int, epochs: int, half: int) -> None:
-    optimizer = convnet_training._optimizer(ConvNetRecipe(epochs=epochs), batches)
-    param = jnp.zeros(())  # without decay, and without a gradient after the first step
-    state = optimizer.init(param)
-    moves = []
-    for step in range(half + 2):
-        update, state = optimizer.update(jnp.float32(step == 0), state, param)
-        moves.append(float(update) / 0.9**step)
-    expected = [-0.01] * half + [-0.001] * 2
-    np.testing.assert_allclose(moves, expected, rtol=1e-4)
+# --- What each works on ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(EVALUATIONS))
+def test_every_judge_works_on_its_kinds_and_is_refused_in_one_line_elsewhere(name: str) -> None:
+    entry = EVALUATIONS[name]
+    for facts in (IMAGES, ROWS):
+        if facts.kind in entry.kinds:
+            check((name,), facts)
+            continue
+        with pytest.raises(InputError) as caught:
+            chosen(f"krr,{name}", facts)
+        assert str(caught.value) == (
+            f"--evaluate=krr,{name}: {name} works on images, and --dataset=adult holds rows of 14 "
+            "values; leave it out"
+        )
+    alone = dataclasses.replace(IMAGES, num_classes=1)
+    if entry.needs_labels:
+        with pytest.raises(InputError, match=f"^--evaluate: {name} tells classes apart, .*; leave"):
+            check((name,), alone)
+    else:
+        check((name,), alone)
+
+
+@pytest.mark.parametrize("recipe", [DISTILLED, GENERATED], ids=["distilled", "generated"])
+@pytest.mark.parametrize("kind", ["image", "table"])
+@pytest.mark.parametrize("name", JUDGES)
+def test_every_judge_judges_the_kinds_that_it_names(name: str, kind: str, recipe: Recipe) -> None:
+    given = problem_of(kind, quick(recipe))
+    if kind not in EVALUATIONS[name].kinds:
+        with pytest.raises(InputError, match=f"^--evaluate={name}: {name} works on images, and "):
+            evaluate((name,), given)
+        return
+    found = evaluate((name,), given)
+    assert list(found) == [name]
+    assert json.loads(json.dumps(found)) == found
+    line = as_line(name, found[name])
+    assert line.startswith(name)
+    assert "\n" not in line
+    if EVALUATIONS[name].needs_labels:
+        assert found[name]["seeds"] == [0, 1]
+        assert f"{found[name]['mean']:.2%}" in line
 
 
 @pytest.mark.parametrize(
-    ("num_images", "shape"), [(1, (1, 1)), (7, (3, 3)), (8, (2, 4)), (3, (1, 3))]
+    ("name", "change", "said"),
+    [
+        ("krr", {"recipe": GENERATED}, "krr is for distilled sets, and this one is generated"),
+        ("frechet", {"shape": (8, 7, 1)}, "even sides of at least 4 pixels, and these have 8 x 7"),
+        ("frechet", {"num_made": 99}, "needs 100 images or more, .* and 99 are made"),
+        ("frechet", {"num_made": 1, "recipe": GENERATED}, "needs 2 images or more"),
+        ("inception", {"inception_weights": None}, "inception needs --inception_weights=FILE"),
+    ],
 )
-def test_every_epoch_shows_every_image(num_images: int, shape: tuple[int, int]) -> None:
-    recipe = ConvNetRecipe(epochs=5, batch_size=4 if num_images != 7 else 3)
-    epochs = list(convnet_training._epochs(num_images, recipe, np.random.default_rng(0)))
-    assert [rows.shape for rows in epochs] == [shape] * 5
-    for rows in epochs:
-        assert set(rows.flat) == set(range(num_images))
-    if num_images > 3:
-        assert any(np.any(rows != epochs[0]) for rows in epochs)
+def test_what_else_is_in_the_way_is_one_line(name: str, change: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=f"^--evaluate={name}: {name} .*; leave it out$") as caught:
+        chosen(name, dataclasses.replace(IMAGES, **change))
+    assert caught.match(said)
 
 
-def test_default_recipe_is_the_published_one() -> None:
-    assert ConvNetRecipe() == ConvNetRecipe(width=128, epochs=301, batch_size=256)
+def test_the_runs_own_judge_is_not_called() -> None:
+    with pytest.raises(ValueError, match="the run measures it itself"):
+        evaluate((KRR,), problem_of("image", DISTILLED))
+
+
+def test_distances_see_a_made_set_on_its_public_range() -> None:
+    given = problem_of("image", quick(DISTILLED))
+    x, x_test = 4 * given.x - 2, 4 * given.x_test - 2
+    scaled = dataclasses.replace(given, x=x, x_test=x_test, low=-2, high=2)
+    before, after = (evaluate(("frechet",), each)["frechet"] for each in (given, scaled))
+    assert after["distance"] == pytest.approx(before["distance"], rel=1e-3)
+    assert needs_range(("mlp", "frechet"))
+    assert needs_range(("inception",))
+    assert not needs_range(("convnet", "logistic", "mlp"))
+
+
+def test_metrics_of_a_generating_run_keep_their_keys() -> None:
+    found = {name: {"of": name} for name in ("frechet", "mlp", "inception", "logistic")}
+    assert generated_metrics(found) == {
+        "accuracy": {"mlp": {"of": "mlp"}, "logistic": {"of": "logistic"}},
+        "frechet": {"of": "frechet"},
+        "frechet_inception_distance": {"of": "inception"},
+    }
+    assert generated_metrics({}) == {}
