@@ -47,7 +47,7 @@ class Case:
 _DIGITS = ("--dataset=digits", "--eps=2")
 _MNIST = ("--dataset=mnist", "--subset=3000", "--eps=2", "--batch_size=200")
 _KIP = ("--ipc=2", "--steps=6", "--eval_every=3")
-_NTK = ("--steps=4", "--batch_size=40", "--num_synthetic=60", "--nojudge")
+_NTK = ("--steps=4", "--batch_size=40", "--num_synthetic=60")
 _TEACHER = ("--steps=20", "--distill_steps=5")
 
 
@@ -71,8 +71,6 @@ def _cases() -> Iterator[Case]:
     yield Case("kip-bounded", "dp_kip", (*every, "--bounded", "--corrupt=0.3", "--init_scale=1"))
     yield Case("kip-public", "dp_kip", (*every, "--eps=inf"))
     yield Case("kip-classifiers", "dp_kip", (*every, "--evaluate=krr,logistic,mlp,convnet"))
-    judged = tuple(flag for flag in _NTK if flag != "--nojudge")
-    yield Case("ntk-judged", "dp_ntk", (*_DIGITS, *judged, "--features=rff"))
     yield Case("ntk-weights", "dp_ntk", (*_DIGITS, *_NTK, "--features=rff", "--weights_share=0.2"))
     yield Case("ntk-plain", "dp_ntk", (*_DIGITS, *_NTK, "--features=rff", "--unconditional"))
     yield Case("ntk-conv", "dp_ntk", (*_DIGITS, *_NTK, "--features=rff", "--generator=conv"))
@@ -91,7 +89,7 @@ def _cases() -> Iterator[Case]:
     yield Case(
         "again-synthetic",
         "dp_kip_teacher",
-        (*again, "--eps=9", "--match=both", "--synthetic={ntk-judged}"),
+        (*again, "--eps=9", "--match=both", "--synthetic={ntk-rff-digits}"),
     )
 
 
