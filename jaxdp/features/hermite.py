@@ -85,7 +85,9 @@ def hermite_weighted_sum(
     mean embedding (p, c).
 
     Args:
-        dim, order, variance: as for `hermite_features`.
+        dim: as for `hermite_features`.
+        order: as for `hermite_features`.
+        variance: as for `hermite_features`.
 
     Returns:
         A function of rows (n, d) and weights (n,) or (n, c), differentiable once, in reverse
