@@ -9,7 +9,7 @@ PIP := -m pip --disable-pip-version-check
 # Files keep the order of tests/conftest.py.
 PYTEST_ARGS ?= -n 2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test lint typecheck pytest test-nt mutants install clean
+.PHONY: demo test lint typecheck pytest docs test-nt mutants install clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m experiments.dp_kip --ipc=1 --eps=10 --out_dir=runs/demo --overwrite
@@ -24,6 +24,11 @@ lint: $(VENV)/.installed-dev
 
 pytest: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# The pages of docs/ and the library's reference, without network; a warning is an error.
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "Open site/index.html in a browser; its search needs a server: $(BIN)/python -m mkdocs serve"
 
 # The oracle comparisons and the core on the oldest supported jax, beside neural-tangents.
 test-nt: $(VENV_NT)/.installed
@@ -51,4 +56,4 @@ $(VENV_NT)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV_NT) build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV_NT) build site *.egg-info .pytest_cache .mypy_cache .ruff_cache
