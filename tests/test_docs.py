@@ -1,0 +1,294 @@
+"""The pages build into a site without a warning, and what they say can be run."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import os
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from absl import flags
+
+import jaxdp
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+DRIVERS = ("dp_kip", "dp_kip_teacher", "dp_ntk", "sample")
+SCRIPTS = [
+    *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
+    *sorted((ROOT / "tests").glob("offline_*.py")),
+]
+METHODS = [f"methods.{name}" for name in ("dp_kip", "dp_ntk", "teacher")]
+ROOMS = [*(room for room in jaxdp.__all__ if room != "methods"), *METHODS]
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
+
+
+def blocks(page: Path, language: str) -> Iterator[str]:
+    """Yield a page's blocks of code in a language, after as many empty lines as are above."""
+    text = page.read_text()
+    for block in _FENCE.finditer(text):
+        if block[1] == language:
+            yield "\n" * text[: block.start(2)].count("\n") + block[2]
+
+
+def prose(page: Path) -> str:
+    """Return a page without its blocks of code."""
+    return _FENCE.sub("", page.read_text())
+
+
+# --- The site ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for name in ("mkdocs", "material", "mkdocstrings_handlers"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f'{name} is not installed: pip install -e ".[docs]"')
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", f"--site-dir={folder}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+class _Parts(HTMLParser):
+    """What a page loads, and the places in it that can be linked to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: set[str] = set()
+        self.ids: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.ids.add(values.get("id", ""))
+        if tag != "a":  # what a reader follows is not loaded
+            self.loaded |= {values.get("src", ""), values.get("href", "")}
+
+
+def parts_of(page: Path) -> _Parts:
+    parts = _Parts()
+    parts.feed(page.read_text())
+    return parts
+
+
+def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site: Path) -> None:
+    for page in DOCS.rglob("*.md"):
+        built = site / page.relative_to(DOCS).with_suffix(".html")
+        outside = {url for url in parts_of(built).loaded if url.startswith(("http", "//"))}
+        assert not outside, built
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_site_has_every_public_name_of_a_room(site: Path, room: str) -> None:
+    page = f"api/{room.removeprefix('methods.')}"
+    missing = public_names(f"jaxdp.{room}") - parts_of(site / f"{page}.html").ids
+    assert not missing, f"add these to docs/{page}.md"
+
+
+def public_names(room: str) -> set[str]:
+    """Return all that a room gives, and what else its modules define."""
+    module = importlib.import_module(room)
+    names = {f"{room}.{name}" for name in getattr(module, "__all__", [])}
+    if not names:
+        return defined(module)
+    given = [getattr(module, name) for name in module.__all__]
+    for part in filter(inspect.ismodule, given):
+        names |= {name for name in defined(part) if pkgutil.resolve_name(name) not in given}
+    return names
+
+
+def defined(module: ModuleType) -> set[str]:
+    """Return the functions and classes of a module."""
+    return {
+        f"{module.__name__}.{name}"
+        for name, value in vars(module).items()
+        if (inspect.isfunction(value) or inspect.isclass(value))
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    }
+
+
+# --- Code --------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_compilation")
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(blocks(page, "python"))], ids=name_of
+)
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a page are one session."""
+    monkeypatch.chdir(tmp_path)
+    session: dict[str, object] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), session)
+
+
+@every_page
+def test_blocks_say_their_language(page: Path) -> None:
+    assert {block[1] for block in _FENCE.finditer(page.read_text())} <= {"python", "bash"}
+
+
+@functools.cache
+def driver_flags(driver: str) -> dict[str, flags.Flag]:
+    module = importlib.import_module(f"experiments.{driver}")
+    return {flag.name: flag for flag in flags.FLAGS.get_key_flags_for_module(module)}
+
+
+def script_flags(script: Path) -> set[str]:
+    """Return the flags of a script of ours, and those that benchmarks share."""
+    text = script.read_text()
+    if script.parent.name == "benchmarks":
+        text += (ROOT / "benchmarks" / "_harness.py").read_text()
+    return set(re.findall(r'add_argument\(\s*"--(\w+)"', text))
+
+
+def check_driver_flag(driver: str, word: str) -> None:
+    """Check that a driver has a flag, and that a value is of its type."""
+    known = driver_flags(driver)
+    name, has_value, value = word.removeprefix("--").partition("=")
+    if name == "help":
+        return
+    if not has_value and name.startswith("no") and name[2:] in known:
+        name = name[2:]
+    assert name in known, f"experiments.{driver} has no flag {word}"
+    if has_value:
+        known[name].parser.parse(value)
+    else:
+        assert known[name].boolean, f"{word} needs a value"
+
+
+def check_command(line: str) -> None:
+    """Check that what a command names is there: a driver, a script, a target or an extra."""
+    words = shlex.split(line, comments=True)
+    while words and re.match(r"[A-Z_]+=", words[0]):
+        words = words[1:]
+    match words:
+        case ["make", *targets]:
+            known = re.findall(r"^(\w[\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            assert {target for target in targets if "=" not in target} <= set(known), line
+        case ["python", "-m", module, *arguments]:
+            assert module.removeprefix("experiments.") in DRIVERS, line
+            for word in arguments:
+                check_driver_flag(module.removeprefix("experiments."), word)
+        case ["python", script, *arguments]:
+            assert ROOT / script in SCRIPTS, line
+            names = {word.removeprefix("--").partition("=")[0] for word in arguments}
+            assert names <= script_flags(ROOT / script), line
+        case ["pip", "install", "-e", package]:
+            project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+            assert package.strip(".[]") in project["optional-dependencies"], line
+        case ["source", ".venv/bin/activate"] | []:
+            pass
+        case _:
+            pytest.fail(f"a command of another kind: {line}")
+
+
+@every_page
+def test_commands_exist(page: Path) -> None:
+    for block in blocks(page, "bash"):
+        for line in block.replace("\\\n", " ").splitlines():
+            check_command(line)
+    for code in _CODE.findall(prose(page)):
+        if re.match(r"([A-Z_]+=\S* )*(make|python|pip) ", code):
+            check_command(code)
+
+
+@every_page
+def test_flags_exist(page: Path) -> None:
+    """Those of a table whose heading names a driver are that driver's."""
+    drivers: tuple[str, ...] = DRIVERS
+    for line in prose(page).splitlines():
+        if not line.startswith("|"):
+            drivers = DRIVERS
+        elif named := re.search(r"\(`python -m experiments\.(\w+)`", line):
+            drivers = (named[1],)
+        for code in _CODE.findall(line):
+            for word in re.findall(r"(?<!\S)--\w+", code):
+                check_flag(word.removeprefix("--"), drivers)
+
+
+def check_flag(name: str, drivers: tuple[str, ...]) -> None:
+    known = set().union(*map(driver_flags, drivers)) | {"help"}
+    if drivers == DRIVERS:
+        known |= set().union(*map(script_flags, SCRIPTS))
+    assert name in known or name.removeprefix("no") in known, f"{drivers}: --{name}"
+
+
+@every_page
+def test_files_and_names_exist(page: Path) -> None:
+    for code in _CODE.findall(prose(page)):
+        if re.fullmatch(r"(jaxdp|experiments|benchmarks|tests|docs)/[\w./*-]*", code):
+            assert list(ROOT.glob(code)), code
+        elif re.fullmatch(r"(jaxdp|experiments)(\.\w+)+", code):
+            pkgutil.resolve_name(code)
+
+
+# --- Links and figures -------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    headings = _HEADING.findall(prose(page))
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading.lower())) for heading in headings}
+
+
+@every_page
+def test_links_point_to_files_and_headings(page: Path) -> None:
+    for link in _LINK.findall(_CODE.sub("", prose(page))):
+        if link.startswith("https://"):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.is_file(), link
+        assert target.is_relative_to(DOCS if page.is_relative_to(DOCS) else ROOT), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_pictures_are_those_of_published_runs() -> None:
+    """The site needs them beside its pages."""
+    published = {path.read_bytes() for path in (ROOT / "benchmarks/results").rglob("*.png")}
+    pictures = list((DOCS / "images").iterdir())
+    assert pictures
+    assert all(picture.read_bytes() in published for picture in pictures)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/which.md"])
+def test_figures_that_are_repeated_are_those_of_the_results(page: str) -> None:
+    rows = [row for row in prose(ROOT / page).splitlines() if row.startswith("|")]
+    figures = set(re.findall(r"\d+\.\d", _CODE.sub("", "\n".join(rows))))
+    assert figures
+    assert figures <= set(re.findall(r"\d+\.\d", (DOCS / "results.md").read_text()))
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
