@@ -11,8 +11,8 @@ import numpy as np
 
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
-from jaxdp.methods.teacher import class_means
 from jaxdp.privacy import accounting
+from jaxdp.privacy.ledger import one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
 DELTA = 1e-5
@@ -66,7 +66,7 @@ def class_means_claim(epsilon: float) -> SubsampledGaussian:
     noise = 0.0
     if math.isfinite(epsilon):
         noise = accounting.analytic_gaussian_stddev(epsilon=epsilon, delta=DELTA, sensitivity=1.0)
-    return class_means.one_release(1, noise_multiplier=noise)
+    return one_release(1, noise_multiplier=noise)
 
 
 def _records(kind: str, size: Size) -> tuple[training.Audited, training.Audited]:
@@ -120,7 +120,7 @@ def class_means_attack(kind: str, noise: float, size: Size, seed: int) -> Attack
     def scores(audited: training.Audited, included: np.ndarray, keys: jax.Array) -> np.ndarray:
         sums = single.release_class_means(audited, included, noise, keys)
         known = single.class_mean_contributions(audited)
-        released = class_means.one_release(len(audited.x), noise_multiplier=noise)
+        released = one_release(len(audited.x), noise_multiplier=noise)
         return training.scores_of_sums(released, sums, known, audited.canaries)
 
     many, one = _records(kind, size)

@@ -30,13 +30,14 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from experiments import feature_registry
-from experiments.ntk_settings import FeatureConfig
+from jaxdp.data import Spec
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
-from jaxdp.methods import dp_ntk
-from jaxdp.methods.teacher import class_means
+from jaxdp.methods import dp_ntk, teacher
+from jaxdp.methods.dp_ntk import features as feature_registry
+from jaxdp.methods.steps import compute_anew
 from jaxdp.privacy import class_sums, releases
+from jaxdp.privacy.ledger import one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.releases import GaussianRelease
 
@@ -49,13 +50,15 @@ _SIZES = {
     "_NUM_PIXEL_WAVES": 200,
     "_HERMITE_ORDER": 20,
 }
-_CONFIGS: dict[str, tuple[FeatureConfig, tuple[int, ...]]] = {
-    "entk": (FeatureConfig(features="entk", ntk_width="8"), (8, 8, 1)),
-    "rff": (FeatureConfig(features="rff", length_scale=8.0), (784,)),
-    "hermite": (FeatureConfig(features="hermite", length_scale=0.5), (64,)),
-    "scatter": (FeatureConfig(features="scatter"), (8, 8, 1)),
-    "scatter_rbf": (FeatureConfig(features="scatter_rbf", length_scale=0.25), (16, 16, 1)),
+_CONFIGS: dict[str, tuple[float, tuple[int, ...]]] = {
+    "entk": (0.0, (8, 8, 1)),
+    "rff": (8.0, (784,)),
+    "hermite": (0.5, (64,)),
+    "scatter": (0.0, (8, 8, 1)),
+    "scatter_rbf": (0.25, (16, 16, 1)),
 }
+"""Length scales and shapes of examples."""
+_NUM_LOGITS = 10
 _ASCENT_STEPS, _ASCENT_RATE = 400, 0.2
 _REST_PER_CLASS = 2
 # So that noisy shares stay far above the least weight that is released.
@@ -101,9 +104,19 @@ class Pairs:
 @functools.cache
 def features_of(kind: str) -> tuple[FeatureMap, int]:
     """Return a map of the registry and the length of its rows."""
-    config, shape = _CONFIGS[kind]
+    length_scale, shape = _CONFIGS[kind]
+    options = feature_registry.FeatureOptions(
+        features=kind,
+        network="fc_1l",
+        ntk_width="8",
+        moments=1,
+        length_scale=length_scale,
+        product_share=0.0,
+    )
+    make_spec = Spec.images if len(shape) == 3 else Spec.rows
+    spec = make_spec("audited", (1, *shape), class_names="01")
     with mock.patch.multiple(feature_registry, **_SIZES):
-        features = feature_registry.build_features(config, shape, 10)
+        features = feature_registry.build_features(options, spec, _NUM_LOGITS, compute_anew)
     return features, math.prod(shape)
 
 
@@ -187,7 +200,7 @@ def calibrated(
 
 def claimed(released: Sequence[GaussianRelease]) -> SubsampledGaussian:
     """Return the one Gaussian release that all are accounted as."""
-    return class_means.one_release(1, noise_multiplier=releases.joint_noise_multiplier(released))
+    return one_release(1, noise_multiplier=releases.joint_noise_multiplier(released))
 
 
 def release(
@@ -275,7 +288,7 @@ def release_class_means(
     )
     features = pixel_features(audited.x.shape[1])
     means = jax.vmap(
-        lambda key: class_means.release_class_means(
+        lambda key: teacher.release_class_means(
             key,
             features,
             chunks,

@@ -34,8 +34,8 @@ import numpy as np
 import optax
 
 from jaxdp import kernels, numerics
-from jaxdp.methods import dp_kip
-from jaxdp.methods.teacher import release as teacher
+from jaxdp.kernels.kip import initial_support
+from jaxdp.methods import dp_kip, teacher
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
 KINDS = ("orthogonal", "poisoned", "mislabelled")
@@ -124,7 +124,7 @@ def _kip(mechanism: SubsampledGaussian, width: int, *, general: bool) -> Trainer
         ridge=1e-2, optimizer=optax.sgd(rate), average_decay=0.9, chunk_size=64
     )
     init, update = dp_kip.dp_kip(kernel, mechanism, config)
-    support = dp_kip.initial_support(
+    support = initial_support(
         jax.random.key(0), ipc=1, num_classes=NUM_CLASSES, dim=width, init_scale=1.0
     )
     return Trainer(

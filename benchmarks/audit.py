@@ -35,7 +35,7 @@ import jax
 from _audit_cases import DELTA, EVERY, FINAL, ONCE, Attack, Size
 from _harness import argument_parser, measurement, record, report, start_memory_mb
 
-from experiments.ntk_settings import FEATURES
+from jaxdp.methods.dp_ntk.features import FEATURES
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 _EPSILONS = (1.0, 3.0, 8.0, math.inf)

@@ -26,7 +26,7 @@ from _harness import (
 
 from jaxdp import kernels, numerics
 from jaxdp.kernels import preprocess
-from jaxdp.methods import dp_kip
+from jaxdp.kernels.kip import SupportSet, loss
 from jaxdp.methods.dp_kip.clipped import sums as kip_grads
 from jaxdp.methods.dp_kip.clipped import terms as kip_terms
 from jaxdp.privacy import clipping
@@ -69,10 +69,10 @@ def exact(kernel: kernels.Kernel, x_s: Any, y_s: Any, x_t: Any, y_t: Any, mask: 
 def general(kernel: kernels.Kernel, x_s: Any, y_s: Any, x_t: Any, y_t: Any, mask: Any) -> jax.Array:
     """Return the clipped sum by vmap of grad."""
 
-    def loss(x: jax.Array, target: tuple[jax.Array, jax.Array]) -> jax.Array:
-        return dp_kip.loss(kernel, dp_kip.SupportSet(x, y_s), *target, ridge=_RIDGE)
+    def target_loss(x: jax.Array, target: tuple[jax.Array, jax.Array]) -> jax.Array:
+        return loss(kernel, SupportSet(x, y_s), *target, ridge=_RIDGE)
 
-    return clipping.sum_clipped_grads(loss, x_s, (x_t, y_t), mask, clip_norm=_CLIP_NORM)
+    return clipping.sum_clipped_grads(target_loss, x_s, (x_t, y_t), mask, clip_norm=_CLIP_NORM)
 
 
 def inputs(s: int, d: int, batch: int) -> Arrays:

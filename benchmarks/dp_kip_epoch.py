@@ -18,7 +18,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from _harness import (
     Measurement,
@@ -32,7 +31,13 @@ from _harness import (
     timed,
 )
 
-from experiments import command_line, dp_kip, plan, settings
+from experiments import command_line, dp_kip
+from experiments.data.load import Dataset, dataset_for
+from experiments.run_flags import KipFlags
+from experiments.runs import driver
+from jaxdp.methods.dp_kip import KipPlan, Settings
+from jaxdp.methods.runner import PlainRunner
+from jaxdp.methods.steps import Steps
 from jaxdp.privacy.mechanism import private_key
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -83,8 +88,8 @@ def write_random_data(case: Case, folder: str) -> None:
     )
 
 
-def driver_plan(case: Case, folder: str) -> plan.Plan:
-    """Return the plan that the driver makes of its flags."""
+def driver_plan(case: Case, folder: str) -> tuple[KipPlan, Dataset]:
+    """Return the plan that the driver makes of its flags, and the data that they name."""
     flags = {
         "dataset": case.name,
         "data_dir": folder,
@@ -93,21 +98,37 @@ def driver_plan(case: Case, folder: str) -> plan.Plan:
         "epochs": _EPOCHS,
     }
     command_line.parse([dp_kip.__name__, *(f"--{name}={value}" for name, value in flags.items())])
-    return plan.make_plan(command_line.settings_of(settings.Settings))
+    run_flags, settings = (command_line.settings_of(kind) for kind in (KipFlags, Settings))
+    data = dataset_for(run_flags, seed=settings.seed)
+    plan: Any = driver.prepared("dp_kip", settings, run_flags, data)[0]
+    return plan, data
+
+
+class _Stopwatch(PlainRunner):
+    """Takes some of a run's steps, and measures them."""
+
+    def __init__(self, most: int | None) -> None:
+        super().__init__(progress=False)
+        self._most = most
+        self.measured: tuple[Measurement, int, int] | None = None
+
+    def loop(self, steps: Steps[Any]) -> Any:
+        before, total = start_memory_mb(steps.state), steps.num_steps
+        compile_seconds, (state, _) = timed(lambda: steps.advance(steps.state, 0))
+        count = min(self._most or total, total)
+        seconds, (state, _) = timed(lambda: steps.advance(state, count))
+        whole = measurement(seconds * total / count, compile_seconds, before)
+        self.measured = (whole, count, total)
+        return state
 
 
 def run(case: Case, folder: str) -> tuple[Measurement, int, int]:
     """Measure the steps of a run; return how many were measured and how many there are."""
-    chosen = driver_plan(case, folder)
-    x_t = chosen.targets
-    labels = jnp.asarray(chosen.data.y_train)
-    state, key = chosen.initial_state(), private_key()
-    before = start_memory_mb((x_t, labels, state))
-    compile_seconds, state = timed(lambda: chosen.kip.update(state, key, x_t, labels, 0))
-    total = chosen.mechanism.num_steps
-    steps = min(case.measured_steps or total, total)
-    seconds, _ = timed(lambda: chosen.kip.update(state, key, x_t, labels, steps))
-    return measurement(seconds * total / steps, compile_seconds, before), steps, total
+    plan, data = driver_plan(case, folder)
+    runner = _Stopwatch(case.measured_steps)
+    plan.release(data.private, private_key(), runner)
+    assert runner.measured is not None
+    return runner.measured
 
 
 def run_record(case: Case) -> dict[str, Any]:

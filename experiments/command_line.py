@@ -1,4 +1,4 @@
-"""What the drivers' command lines share: common flags, errors of one line and exit code 2."""
+"""Command lines: flags from settings classes, errors of one line and exit code 2."""
 
 import contextlib
 import dataclasses
@@ -13,44 +13,34 @@ from absl import flags, logging
 
 from experiments import program_cache
 from experiments.errors import InputError, StoppedError
+from jaxdp.methods.settings import SettingsError, rules, types_of
 
 FLAGS = flags.FLAGS
 Settings = TypeVar("Settings")
 _LONGEST = 1000
+_DEFINE: dict[type, Callable[..., Any]] = {
+    bool: flags.DEFINE_boolean,
+    int: flags.DEFINE_integer,
+    float: flags.DEFINE_float,
+    str: flags.DEFINE_string,
+}
+
+flags.disclaim_key_flags()  # they are those of the program that asks for them
 
 
-flags.DEFINE_string(
-    "dataset",
-    "digits",
-    "digits (bundled), {data_dir}/{name}.npz, an image folder "
-    "{data_dir}/{name}/{train,test}/{class}/, or a tfds name: mnist, fashion_mnist, "
-    "svhn_cropped, cifar10, cifar100.",
-)
-flags.DEFINE_string("data_dir", "data", "Where datasets are looked for.")
-flags.DEFINE_integer(
-    "subset", None, "Use at most so many examples of each split, chosen by --seed (default: all)."
-)
-flags.DEFINE_string("out_dir", None, "Where results go (default: a folder in runs/).")
-flags.DEFINE_float("eps", 1.0, "Privacy budget epsilon; inf switches privacy off.")
-flags.DEFINE_float("delta", 1e-5, "Privacy budget delta; releasable below 1/n.")
-flags.DEFINE_bool("allow_delta", False, "Let a delta of 1/n or more be releasable; is recorded.")
-flags.DEFINE_bool("allow_epsilon", False, "Let an epsilon above 50 be releasable; is recorded.")
-flags.DEFINE_integer("steps", None, "Number of steps (default: by dataset).")
-flags.DEFINE_integer(
-    "batch_size", None, "Examples of a step, on average where they are private (by dataset)."
-)
-flags.DEFINE_float("learning_rate", None, "First step size (default: by dataset).")
-flags.DEFINE_integer("seed", 0, "Public randomness: whatever is drawn without the data.")
-flags.DEFINE_integer(
-    "noise_seed",
-    None,
-    "Makes what is private reproducible, for tests only: marks the result not releasable.",
-)
-flags.DEFINE_bool(
-    "keep_programs", True, "Keep compiled programs in the user's cache folder, for faster starts."
-)
-flags.DEFINE_bool("resume", False, "Continue the run in out_dir from its last checkpoint.")
-flags.DEFINE_bool("overwrite", False, "Replace the run in out_dir.")
+def define(*kinds: type) -> None:
+    """Make flags of the fields of settings classes, for the program that calls this.
+
+    A flag that another program of the same process has made is the same one.
+    """
+    for kind in kinds:
+        types = types_of(kind)
+        defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+        for name, rule in rules(kind).items():
+            if name in FLAGS:
+                flags.declare_key_flag(name)
+            else:
+                _DEFINE[types[name]](name, defaults[name], rule.help)
 
 
 def parse(argv: Sequence[str]) -> list[str]:
@@ -100,7 +90,7 @@ def one_line_errors() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()  # here, and not at exit, where a closed pipe has a message of its own
-    except InputError as error:
+    except SettingsError as error:
         fail(error)
     except KeyboardInterrupt as error:
         _stop(error)
@@ -168,12 +158,21 @@ def prepare() -> None:
 
 
 def settings_of(settings_class: Callable[..., Settings]) -> Settings:
-    """Return a driver's settings with the flags' values."""
+    """Return settings with the flags' values.
+
+    Raises:
+        SettingsError: a value is not one that its flag may have.
+    """
     fields: Any = settings_class
     values = {field.name: FLAGS[field.name].value for field in dataclasses.fields(fields)}
     return settings_class(**values)
 
 
-def run(settings_class: Callable[..., Settings], driver: Callable[[Settings], None]) -> None:
-    """Call a driver with the flags' values."""
-    driver(settings_of(settings_class))
+def run(method: str, flags_class: Callable[..., Any], settings_class: Callable[..., Any]) -> None:
+    """Run a method of `jaxdp.methods` with the flags' values; bad input ends it with one line."""
+    with one_line_errors():
+        run_flags, settings = settings_of(flags_class), settings_of(settings_class)
+        prepare()
+        from experiments.runs import driver  # imports jax: not before flags are checked
+
+        driver.run(method, settings, run_flags)

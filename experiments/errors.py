@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from jaxdp.methods.settings import SettingsError
 
-class InputError(ValueError):
-    """Report one bad input: a single line naming a flag, its value and what to do."""
+
+class InputError(SettingsError):
+    """Report one bad input, such as a file: a line naming a flag, its value and what to do."""
 
 
 class StoppedError(KeyboardInterrupt):

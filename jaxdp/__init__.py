@@ -1,15 +1,23 @@
 """Differentially private dataset distillation and generation, as pure jit-able functions.
 
+    spec = jaxdp.Spec.images("scans", x.shape, class_names=["no", "yes"], low=0, high=255)
+    settings = jaxdp.methods.teacher.Settings(ipc=10, eps=1.0)
+    made, certificate = jaxdp.run(jaxdp.methods.teacher, settings, spec, jaxdp.Private(x, y))
+
 Where to go:
 
+    jaxdp.run         runs a method on private data; gives what it made, and a certificate
+    jaxdp.Spec        public facts about the data; jaxdp.Private holds the data themselves
     jaxdp.methods     what turns private data into something to release: dp_kip, teacher, dp_ntk
     jaxdp.privacy     noise, sampling, clipping, accounting, ledgers and certificates
     jaxdp.kernels     kernels, and kernel ridge regression with them
     jaxdp.features    public feature maps: scattering, Fourier, Hermite, gradients of networks
     jaxdp.networks    networks in flax: classifiers, generators, and their per-example gradients
     jaxdp.images      views, smoothing and augmentation of images
+    jaxdp.data        what is public about data, what is private
     jaxdp.numerics    64-bit mode
 
+A setting that does not do raises a jaxdp.SettingsError, which says what to do.
 Each of them gives its names as attributes, and is imported when it is first used. The command line,
 which also writes files and reports, is `python -m experiments.dp_kip_teacher --help` and its like.
 """

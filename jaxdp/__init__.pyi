@@ -1,8 +1,15 @@
-from . import features, images, kernels, methods, networks, numerics, privacy
+from . import data, features, images, kernels, methods, networks, numerics, privacy
+from .data import Private, Spec
+from .methods.runner import run
+from .methods.settings import SettingsError
 
 __version__: str
 
 __all__ = [
+    "Private",
+    "SettingsError",
+    "Spec",
+    "data",
     "features",
     "images",
     "kernels",
@@ -10,4 +17,5 @@ __all__ = [
     "networks",
     "numerics",
     "privacy",
+    "run",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import importlib
 import os
 import shutil
 import signal
@@ -40,7 +41,12 @@ if jax.__version_info__ >= (0, 10):
 # Commands that a shell starts in the background ignore Ctrl-C, and so do the programs they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Must come before anything imports jaxdp.
+# Settings check the types of their fields themselves, and are None before `complete`: they are
+# imported before annotations are checked.
+for _method in ("dp_kip", "teacher", "dp_ntk"):
+    importlib.import_module(f"jaxdp.methods.{_method}.settings")
+
+# Must come before anything else imports jaxdp.
 jaxtyping.install_import_hook("jaxdp", "beartype.beartype")
 
 from jaxdp import numerics  # noqa: E402
@@ -85,9 +91,9 @@ def quick_compilation() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def few_public_images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Whiten public maps by a small set of images, kept in a folder of this run of the tests."""
-    from experiments import public_map
+    from jaxdp.features import whitening
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(public_map, "_NUM_IMAGES", 200)
+        patch.setattr(whitening, "_NUM_IMAGES", 200)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield

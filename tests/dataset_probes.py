@@ -8,35 +8,24 @@ import io
 import json
 import math
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import faulty_input
 import numpy as np
 import PIL.Image
-from absl.testing import flagsaver
+from drivers import FLAGS, prepared
 from faulty_input import Probe
 from hypothesis import strategies as st
 
-from experiments import (
-    command_line,
-    dp_kip,
-    dp_kip_teacher,
-    dp_ntk,
-    ntk_plan,
-    ntk_settings,
-    plan,
-    settings,
-    teacher_plan,
-    teacher_settings,
-)
 from experiments.data import sources as data_sources
 from experiments.data.load import load_dataset
-from experiments.runs.folder import RunFolder
+from experiments.runs import judging, start
+from jaxdp.methods.dp_kip.kernels import SCATTER_NORMS
+from jaxdp.methods.dp_ntk.features import NETWORKS
+from jaxdp.methods.dp_ntk.settings import GENERATORS, PRESETS, SCHEDULES
+from jaxdp.methods.teacher.settings import MATCHES
 from jaxdp.privacy import accounting
-
-_DRIVERS = (dp_kip, dp_kip_teacher, dp_ntk)  # define the flags
 
 
 def _nothing(given: Any, folder: Path) -> None:
@@ -52,65 +41,55 @@ def _no_noise_is_computed(mechanism: Any, **_: Any) -> Any:
 _cached_digits = functools.cache(data_sources.read_digits)
 
 
-def planned(settings_class: Any, make_plan: Any, arguments: Sequence[str]) -> Any:
+def planned(method: str, *arguments: str) -> Any:
     """Plan a run as its driver does: all that happens before anything is written."""
 
     def no_download(name: str, *_: Any) -> None:
         raise data_sources.dataset_error(name, "nothing is downloaded here")
 
-    with (
-        flagsaver.flagsaver(),
-        faulty_input.patched(
-            (accounting, "calibrate", _no_noise_is_computed),
-            (data_sources, "read_digits", _cached_digits),
-            (data_sources, "read_tfds", no_download),
-        ),
+    with faulty_input.patched(
+        (accounting, "calibrate", _no_noise_is_computed),
+        (data_sources, "read_digits", _cached_digits),
+        (data_sources, "read_tfds", no_download),
     ):
-        command_line.parse(["driver", *arguments])
-        made = make_plan(command_line.settings_of(settings_class))
-        RunFolder(
-            made.out_dir, resume=made.settings.resume, overwrite=made.settings.overwrite
-        ).require_same_config(made.fixed_config())
-        json.dumps(made.config(), allow_nan=False)
-    return made
+        plan, run_folder, run_flags, data = prepared(method, *arguments)
+        judging.chosen(plan, run_flags, data)
+        config = start.fixed_config(plan, run_flags)
+        run_folder.require_same_config(config)
+        json.dumps([config, plan.ledger and plan.ledger.to_json()], allow_nan=False)
+    return plan
 
 
-def _flag_probe(name: str, settings_class: Any, make_plan: Any, **known: Any) -> Probe:
+def _flag_probe(method: str, **known: Any) -> Probe:
     def read(arguments: list[str], folder: Path) -> None:
-        planned(settings_class, make_plan, ["--data_dir=folder", *arguments])
+        planned(method, "--data_dir=folder", *arguments)
 
-    inputs = functools.partial(faulty_input.flags_of, settings_class, known)
-    return Probe(f"flags of {name}", inputs, _nothing, read, good=lambda: ["--eps=2"])
+    inputs = functools.partial(faulty_input.flags_of, FLAGS[method], known)
+    return Probe(f"flags of {method}", inputs, _nothing, read, good=lambda: ["--eps=2"])
 
 
 _FLAGS = (
     _flag_probe(
         "dp_kip",
-        settings.Settings,
-        plan.make_plan,
         kernel=("fc_ntk", "fc_nngp", "scatter", "conv_ntk"),
         clip_space=("pixels", "features"),
-        scatter_norm=settings.SCATTER_NORMS,
+        scatter_norm=SCATTER_NORMS,
         evaluate=("krr", "krr,logistic", "mlp,convnet", "frechet"),
         accountant=("pld", "rdp"),
     ),
     _flag_probe(
-        "dp_kip_teacher",
-        teacher_settings.TeacherSettings,
-        teacher_plan.make_plan,
-        match=teacher_settings.MATCHES,
+        "teacher",
+        match=MATCHES,
         evaluate=("krr", "krr,logistic", "mlp,convnet", "frechet"),
     ),
     _flag_probe(
         "dp_ntk",
-        ntk_settings.NtkSettings,
-        ntk_plan.make_plan,
         features=("entk", "rff", "hermite", "scatter"),
-        network=ntk_settings.NETWORKS,
+        network=NETWORKS,
         ntk_width=("8", "8_8", "1_1", "3"),
-        generator=ntk_settings.GENERATORS,
-        schedule=ntk_settings.SCHEDULES,
-        preset=ntk_settings.PRESETS,
+        generator=GENERATORS,
+        schedule=SCHEDULES,
+        preset=PRESETS,
         evaluate=("none", "logistic,frechet", "krr", "inception"),
     ),
 )

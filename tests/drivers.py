@@ -10,15 +10,29 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from absl.testing import flagsaver
 
-from experiments import command_line
+from experiments import command_line, dp_kip, dp_kip_teacher, dp_ntk
+from experiments.data.load import Dataset, dataset_for
+from experiments.run_flags import GenerateFlags, KipFlags, TeacherFlags
+from experiments.runs import driver
+from experiments.runs.folder import RunFolder
+from jaxdp.methods.dp_kip.settings import Settings as KipSettings
+from jaxdp.methods.dp_ntk.settings import Settings as NtkSettings
+from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 
 ROOT = Path(__file__).parents[1]
 _LIMIT_SECONDS = 240
+FLAGS: dict[str, tuple[Any, Any]] = {
+    "dp_kip": (KipFlags, KipSettings),
+    "teacher": (TeacherFlags, TeacherSettings),
+    "dp_ntk": (GenerateFlags, NtkSettings),
+}
+"""The flags of a run and the settings of every method."""
+_ENTRIES = (dp_kip, dp_kip_teacher, dp_ntk)  # define the flags
 
 
 def drive(main: Callable[[Sequence[str]], None], *arguments: str) -> int:
@@ -36,6 +50,23 @@ def settings(kind: Any, *arguments: str) -> Any:
     with flagsaver.flagsaver():
         command_line.parse(["driver", *arguments])
         return command_line.settings_of(kind)
+
+
+class Prepared(NamedTuple):
+    """A run as its driver has it before anything is written."""
+
+    plan: Any
+    folder: RunFolder
+    flags: Any
+    data: Dataset
+
+
+def prepared(method: str, *arguments: str) -> Prepared:
+    """Return a run as its driver prepares it, with flags as given."""
+    run_flags, given = (settings(kind, *arguments) for kind in FLAGS[method])
+    data = dataset_for(run_flags, seed=given.seed)
+    plan, folder = driver.prepared(method, given, run_flags, data)
+    return Prepared(plan, folder, run_flags, data)
 
 
 def read(folder: Path, name: str) -> dict:

@@ -116,7 +116,7 @@ def _number(value: int | float) -> str:
     return "1" * 5000
 
 
-def flags_of(settings_class: Any, known: dict[str, tuple[str, ...]]) -> st.SearchStrategy[Any]:
+def flags_of(kinds: tuple[Any, ...], known: dict[str, tuple[str, ...]]) -> st.SearchStrategy[Any]:
     """Return command lines of one to three flags with values that fit their types, or do not."""
     flag_values = command_line.FLAGS
 
@@ -129,7 +129,7 @@ def flags_of(settings_class: Any, known: dict[str, tuple[str, ...]]) -> st.Searc
             values = st.one_of(st.sampled_from(known[name]), values)
         return st.one_of(values, values, values, _TEXT).map(lambda value: f"--{name}={value}")
 
-    names = [field.name for field in dataclasses.fields(settings_class)]
+    names = [field.name for kind in kinds for field in dataclasses.fields(kind)]
     flags = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)
     return flags.flatmap(lambda chosen: st.tuples(*map(one, chosen)).map(list))
 

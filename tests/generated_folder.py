@@ -8,12 +8,15 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from experiments.ntk_settings import FeatureConfig
-from experiments.runs import released_file
+from experiments.runs import released
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
+from jaxdp.data import Spec
 from jaxdp.methods import dp_ntk
+from jaxdp.methods.dp_ntk.features import FeatureOptions
+from jaxdp.methods.settings import part_of
+from jaxdp.methods.stored import Stored
 from jaxdp.privacy import certificates, releases
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger
@@ -41,15 +44,21 @@ def written(
     certificate = certificates.certify(ledger, terms)
     x = np.arange(40).reshape(40, 1, 1, 1) % 17 * np.ones((1, 8, 8, 1))
     saved = {"x": x.astype(np.float32), "y": np.repeat(np.arange(10), 4)} | arrays
+    stored = Stored(
+        released=dp_ntk.Released(jnp.full((10, 7), mu), jnp.full(10, 0.1)),
+        options=_options(),
+        example_shape=(8, 8, 1),
+        num_classes=10,
+        certificate=certificate,
+        source="",
+    )
     with RunFolder(path, resume=False, overwrite=False) as folder:
-        released = dp_ntk.Released(jnp.full((10, 7), mu), jnp.full(10, 0.1))
-        released_file.write(
-            ReleaseLog(folder),
-            released,
-            feature_config=FeatureConfig(),
-            example_shape=(8, 8, 1),
-            certificate=certificate,
-        )
+        released.write(ReleaseLog(folder), "embedding.npz", dp_ntk.FORM, stored)
         folder.write_npz("synthetic.npz", **saved)
-        run_start.finish(folder, certificate, (released_file.NAME, "synthetic.npz"))
+        run_start.finish(folder, certificate, ("embedding.npz", "synthetic.npz"))
     return path
+
+
+def _options() -> FeatureOptions:
+    spec = Spec.images("digits", (1437, 8, 8), class_names=list("0123456789"), low=0, high=16)
+    return part_of(dp_ntk.complete(dp_ntk.Settings(), spec), FeatureOptions)

@@ -43,8 +43,8 @@ _MOST_KILLS_OF_A_RUN = 8
 _PROGRAM = """
 from absl import app
 from experiments import command_line, {driver}
-from experiments.runs import {run} as run
-run._CHECKPOINT_SECONDS = 0.05
+from experiments.runs import runner
+runner._CHECKPOINT_SECONDS = 0.05
 app.run({driver}.main, flags_parser=command_line.parse)
 """
 
@@ -54,7 +54,6 @@ class Driver:
     """A driver, a short run of it, and which of its files are released and public."""
 
     name: str
-    module: str
     flags: tuple[str, ...]
     released: str | None
     public: tuple[str, ...]
@@ -63,21 +62,18 @@ class Driver:
 DRIVERS = (
     Driver(
         "dp_kip",
-        "distill",
         ("--ipc=1", "--steps=60", "--eval_every=3", "--batch_size=50", "--eps=5"),
         None,
         ("distilled.npz",),
     ),
     Driver(
         "dp_kip_teacher",
-        "teach",
         ("--steps=20000", "--batch_size=200", "--distill_steps=20", "--whiten=0", "--eps=5"),
         "teacher.npz",
         ("teacher.npz", "distilled.npz"),
     ),
     Driver(
         "dp_ntk",
-        "generate",
         (
             "--ntk_width=8",
             "--steps=100",
@@ -111,7 +107,7 @@ class Bench:
 
     @contextlib.contextmanager
     def _running(self, out: Path, seeded: bool) -> Iterator[subprocess.Popen[bytes]]:
-        code = _PROGRAM.format(driver=self.driver.name, run=self.driver.module)
+        code = _PROGRAM.format(driver=self.driver.name)
         flags = [*self.driver.flags, "--resume", f"--out_dir={out}"]
         flags += ["--noise_seed=1"] if seeded else []
         with (self.folder / "said").open("ab") as said:

@@ -21,16 +21,21 @@ from faulty_input import Probe
 from generated_folder import written
 from hypothesis import strategies as st
 
-from experiments import ntk_plan, ntk_settings, teacher_plan, teacher_settings, terminal
+from experiments import terminal
 from experiments.data.load import load_dataset
-from experiments.runs import generate, synthetic_images, teach
-from experiments.runs import metrics as run_metrics
+from experiments.run_flags import RunFlags
+from experiments.runs import generated_images, released
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
-from jaxdp.methods import dp_ntk
+from experiments.runs.runner import first_metrics
+from jaxdp.data import Spec
+from jaxdp.methods import dp_ntk, teacher
+from jaxdp.methods.dp_kip.words import WORDS
+from jaxdp.methods.settings import Budget
+from jaxdp.methods.stored import Stored
 from jaxdp.privacy import certificates
-from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.releases import GaussianRelease
 
 _NTK = ("--ntk_width=2", "--steps=1", "--batch_size=20")
@@ -42,26 +47,24 @@ Edit = Callable[[Any], st.SearchStrategy[Any]]
 @functools.cache
 def _npz(kind: str) -> dict[str, np.ndarray]:
     """The arrays of a released file as a run writes them, made without running one."""
-    from experiments.runs import released_file, teacher_file
-
+    plan: Any
+    found: Any
+    if kind == "embedding":
+        plan = planned("dp_ntk", *_NTK)
+        found = dp_ntk.Released(jnp.zeros((10, plan.features.dim)), jnp.full(10, 0.1))
+    else:
+        plan, found = planned("teacher", *_TEACHER), teacher.Released(np.zeros((7, 10)))
+    stored = Stored(
+        released=found,
+        options=plan.stored_options,
+        example_shape=plan.spec.shape,
+        num_classes=plan.num_classes,
+        certificate=plan.certificate(),
+        source="",
+    )
     with tempfile.TemporaryDirectory() as name:
         with RunFolder(f"{name}/run", resume=False, overwrite=False) as folder:
-            if kind == "embedding":
-                plan = planned(ntk_settings.NtkSettings, ntk_plan.make_plan, _NTK)
-                released = dp_ntk.Released(jnp.zeros((10, plan.features.dim)), jnp.full(10, 0.1))
-                released_file.write(
-                    ReleaseLog(folder),
-                    released,
-                    feature_config=plan.feature_config,
-                    example_shape=plan.data.shape,
-                    certificate=generate.certificate_of(plan),
-                )
-            else:
-                plan = planned(teacher_settings.TeacherSettings, teacher_plan.make_plan, _TEACHER)
-                stored = teacher_file.TeacherFile(
-                    np.zeros((7, 10)), None, plan.map_config, [8, 8, 1], teach.certificate_of(plan)
-                )
-                teacher_file.write(ReleaseLog(folder), stored)
+            released.write(ReleaseLog(folder), f"{kind}.npz", plan.form, stored)
         with np.load(f"{name}/run/{kind}.npz") as saved:
             return dict(saved)
 
@@ -95,15 +98,11 @@ def _releases(kind: str) -> st.SearchStrategy[bytes]:
 
 
 def _read_embedding(_: Any, folder: Path) -> None:
-    arguments = ("--embedding=embedding.npz", *_NTK[1:])
-    plan = planned(ntk_settings.NtkSettings, ntk_plan.make_plan, arguments)
-    _use(generate.certificate_of(plan))
+    _use(planned("dp_ntk", "--embedding=embedding.npz", *_NTK[1:]).certificate())
 
 
 def _read_teacher(_: Any, folder: Path) -> None:
-    arguments = ("--teacher=teacher.npz",)
-    plan = planned(teacher_settings.TeacherSettings, teacher_plan.make_plan, arguments)
-    _use(teach.certificate_of(plan))
+    _use(planned("teacher", "--teacher=teacher.npz").certificate())
 
 
 def _use(certificate: dict[str, Any]) -> None:
@@ -148,7 +147,8 @@ def _generated(draw: st.DrawFn) -> dict[str, bytes]:
 
 
 def _read_generated(_: Any, folder: Path) -> None:
-    found = synthetic_images.read(str(folder / "run"), load_dataset("digits", data_dir="."), ipc=1)
+    digits = load_dataset("digits", data_dir=".").spec
+    found = generated_images.read(str(folder / "run"), digits, ipc=1)
     _use(found.certificate)
 
 
@@ -162,7 +162,22 @@ _LEDGER = Ledger(
     delta=1e-5,
     releases=(GaussianRelease(name="mean", sensitivity=0.1, stddev=1.0),),
 )
-_FIXED = {"eps": 1.0, "steps": 6, "example_shape": [8, 8, 1]}
+_FLAGS = RunFlags(out_dir="run", resume=True)
+_PLAN: Any = SimpleNamespace(
+    settings=Budget(),
+    eps=1.0,
+    spec=Spec.images("digits", (100, 8, 8), class_names="01"),
+    unlisted=(),
+    config=lambda: {"steps": 6},
+    ledger=_LEDGER,
+    certificate=lambda: certificates.certify(
+        _LEDGER, certificates.Terms(covers=("x",), target_epsilon=1.0)
+    ),
+    old_noise=OLD_NOISE,
+    num_bytes=0,
+    words=WORDS,
+)
+_FIXED = run_start.fixed_config(_PLAN, _FLAGS)
 _JSON_FILES: dict[str, Any] = {
     "config.json": _FIXED | {"versions": {"jax": "0"}, "ledger": _LEDGER.to_json()},
     "metrics.json": _FIRST | {"history": _POINTS},
@@ -206,21 +221,12 @@ def _json_files(draw: st.DrawFn) -> dict[str, bytes]:
 
 def _read_run(_: Any, folder: Path) -> None:
     """Take up a run as its driver does."""
-    plan = SimpleNamespace(
-        settings=SimpleNamespace(resume=True, overwrite=False),
-        out_dir=folder / "run",
-        ledger=_LEDGER,
-        fixed_config=lambda: _FIXED,
-        config=lambda: _FIXED,
-    )
-    terms = certificates.Terms(covers=("x",), target_epsilon=1.0)
-    certificate = certificates.certify(_LEDGER, terms)
-    with run_start.started(plan, certificate, num_bytes=0) as begun:
+    run_folder = RunFolder("run", resume=True, overwrite=False)
+    with run_start.started(_PLAN, _FLAGS, run_folder, {"data_source": "here"}) as begun:
         begun.log.require_step(2)
-        first = _FIRST | {"history": _POINTS[:1]}
-        found = run_metrics.resumed(begun.folder, first, point="krr_test_accuracy")
+        found = first_metrics(_PLAN, begun.folder, "cpu")
     [point["step"] <= 1 and point["krr_test_accuracy"] < 1 for point in found["history"]]
-    f"{found['krr_test_accuracy']:.2%} {found['train_seconds'] + 1.0}"
+    f"{found['krr_test_accuracy'] or 0.0:.2%} {found['train_seconds'] + 1.0}"
     json.dumps([found, begun.certificate], allow_nan=False)
 
 

@@ -9,27 +9,37 @@ from pathlib import Path
 from typing import Any
 
 import faulty_input
+import jax
 import numpy as np
 from dataset_probes import planned
 from faulty_input import Probe
 from hypothesis import strategies as st
 
-from experiments import ntk_plan, ntk_settings, sample
-from experiments.runs import generate
+from experiments import sample
+from experiments.runs import generator_file
 from experiments.runs.checkpoints import Checkpoints
 from experiments.runs.folder import RunFolder
+from jaxdp.methods.dp_ntk import Generator
 
 
 @functools.cache
 def _generator_files() -> dict[str, bytes]:
     """Files of a generator by their paths, untrained."""
-    plan = planned(ntk_settings.NtkSettings, ntk_plan.make_plan, ("--ntk_width=2", "--steps=1"))
+    plan = planned("dp_ntk", "--ntk_width=2", "--steps=1")
+    generator = Generator(
+        module=plan.module,
+        variables=plan.training.init(jax.random.key(0)).average,
+        code_dim=plan.settings.code_dim,
+        class_names=plan.class_names,
+        shape=plan.spec.shape,
+        codec=plan.spec.codec,
+    )
     with (
         tempfile.TemporaryDirectory() as name,
         RunFolder(f"{name}/run", resume=False, overwrite=False) as folder,
     ):
-        generate.save_generator(folder, plan, plan.initial_state().average)
-        folder.write_json("privacy.json", generate.certificate_of(plan))
+        generator_file.write(folder, generator)
+        folder.write_json("privacy.json", plan.certificate())
         files = faulty_input.files_in(folder.path)
         files.pop(".lock")
         return files
@@ -50,7 +60,7 @@ def _generators(draw: st.DrawFn) -> dict[str, bytes]:
 
 
 def _read_generator(_: Any, folder: Path) -> None:
-    generator = sample.Generator(folder / "run")
+    generator, _ = sample.generator_of(folder / "run")
     assert len(generator(np.zeros(2, int), seed=0)) == 2
 
 

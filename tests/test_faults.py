@@ -19,12 +19,13 @@ import drivers
 import pytest
 from drivers import damage, read
 
-from experiments import command_line, dp_kip, dp_ntk, plan, settings
+from experiments import command_line, dp_kip, dp_ntk
 from experiments.data import npz as npz_files
 from experiments.errors import InputError, StoppedError
-from experiments.runs import pace
+from experiments.runs import metrics
 from experiments.runs.checkpoints import Checkpoints
 from experiments.runs.folder import RunFolder
+from jaxdp.methods.runner import next_length
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -152,13 +153,30 @@ def test_metrics_that_no_run_writes_are_refused(
     finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, before = finished / "metrics.json", (finished / "metrics.json").read_text()
-    for content in ('{"history": 5}', '{"train_seconds": "long"}', "[1]", '{"x": NaN}', "[" * 9999):
+    for content in (
+        '{"history": 5}',
+        '{"finished": 1}',
+        '{"train_seconds": "long"}',
+        "[1]",
+        '{"x": NaN}',
+        "[" * 9999,
+    ):
         path.write_text(content)
         assert kip(*KIP, "--resume", f"--out_dir={finished}") == 2
         said = capsys.readouterr().err.splitlines()
         assert len(said) == 1, said
         assert "metrics.json" in said[0]
     path.write_text(before)
+
+
+def test_metrics_that_a_run_has_no_use_for_are_left_out(tmp_path: Path) -> None:
+    """A history belongs to DP-KIP and to generators, and would be drawn on the page of others."""
+    first = {"teacher_seconds": 0.0, "finished": False}
+    stored = {"teacher_seconds": 2.0, "history": 5, "evaluation": {"mlp": {}}, "accuracy": 1}
+    with RunFolder(tmp_path / "run", resume=False, overwrite=False) as folder:
+        folder.write_json("metrics.json", stored)
+        found = metrics.resumed(folder, first, point="krr_test_accuracy")
+    assert found == first | {"teacher_seconds": 2.0, "evaluation": {"mlp": {}}}
 
 
 # --- Ctrl-C, pipes, memory ---------------------------------------------------------------------
@@ -262,12 +280,12 @@ def test_a_home_folder_that_is_not_there_is_refused(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("seconds", [0.0, -5.0, 1e-9])
 def test_a_clock_that_stands_still_or_goes_back_doubles_the_steps(seconds: float) -> None:
-    assert pace.next_length(3, seconds) == 6
+    assert next_length(3, seconds) == 6
 
 
 def test_slices_take_about_a_second() -> None:
-    assert pace.next_length(10, 0.8) == 12
-    assert pace.next_length(10, 100.0) == 1
+    assert next_length(10, 0.8) == 12
+    assert next_length(10, 100.0) == 1
 
 
 def test_a_run_ends_whatever_the_clocks_say(
@@ -309,5 +327,5 @@ def test_a_generator_is_trained_again_after_damage(
 
 
 def test_tiny_budgets_are_planned_and_not_a_logarithm_of_zero() -> None:
-    made = plan.make_plan(drivers.settings(settings.Settings, "--eps=0.0001", "--steps=2"))
+    made = drivers.prepared("dp_kip", "--eps=0.0001", "--steps=2").plan
     assert 100 < made.mechanism.noise_multiplier < 1e6

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LAYERS = {
+    "data": 1,
     "numerics": 1,
     "images": 1,
     "networks": 1,
@@ -39,6 +40,11 @@ def imported(path: Path) -> Iterator[str]:
                 yield whole if whole in NAMES else node.module
 
 
+def of_one_method(name: str, other: str) -> bool:
+    """Whether two files are of the same method; `jaxdp.methods.base` and its like are of none."""
+    return name.count(".") > 2 and name.split(".")[2] == other.split(".")[2]
+
+
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_files_import_from_lower_layers_alone(path: Path) -> None:
     name = name_of(path)
@@ -51,7 +57,7 @@ def test_files_import_from_lower_layers_alone(path: Path) -> None:
             continue
         theirs = other.split(".")[1]
         if room == theirs == "methods":
-            assert name.split(".")[2] == other.split(".")[2], f"{name} imports {other}"
+            assert other.count(".") == 2 or of_one_method(name, other), f"{name} imports {other}"
         elif room != theirs:
             assert LAYERS[theirs] < LAYERS[room], f"{name} imports {other}"
 
@@ -65,13 +71,39 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
         arrows = {name: others for name, others in arrows.items() if name not in ends}
 
 
+METHODS = ROOT / "jaxdp" / "methods"
+
+
 def test_post_processing_imports_neither_the_private_side_nor_its_tools() -> None:
-    files = [path for path in FILES if path.name in ("finish.py", "matching.py")]
-    assert len(files) == 3
+    names = ("finish.py", "matching.py", "starts.py", "drawing.py", "steps.py", "made.py")
+    files = [path for path in METHODS.rglob("*.py") if path.name in names]
+    assert len(files) == 7
     for path in files:
+        assert "Private" not in names_in(path), path
         for other in imported(path):
             assert not other.startswith("jaxdp.privacy"), f"{path}: {other}"
-            assert not other.endswith((".release", ".class_means")), f"{path}: {other}"
+            assert not other.endswith((".release", ".classifier")), f"{path}: {other}"
+
+
+def names_in(path: Path) -> list[str]:
+    return [node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)]
+
+
+def test_private_data_are_taken_by_releases_and_handed_on_by_plans_alone() -> None:
+    """Privacy-critical code is in `jaxdp.privacy`, and in `release.py` of each method."""
+    handing_on = {METHODS / "base.py", METHODS / "runner.py", *METHODS.glob("*/plan.py")}
+    takers = {path for path in METHODS.rglob("*.py") if "Private" in names_in(path)}
+    assert takers - handing_on == set(METHODS.glob("*/release.py"))
+    for path in METHODS.glob("*/plan.py"):
+        uses = names_in(path).count("private")
+        handed = [
+            argument
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".release")
+            for argument in node.args
+            if ast.unparse(argument) == "private"
+        ]
+        assert uses == len(handed) == 1, f"{path}: private data are used {uses} times"
 
 
 def test_flax_is_imported_by_networks_alone() -> None:

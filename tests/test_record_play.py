@@ -28,12 +28,11 @@ import pytest
 from experiments import dp_kip as dp_kip_driver
 from experiments import dp_kip_teacher
 from experiments import dp_ntk as dp_ntk_driver
-from experiments.runs import distill, generate, teach
+from experiments.runs import runner
 from jaxdp import kernels
 from jaxdp.features import base as feature_maps
-from jaxdp.methods import dp_kip, dp_ntk
-from jaxdp.methods.teacher import class_means
-from jaxdp.methods.teacher import release as teacher
+from jaxdp.kernels.kip import initial_support
+from jaxdp.methods import dp_kip, dp_ntk, teacher
 from jaxdp.privacy import class_sums, releases
 from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
@@ -100,7 +99,7 @@ def kip_run(kernel: kernels.Kernel, space: str = "pixels") -> Run:
         ridge=1e-2, optimizer=optax.adam(0.1), average_decay=0.5, clip_space=space, chunk_size=5
     )
     algorithm = dp_kip.dp_kip(kernel, MECHANISM, config)
-    support = dp_kip.initial_support(jax.random.key(0), ipc=1, num_classes=CLASSES, dim=DIM)
+    support = initial_support(jax.random.key(0), ipc=1, num_classes=CLASSES, dim=DIM)
     return every_state(algorithm, algorithm.init(support))
 
 
@@ -128,7 +127,7 @@ def embedding_run() -> Run:
 
 def class_means_run() -> Run:
     sizes = {"num_examples": N, "num_classes": CLASSES}
-    return lambda x, labels: class_means.release_class_means(
+    return lambda x, labels: teacher.release_class_means(
         private_key(0), PIXELS, chunks(x, labels), noise_multiplier=1.0, **sizes
     )
 
@@ -277,8 +276,7 @@ def run_driver(
         shutil.rmtree(out, ignore_errors=True)
         write_dataset(tmp_path / "data", neighbour)
         with monkeypatch.context() as patch:
-            for module in (distill, teach, generate):
-                patch.setattr(module, "time", Clock())
+            patch.setattr(runner, "time", Clock())
             sums = play(patch, leak=leak)
             capsys.readouterr()
             places = (f"--data_dir={tmp_path / 'data'}", f"--out_dir={out}")

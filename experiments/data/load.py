@@ -9,7 +9,6 @@ image shape and the sizes of the two splits. Scaling constants are fixed per sto
 """
 
 import dataclasses
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from experiments.data import image_folder
 from experiments.data import sources as data_sources
 from experiments.data.outside_files import user_path
 from experiments.data.sources import TFDS_NAMES, RawData, dataset_error
+from jaxdp.data import Codec, Private, Spec
 
 _DIGITS = tuple("0123456789")
 _CIFAR10 = "airplane automobile bird cat deer dog frog horse ship truck"
@@ -45,29 +45,14 @@ CLASS_NAMES: dict[str, tuple[str, ...]] = {
 """Class names of the datasets known by name, used where the source gives none."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Scaling:
-    """Public constants: `scaled = (stored - shift) / scale`, stored values from low to high."""
-
-    shift: float
-    scale: float
-    low: float
-    high: float
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The least and the largest scaled value."""
-        return (self.low - self.shift) / self.scale, (self.high - self.shift) / self.scale
-
-
-_UINT8_SCALING = Scaling(shift=127.5, scale=127.5, low=0.0, high=255.0)
-_FLOAT_SCALING = Scaling(shift=0.0, scale=1.0, low=-1.0, high=1.0)
+_BYTES = Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
+_FLOATS = Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, is_bytes=False)
 # White strokes on black: with the background at 0 the kernel sees the strokes alone, which
 # distils far better than -1 to 1.
-_STROKES = Scaling(shift=0.0, scale=80.0, low=0.0, high=255.0)
-_PHOTOS = Scaling(shift=120.0, scale=64.0, low=0.0, high=255.0)
-UINT8_SCALINGS = {
-    "digits": Scaling(shift=0.0, scale=5.0, low=0.0, high=16.0),
+_STROKES = Codec(shift=0.0, scale=80.0, low=0.0, high=255.0)
+_PHOTOS = Codec(shift=120.0, scale=64.0, low=0.0, high=255.0)
+CODECS = {
+    "digits": Codec(shift=0.0, scale=5.0, low=0.0, high=16.0),
     "mnist": _STROKES,
     "fashion_mnist": _STROKES,
     "cifar10": _PHOTOS,
@@ -82,6 +67,7 @@ class Dataset:
     """A labelled dataset with a train and a test split; x as stored (uint8 or float).
 
     `counted_classes` says that nobody declared how many classes there are: the labels were counted.
+    What methods are given of it are `spec`, public facts, and `private`, the training split.
     """
 
     name: str
@@ -90,29 +76,28 @@ class Dataset:
     x_test: np.ndarray
     y_test: np.ndarray
     class_names: tuple[str, ...]
-    scaling: Scaling
+    codec: Codec
     source: str
     counted_classes: bool = False
 
     @property
-    def num_classes(self) -> int:
-        """Number of classes c; labels are int32 in 0..c-1 and a class may be empty."""
-        return len(self.class_names)
+    def spec(self) -> Spec:
+        """The public facts: (h, w, channels) is the shape of an image, (d,) that of a row."""
+        shape = self.x_train.shape[1:]
+        return Spec(
+            name=self.name,
+            kind="image" if len(shape) == 3 else "table",
+            shape=shape,
+            class_names=self.class_names,
+            num_examples=len(self.x_train),
+            codec=self.codec,
+            counted_classes=self.counted_classes,
+        )
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of one example: (h, w, ch) for an image, (d,) for a tabular row."""
-        return self.x_train.shape[1:]
-
-    @property
-    def is_image(self) -> bool:
-        """Whether examples are images rather than tabular rows."""
-        return len(self.shape) == 3
-
-    @property
-    def dim(self) -> int:
-        """Number of values in one flattened example."""
-        return math.prod(self.shape)
+    def private(self) -> Private:
+        """The training split."""
+        return Private(self.x_train, self.y_train)
 
 
 def load_dataset(name: str, *, data_dir: str | os.PathLike[str], download: bool = True) -> Dataset:
@@ -157,7 +142,7 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str], download: bool 
         x_test=x_test,
         y_test=_check_range(name, raw, "y_test", y_test, len(class_names)),
         class_names=class_names,
-        scaling=UINT8_SCALINGS.get(name, _UINT8_SCALING) if is_bytes else _FLOAT_SCALING,
+        codec=CODECS.get(name, _BYTES) if is_bytes else _FLOATS,
         source=raw.source,
         counted_classes=raw.class_names is None and name not in CLASS_NAMES,
     )
@@ -165,9 +150,9 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str], download: bool 
 
 def require_range(data: Dataset) -> None:
     """Raise an `InputError` where images hold values beyond the public range of their type."""
-    low, high = data.scaling.low, data.scaling.high
+    low, high = data.codec.low, data.codec.high
     for key, x in (("x_train", data.x_train), ("x_test", data.x_test)):
-        if data.is_image and (x.min() < low or x.max() > high):
+        if data.spec.is_image and (x.min() < low or x.max() > high):
             raise dataset_error(
                 data.name,
                 f"{key} in {data.source} holds values outside [{low:g}, {high:g}], the range of "
@@ -175,16 +160,16 @@ def require_range(data: Dataset) -> None:
             )
 
 
-def dataset_for(settings: Any) -> Dataset:
+def dataset_for(flags: Any, *, seed: int) -> Dataset:
     """Return the dataset that a driver's flags name, cut to `--subset`.
 
     Raises:
         InputError: as `load_dataset`.
     """
-    data = load_dataset(settings.dataset, data_dir=settings.data_dir)
-    if settings.subset is None:
+    data = load_dataset(flags.dataset, data_dir=flags.data_dir)
+    if flags.subset is None:
         return data
-    return random_subset(data, settings.subset, seed=settings.seed)
+    return random_subset(data, flags.subset, seed=seed)
 
 
 def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:

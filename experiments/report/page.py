@@ -6,11 +6,11 @@ import base64
 import html
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from experiments.report.contents import DISTILLED, Contents
-from experiments.report.values import as_html, as_list, round_down, round_up
+from experiments.report.values import as_html, as_list, percent, round_down, round_up
+from jaxdp.methods.base import Words
 
 _CSS = """
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #fff; --ink: #1b1f24; --faint: #57606a;
@@ -70,6 +70,14 @@ print({{name: array.shape for name, array in {name}.items()}})
 x, y = {name}["x"], {name}["y"]"""
 
 
+_COMMON_FILES = {
+    "metrics.json": "accuracy, time and device",
+    "privacy.json": "the privacy certificate: what is guaranteed, and for whom",
+    "config.json": "every flag and version needed to repeat the run",
+    "checkpoints/": "the state of the run, for --resume",
+}
+
+
 def render_report(
     *,
     title: str,
@@ -78,7 +86,8 @@ def render_report(
     privacy: Mapping[str, Any],
     picture_png: bytes,
     curve_png: bytes | None,
-    contents: Contents = DISTILLED,
+    words: Words,
+    files: Iterable[str],
 ) -> str:
     """Write a run as one self-contained HTML page.
 
@@ -90,22 +99,23 @@ def render_report(
             releasable, so that a missing key never reads as a promise.
         picture_png: picture of what was made.
         curve_png: progress over steps, or None where nothing was measured on the way.
-        contents: what was made.
+        words: what was made.
+        files: names of what is in the folder.
 
     Returns:
         The text of the page; every value in it is escaped.
     """
-    curve = _figure_section(contents.curve, curve_png) if curve_png else ""
+    curve = _figure_section(words.curve_heading, curve_png) if curve_png else ""
     sections = [
-        _headline(contents.facts(config, metrics), privacy),
+        _headline(_facts(config, metrics), privacy),
         _banners(privacy),
         _guarantee(privacy),
-        _figure_section(contents.picture, picture_png),
+        _figure_section(words.picture_heading, picture_png),
         curve,
         _table_section("Metrics", metrics),
         _table_section("Privacy certificate", privacy),
         _table_section("Configuration", config),
-        _files_section(contents),
+        _files_section(words, set(files)),
     ]
     name = html.escape(title)
     return (
@@ -224,12 +234,29 @@ def _table_section(heading: str, values: Mapping[str, Any]) -> str:
     return f"<section><h2>{heading}</h2>{as_html(values)}</section>"
 
 
-def _files_section(contents: Contents) -> str:
-    rows = "".join(
-        f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in contents.files.items()
-    )
-    snippet = html.escape(_SNIPPET.format(name=contents.name))
+def _files_section(words: Words, files: set[str]) -> str:
+    there = {k: v for k, v in {**words.files, **_COMMON_FILES}.items() if k.strip("/") in files}
+    rows = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in there.items())
+    snippet = html.escape(_SNIPPET.format(name=words.result))
     return (
         f'<section><h2>Files in this folder</h2><table class="keys"><tbody>{rows}</tbody></table>'
         f"<pre><code>{snippet}</code></pre></section>"
     )
+
+
+def _facts(config: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts at the top: what was asked for, and what came out."""
+    facts = {"Dataset": str(config.get("dataset", "not named"))}
+    if "ipc" in config:
+        facts["Examples per class"] = str(config["ipc"])
+    else:
+        facts["Features"] = str(config.get("features", "not named"))
+    if "krr_test_accuracy" in metrics:
+        before = percent(metrics.get("krr_test_accuracy_before"))
+        after = percent(metrics["krr_test_accuracy"])
+        return facts | {"Test accuracy, before → after": f"{before} → {after}"}
+    accuracies = [
+        f"{name} {percent(found.get('mean'))}"
+        for name, found in metrics.get("accuracy", {}).items()
+    ]
+    return facts | {"Test accuracy after training on it": "\n".join(accuracies) or "not measured"}

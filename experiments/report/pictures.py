@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -328,3 +328,11 @@ def _encode(fig: Figure) -> bytes:
     canvas.draw()
     Image.fromarray(np.array(canvas.buffer_rgba())[..., :3]).save(buffer, "PNG")
     return buffer.getvalue()
+
+
+def curve_png(history: Sequence[Mapping[str, Any]] | None, watched: str) -> bytes | None:
+    """Draw what was watched over the steps of a run; None where nothing was."""
+    if not history:
+        return None
+    draw = accuracy_curve_png if watched.endswith("accuracy") else distance_curve_png
+    return draw([point["step"] for point in history], [point[watched] for point in history])

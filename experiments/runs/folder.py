@@ -18,6 +18,7 @@ import io
 import json
 import os
 import shutil
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -256,12 +257,21 @@ class RunFolder:
                 "give --overwrite to start anew"
             ) from error
 
-    def require_same_config(self, config: dict[str, Any]) -> None:
-        """Raise an `InputError` where a stored run was started with other settings."""
+    def require_same_config(
+        self, config: dict[str, Any], *, open_before: Container[str] = ()
+    ) -> None:
+        """Raise an `InputError` where a stored run was started with other settings.
+
+        Args:
+            config: as it would be stored now.
+            open_before: settings that are not given, which earlier versions stored as null.
+        """
         stored = self.read_json(_CONFIG)
         if stored is None:
             return
         for key, value in config.items():
+            if stored.get(key) is None and key in open_before:
+                continue
             if stored.get(key) != value:
                 raise InputError(
                     f"--{key}={value}: the run in --out_dir={self.path} was started with "

@@ -6,6 +6,8 @@ from experiments.errors import InputError
 from experiments.runs.folder import RunFolder
 
 _NAME = "metrics.json"
+# What judges have found, which a run that goes on without them keeps.
+_JUDGED = ("evaluation", "accuracy", "frechet", "frechet_inception_distance")
 
 
 def resumed(
@@ -28,7 +30,8 @@ def resumed(
                 f"--out_dir={folder.path}: {_NAME} holds {name} = {str(value)[:40]}, which no run "
                 "writes; remove that file, which holds measurements alone, and give --resume"
             )
-    return first | stored
+    judged = (name for name in _JUDGED if isinstance(stored.get(name), dict))
+    return first | {name: stored[name] for name in (*judged, *first) if name in stored}
 
 
 def _is_like(value: Any, example: Any, point: str | None) -> bool:

@@ -8,28 +8,19 @@ import json
 import math
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
-from tqdm import tqdm
 
 from experiments.data.outside_files import open_plain, user_path
 from experiments.errors import InputError
+from jaxdp.methods.runner import PlainRunner, in_chunks
+from jaxdp.methods.steps import Rows
 
-_CHUNK = {"cpu": 128}
-_CHUNK_ACCELERATOR = 2048
-# Beyond this, features are computed again at every step instead of being kept.
-MAX_BYTES = 8 * 2**30
 # How far kept features may be from new ones, in parts of the largest.
 _TOLERANCE = 2e-3
-
-FeatureFn = Callable[[Array], Array]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,18 +75,14 @@ def _secret_of(path: Path) -> bytes:
         return file.read()
 
 
-def num_features(feature_fn: FeatureFn, dim: int) -> int:
-    """Return how many features a row of `dim` values has."""
-    return jax.eval_shape(feature_fn, jax.ShapeDtypeStruct((1, dim), jnp.float32)).shape[1]
-
-
 def features_of(
-    feature_fn: FeatureFn,
+    feature_fn: Rows,
     rows: np.ndarray,
     *,
     description: str,
     dtype: type = np.float32,
     cache: FeatureCache | None = None,
+    runner: PlainRunner | None = None,
 ) -> np.ndarray:
     """Return the features (n, p) of rows (n, d) as stored, chunk by chunk.
 
@@ -108,37 +95,17 @@ def features_of(
         description: what the progress bar says.
         dtype: float type that the features are kept in.
         cache: where they are kept between runs.
+        runner: shows progress.
 
     Raises:
         InputError: features cannot be written to the cache.
     """
-    if len(rows) == 0:
-        raise ValueError("there are no rows")
-    compiled = jax.jit(lambda chunk: feature_fn(chunk).astype(dtype))
-    size = min(_CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR), len(rows))
-
-    def part(start: int) -> np.ndarray:
-        chunk = rows[start : start + size]
-        missing = size - len(chunk)  # the last chunk is filled up, not compiled again
-        padded = np.pad(chunk, ((0, missing), (0, 0)))
-        return np.asarray(compiled(jnp.asarray(padded)))[: len(chunk)]
-
-    first = part(0)
+    runner = runner or PlainRunner()
+    first, rest = in_chunks(feature_fn, rows, dtype)
     shape = (len(rows), first.shape[1])
 
     def fill(features: np.ndarray) -> np.ndarray:
-        features[:size] = first
-        with tqdm(
-            total=len(rows),
-            initial=len(first),
-            unit="row",
-            desc=description,
-            disable=not sys.stderr.isatty(),
-        ) as bar:
-            for start in range(size, len(rows), size):
-                features[start : start + size] = part(start)
-                bar.update(min(size, len(rows) - start))
-        return features
+        return runner.filled(features, first, rest, description)
 
     if cache is None:
         return fill(np.empty(shape, dtype))

@@ -1,4 +1,4 @@
-"""How every driver's run starts: its folder, its warnings, its settings and its certificate."""
+"""How a run starts and ends: its folder, its warnings, its settings and its certificate."""
 
 import contextlib
 import dataclasses
@@ -6,83 +6,21 @@ import importlib.metadata
 import math
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 
-from experiments.data.load import Dataset
 from experiments.errors import InputError
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog, digest
+from jaxdp.methods.base import Plan
+from jaxdp.methods.settings import rules
 from jaxdp.privacy import certificates
-from jaxdp.privacy.certificates import Terms
-from jaxdp.privacy.ledger import OLD_NOISE, Ledger
+from jaxdp.privacy.ledger import OLD_NOISE
 
 _PACKAGES = ("jaxdp-toolkit", "jax", "jaxlib", "flax", "optax", "numpy", "dp-accounting", "autodp")
-
-
-class RunFlags(Protocol):
-    """The flags that say what to do with a folder that is there already."""
-
-    @property
-    def resume(self) -> bool: ...  # noqa: D102
-    @property
-    def overwrite(self) -> bool: ...  # noqa: D102
-
-
-class Planned(Protocol):
-    """A checked run."""
-
-    @property
-    def settings(self) -> RunFlags: ...  # noqa: D102
-    @property
-    def out_dir(self) -> str: ...  # noqa: D102
-    @property
-    def ledger(self) -> Ledger | None: ...  # noqa: D102
-    def fixed_config(self) -> dict[str, Any]: ...  # noqa: D102
-    def config(self) -> dict[str, Any]: ...  # noqa: D102
-
-
-@contextlib.contextmanager
-def started(
-    plan: Planned, certificate: Mapping[str, Any], *, num_bytes: int, old_noise: str = OLD_NOISE
-) -> Iterator["Started"]:
-    """Open the run's folder and write config.json and privacy.json before anything else.
-
-    Args:
-        plan: what is run.
-        certificate: of everything the run may release. It counts every planned step, so it holds
-            for whatever a killed run leaves behind.
-        num_bytes: about what the run will write.
-        old_noise: how version 0.1.0 drew the noise of such a run.
-
-    Raises:
-        InputError: the folder is in use or holds another run, what that has released is gone, or
-            the disk is full.
-    """
-    flags = plan.settings
-    folder = RunFolder(plan.out_dir, resume=flags.resume, overwrite=flags.overwrite)
-    if flags.resume:
-        folder.require_same_config(plan.fixed_config())
-    folder.require_space(num_bytes)
-    with folder:
-        stored = folder.read_json("config.json")
-        config = plan.config() | {"ledger": plan.ledger and plan.ledger.to_json()}
-        if stored is not None and "ledger" not in stored:
-            certificate = _certificate_of_old_run(folder, old_noise)
-            config["ledger"] = certificate["ledger"]
-        elif stored is not None:
-            _require_same_ledger(folder, stored["ledger"], config["ledger"])
-        log = ReleaseLog(folder)
-        for warning in certificate["warnings"]:
-            print(f"WARNING: {warning}", file=sys.stderr)
-        folder.write_json("config.json", config)
-        kept = {**(folder.read_json("privacy.json") or {}), "sha256": None}
-        if kept != {**certificate, "sha256": None}:  # or the digests of results would be lost
-            folder.write_json("privacy.json", dict(certificate))
-        yield Started(folder, dict(certificate), log)
 
 
 class Started(NamedTuple):
@@ -94,6 +32,53 @@ class Started(NamedTuple):
     folder: RunFolder
     certificate: dict[str, Any]
     log: ReleaseLog
+
+
+@contextlib.contextmanager
+def started(
+    plan: Plan[Any],
+    run_flags: Any,
+    folder: RunFolder,
+    facts: Mapping[str, Any],
+    *,
+    open_before: Container[str] = (),
+) -> Iterator[Started]:
+    """Open the run's folder and write config.json and privacy.json before anything else.
+
+    The certificate counts every planned step, so it holds for whatever a killed run leaves behind.
+
+    Args:
+        plan: what is run.
+        run_flags: where it goes.
+        folder: of the run.
+        facts: what config.json tells beside settings and versions.
+        open_before: settings that are not given.
+
+    Raises:
+        InputError: the folder is in use or holds another run, what that has released is gone, or
+            the disk is full.
+    """
+    fixed, certificate = fixed_config(plan, run_flags), plan.certificate()
+    if run_flags.resume:
+        folder.require_same_config(fixed, open_before=open_before)
+    folder.require_space(plan.num_bytes)
+    with folder:
+        stored = folder.read_json("config.json")
+        config = {**fixed, **facts, "versions": versions()}
+        config["ledger"] = plan.ledger and plan.ledger.to_json()
+        if stored is not None and "ledger" not in stored:
+            certificate = _certificate_of_old_run(folder, plan.old_noise)
+            config["ledger"] = certificate["ledger"]
+        elif stored is not None:
+            _require_same_ledger(folder, stored["ledger"], config["ledger"])
+        log = ReleaseLog(folder)
+        for warning in certificate["warnings"]:
+            print(f"WARNING: {warning}", file=sys.stderr)
+        folder.write_json("config.json", config)
+        kept = {**(folder.read_json("privacy.json") or {}), "sha256": None}
+        if kept != {**certificate, "sha256": None}:  # or the digests of results would be lost
+            folder.write_json("privacy.json", dict(certificate))
+        yield Started(folder, dict(certificate), log)
 
 
 def _require_same_ledger(folder: RunFolder, stored: Any, planned: Any) -> None:
@@ -138,13 +123,6 @@ def read_certificate(
         raise InputError(f"{path}: cannot be trusted ({error}); start a new run") from error
 
 
-def reused(certificate: Mapping[str, Any], settings: Any) -> dict[str, Any]:
-    """Return the certificate of an earlier release, with what this run's flags allow beside it."""
-    return certificates.recertified(
-        certificate, allow_delta=settings.allow_delta, allow_epsilon=settings.allow_epsilon
-    )
-
-
 def finish(folder: RunFolder, certificate: Mapping[str, Any], names: tuple[str, ...]) -> None:
     """Write the certificate with the digests of the files that it covers."""
     there = (name for name in names if (folder.path / name).exists())
@@ -152,36 +130,18 @@ def finish(folder: RunFolder, certificate: Mapping[str, Any], names: tuple[str, 
     folder.write_json("privacy.json", dict(certificate) | {"sha256": files})
 
 
-def terms(settings: Any, data: Dataset, *, covers: tuple[str, ...], **changes: Any) -> Terms:
-    """Return what a certificate says beside its numbers, by the flags of a run."""
-    return Terms(
-        covers=covers,
-        target_epsilon=settings.eps if settings.eps < math.inf else None,
-        allow_delta=settings.allow_delta,
-        allow_epsilon=settings.allow_epsilon,
-        counted_classes=data.counted_classes,
-        **changes,
-    )
-
-
-def fixed_config(
-    parts: tuple[Any, ...], *, leave_out: tuple[str, ...], eps: float, data: Dataset
-) -> dict[str, Any]:
-    """Return what must be the same for a run and its resumption, as JSON.
-
-    Args:
-        parts: dataclasses of settings, later ones in the place of earlier ones.
-        leave_out: their fields that a resumed run may change.
-        eps: the budget; None in JSON stands for inf.
-        data: what is private.
-    """
+def fixed_config(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:
+    """Return what must be the same for a run and its resumption, as JSON."""
     config: dict[str, Any] = {}
-    for part in parts:
-        config |= dataclasses.asdict(part)
-    return {name: value for name, value in config.items() if name not in leave_out} | {
-        "eps": None if math.isinf(eps) else eps,
-        "num_examples": len(data.x_train),
-        "example_shape": list(data.shape),
+    for part in (run_flags, plan.settings):
+        fixed = rules(type(part))
+        config |= {k: v for k, v in dataclasses.asdict(part).items() if fixed[k].fixed}
+    listed = {name: value for name, value in config.items() if name not in plan.unlisted}
+    return listed | {
+        "eps": None if math.isinf(plan.eps) else plan.eps,
+        "num_examples": plan.spec.num_examples,
+        "example_shape": list(plan.spec.shape),
+        **plan.config(),
     }
 
 

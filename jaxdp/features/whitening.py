@@ -12,13 +12,19 @@ References:
     Kessy, Lewin & Strimmer (2018), "Optimal whitening and decorrelation" (ZCA).
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from jaxdp.features.map_parts import FeatureFn
+from jaxdp.features.public_images import dead_leaves_images
 
+# Of the synthetic public images; part of the method, not of a run.
+_SEED, _NUM_IMAGES = 20240, 10000
 _HIGHEST = jax.lax.Precision.HIGHEST
 
 
@@ -75,3 +81,29 @@ def transformed(feature_fn: FeatureFn, matrix: Float[Array, "p k"]) -> FeatureFn
         return jnp.matmul(feature_fn(x), matrix, precision=_HIGHEST)
 
     return features
+
+
+def on_dead_leaves(
+    feature_fn: FeatureFn,
+    image_shape: tuple[int, int, int],
+    *,
+    gamma: float,
+    what: dict[str, Any],
+    cached: Callable[[dict[str, Any], Callable[[], np.ndarray]], np.ndarray],
+) -> Float[Array, "p p"]:
+    """Return what whitens a public map's second moment on synthetic images from a fixed seed.
+
+    Args:
+        feature_fn: features of rows in [0, 1].
+        image_shape: (h, w, channels) of a row.
+        gamma: see `whitening`.
+        what: tells this map from others.
+        cached: `(description, compute) -> array`; may keep what it has computed once.
+    """
+
+    def moment() -> np.ndarray:
+        images = dead_leaves_images(jax.random.key(_SEED), _NUM_IMAGES, image_shape)
+        return np.asarray(second_moment(feature_fn, images))
+
+    description = what | {"seed": _SEED, "images": _NUM_IMAGES, "shape": list(image_shape)}
+    return whitening(jnp.asarray(cached(description, moment)), gamma=gamma)

@@ -1,3 +1,15 @@
 from . import dp_kip, dp_ntk, teacher
+from .made import Classifier, Made
+from .runner import PlainRunner, run
+from .settings import SettingsError
 
-__all__ = ["dp_kip", "dp_ntk", "teacher"]
+__all__ = [
+    "Classifier",
+    "Made",
+    "PlainRunner",
+    "SettingsError",
+    "dp_kip",
+    "dp_ntk",
+    "run",
+    "teacher",
+]

@@ -6,6 +6,7 @@ of the program, not a proof: it is not signed, and who can edit a file can edit 
 """
 
 import dataclasses
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -75,6 +76,47 @@ class Terms:
     allow_epsilon: bool = False
     counted_classes: bool = False
     objection: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """A certificate for who calls the library: two sentences, and all of its facts.
+
+    Attributes:
+        facts: as `certify` gives them.
+    """
+
+    facts: Mapping[str, Any] = dataclasses.field(repr=False)
+
+    @property
+    def epsilon(self) -> float:
+        """What is guaranteed at `delta`; inf without privacy."""
+        epsilon = self.facts["epsilon"]
+        return math.inf if epsilon is None else epsilon
+
+    @property
+    def delta(self) -> float:
+        """See `epsilon`."""
+        return self.facts["delta"]
+
+    @property
+    def releasable(self) -> bool:
+        """Whether what it covers may be released."""
+        return self.facts["releasable"]
+
+    def __str__(self) -> str:
+        """Return the guarantee in a sentence, and the verdict in another."""
+        if math.isinf(self.epsilon):
+            return f"There is no privacy: no noise was added. {self.facts['verdict']}."
+        relation = self.facts["relation"].split(":")[0]
+        return (
+            f"What was made is ({self.epsilon:.4g}, {self.delta:g})-differentially private for "
+            f"{self.facts['num_examples']} records ({relation}). {self.facts['verdict']}."
+        )
+
+    def to_json(self) -> str:
+        """Return all facts as JSON: what a run writes as privacy.json."""
+        return json.dumps(dict(self.facts), indent=2, allow_nan=False)
 
 
 def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:

@@ -106,7 +106,8 @@ class Ledger:
             )
         if accountant is None:
             return releases.epsilon(self.releases, delta=self.delta)
-        return accounting.epsilon(_single(self.noise_multiplier), delta=self.delta)
+        alone = one_release(1, noise_multiplier=self.noise_multiplier)
+        return accounting.epsilon(alone, delta=self.delta)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON types."""
@@ -138,9 +139,15 @@ class Ledger:
         return ledger
 
 
-def _single(noise_multiplier: float) -> SubsampledGaussian:
+def one_release(num_examples: int, *, noise_multiplier: float) -> SubsampledGaussian:
+    """Return what a single release is accounted as: one step that every example takes part in.
+
+    Args:
+        num_examples: n, public.
+        noise_multiplier: standard deviation of the noise over what one example contributes at most.
+    """
     return SubsampledGaussian(
-        num_examples=1,
+        num_examples=num_examples,
         sampling_rate=1.0,
         num_steps=1,
         clip_norm=1.0,

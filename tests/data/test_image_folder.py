@@ -7,8 +7,9 @@ import PIL.Image
 import pytest
 from toy_data import IMAGES, check_message, colour, save_image
 
-from experiments.data.load import Dataset, Scaling, load_dataset
+from experiments.data.load import Dataset, load_dataset
 from experiments.errors import InputError
+from jaxdp.data import Codec
 
 
 def load_folder(folder: Path) -> Dataset:
@@ -19,8 +20,8 @@ def test_image_folder(folder: Path) -> None:
     dataset = load_folder(folder)
     assert dataset.class_names == ("cat", "dog", "eel")
     assert dataset.source == f"image folder {folder / 'toy'}"
-    assert dataset.shape == (4, 5, 3)
-    assert dataset.scaling == Scaling(shift=127.5, scale=127.5, low=0, high=255)
+    assert dataset.spec.shape == (4, 5, 3)
+    assert dataset.codec == Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
     np.testing.assert_array_equal(dataset.y_train, [0, 1, 1])
     np.testing.assert_array_equal(dataset.y_test, [2])
     np.testing.assert_array_equal(dataset.x_train, [colour(3), colour(1), colour(2)])
@@ -33,7 +34,7 @@ def test_image_folder_of_grey_images(tmp_path: Path) -> None:
         save_image(tmp_path / "toy" / split / "1/a.png", IMAGES[2], "LA")
         save_image(tmp_path / "toy" / split / "1/b.png", IMAGES[2] > 48)
     dataset = load_folder(tmp_path)
-    assert dataset.shape == (4, 5, 1)
+    assert dataset.spec.shape == (4, 5, 1)
     np.testing.assert_array_equal(dataset.x_test[:2, ..., 0], IMAGES[1:3])
     np.testing.assert_array_equal(dataset.x_test[2, ..., 0], 255 * (IMAGES[2] > 48))
 

@@ -11,8 +11,9 @@ import pytest
 from toy_data import arrays, check_message
 
 from experiments.data import load as data
-from experiments.data.load import Scaling, load_dataset
+from experiments.data.load import load_dataset
 from experiments.errors import InputError
+from jaxdp.data import Codec
 
 # --- Importing and scaling ---------------------------------------------------------------
 
@@ -35,7 +36,7 @@ def test_digits_are_split_the_same_way_every_time(tmp_path: Path) -> None:
 
     dataset = load_dataset("digits", data_dir=tmp_path / "absent")
     again = load_dataset("digits", data_dir=tmp_path)
-    assert (dataset.num_classes, dataset.shape, dataset.dim) == (10, (8, 8, 1), 64)
+    assert (dataset.spec.num_classes, dataset.spec.shape, dataset.spec.dim) == (10, (8, 8, 1), 64)
     assert (len(dataset.x_train), len(dataset.x_test)) == (1437, 360)
     np.testing.assert_array_equal(dataset.x_train, again.x_train)
     # The first few labels pin the public permutation itself.
@@ -47,7 +48,7 @@ def test_digits_are_split_the_same_way_every_time(tmp_path: Path) -> None:
 
 def test_digits_scale_from_0_16() -> None:
     dataset = load_dataset("digits", data_dir=".")
-    assert dataset.scaling == Scaling(shift=0, scale=5, low=0, high=16)
+    assert dataset.codec == Codec(shift=0.0, scale=5.0, low=0.0, high=16.0)
     assert (dataset.x_test.min(), dataset.x_test.max()) == (0, 16)
     assert len(dataset.x_test) == 360
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from toy_data import IMAGES, arrays, check_message
 
-from experiments.data.load import CLASS_NAMES, Dataset, Scaling, load_dataset
+from experiments.data.load import CLASS_NAMES, Dataset, load_dataset
 from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
+from jaxdp.data import Codec
 
 ROWS = np.linspace(-1, 1, 18, dtype=np.float32).reshape(6, 3)
 
@@ -22,9 +23,9 @@ def load_npz(folder: Path, name: str = "toy", **changes: Any) -> Dataset:
 def test_npz_of_grey_images(tmp_path: Path) -> None:
     dataset = load_npz(tmp_path)
     assert (dataset.name, dataset.source) == ("toy", str(tmp_path / "toy.npz"))
-    assert (dataset.shape, dataset.dim, dataset.is_image) == ((4, 5, 1), 20, True)
+    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.is_image) == ((4, 5, 1), 20, True)
     assert dataset.class_names == ("0", "1", "2")
-    assert dataset.scaling == Scaling(shift=127.5, scale=127.5, low=0, high=255)
+    assert dataset.codec == Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
     assert dataset.y_train.dtype == dataset.y_test.dtype == np.int32
     assert dataset.x_train.dtype == np.uint8
     np.testing.assert_array_equal(dataset.x_train[..., 0], IMAGES[:4])
@@ -34,14 +35,14 @@ def test_npz_of_grey_images(tmp_path: Path) -> None:
 def test_npz_of_colour_images(tmp_path: Path) -> None:
     x = np.zeros((4, 4, 5, 3), np.uint8)
     dataset = load_npz(tmp_path, x_train=x, x_test=x[:2])
-    assert (dataset.shape, dataset.dim, dataset.is_image) == ((4, 5, 3), 60, True)
+    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.is_image) == ((4, 5, 3), 60, True)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_npz_of_scaled_rows(tmp_path: Path, dtype: type) -> None:
     dataset = load_npz(tmp_path, x_train=ROWS[:4].astype(dtype), x_test=ROWS[4:].astype(dtype))
-    assert (dataset.shape, dataset.dim, dataset.is_image) == ((3,), 3, False)
-    assert dataset.scaling == Scaling(shift=0, scale=1, low=-1, high=1)
+    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.is_image) == ((3,), 3, False)
+    assert dataset.codec == Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, is_bytes=False)
     assert dataset.x_train.dtype == dtype
     np.testing.assert_array_equal(dataset.x_test, ROWS[4:].astype(dtype))
 
@@ -55,7 +56,7 @@ def test_npz_labels_of_any_whole_number_type_and_column(tmp_path: Path, dtype: t
 def test_npz_class_names_fix_the_number_of_classes(tmp_path: Path) -> None:
     dataset = load_npz(tmp_path, class_names=["cat", "dog", "eel", "never seen"])
     assert dataset.class_names == ("cat", "dog", "eel", "never seen")
-    assert dataset.num_classes == 4
+    assert dataset.spec.num_classes == 4
 
 
 @pytest.mark.parametrize("name", TFDS_NAMES)
@@ -73,7 +74,7 @@ def test_npz_comes_before_an_image_folder(tmp_path: Path) -> None:
 def test_home_is_expanded_in_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     np.savez(tmp_path / "toy.npz", **arrays())
-    assert load_dataset("toy", data_dir="~").num_classes == 3
+    assert load_dataset("toy", data_dir="~").spec.num_classes == 3
 
 
 NAN_ROWS = np.array([[np.nan, np.inf, 0.625]] * 4, np.float32)

@@ -16,7 +16,7 @@ import scipy.io
 import tensorflow_datasets as tfds
 from tensorflow_datasets.image_classification import mnist
 
-from experiments.data.load import CLASS_NAMES, UINT8_SCALINGS, load_dataset
+from experiments.data.load import CLASS_NAMES, CODECS, load_dataset
 from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
 
@@ -123,7 +123,7 @@ def test_prepared_data_is_read(data_dir: Path, name: str) -> None:
     assert folder == data_dir / name / "3.0.2"
     assert dataset.source == f"tensorflow-datasets in {folder}"
     assert dataset.class_names == CLASS_NAMES[name]
-    assert dataset.scaling == UINT8_SCALINGS[name]
+    assert dataset.codec == CODECS[name]
 
 
 def test_prepared_data_in_the_default_folder_of_tfds(data_dir: Path, default_dir: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from jaxdp import kernels
 from jaxdp.methods import dp_kip
 from jaxdp.methods.dp_kip import release as kip
-from jaxdp.methods.teacher import release as teacher
+from jaxdp.methods.teacher import classifier as teacher
 from jaxdp.privacy import sampling
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian

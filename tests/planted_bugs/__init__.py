@@ -8,6 +8,7 @@ from planted_bugs import (
     leaks,
     noise,
     sampling,
+    second_releases,
     stored_files,
 )
 from planted_bugs.mutant import Mutant
@@ -19,6 +20,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *embedding.MUTANTS,
     *accounting.MUTANTS,
     *drivers.MUTANTS,
+    *second_releases.MUTANTS,
     *stored_files.MUTANTS,
     *leaks.MUTANTS,
 )

@@ -3,7 +3,7 @@
 from planted_bugs.mutant import Mutant
 
 _CLIP, _T = "jaxdp/privacy/clipping.py", "tests/privacy/test_clipping.py::"
-_TEACHER, _TT = "jaxdp/methods/teacher/release.py", "tests/methods/teacher/test_teacher.py::"
+_TEACHER, _TT = "jaxdp/methods/teacher/classifier.py", "tests/methods/teacher/test_teacher.py::"
 _KIP, _K, _KG = (
     "jaxdp/methods/dp_kip/release.py",
     "tests/methods/dp_kip/test_dp_kip.py::",

@@ -6,7 +6,7 @@ _MAPS, _F = "jaxdp/features/base.py", "tests/features/test_feature_maps.py::"
 _SUMS, _E = "jaxdp/privacy/class_sums.py", "tests/privacy/test_class_sums.py::"
 _TANGENT = "jaxdp/features/tangent.py"
 _NTK, _N = "jaxdp/methods/dp_ntk/release.py", "tests/methods/dp_ntk/test_dp_ntk.py::"
-_MEANS, _M = "jaxdp/methods/teacher/class_means.py", "tests/methods/teacher/test_class_means.py::"
+_MEANS, _M = "jaxdp/methods/teacher/release.py", "tests/methods/teacher/test_class_means.py::"
 _WAVES, _R = "jaxdp/features/fourier.py", "tests/features/test_fourier_and_hermite.py::"
 _SPY = (f"{_N}test_guarantee_every_statistic_has_float64_noise_of_its_own",)
 
@@ -99,13 +99,13 @@ MUTANTS = (
     Mutant(
         "class means have the noise of one class",
         _MEANS,
-        "stddev=noise_multiplier,",
-        "stddev=noise_multiplier / num_classes,",
+        "stddev=noise_multiplier,\n",
+        "stddev=noise_multiplier / num_classes,\n",
         (f"{_M}test_guarantee_noise_is_what_is_accounted",),
     ),
     Mutant(
         "class means are accounted as sampled",
-        _MEANS,
+        "jaxdp/privacy/ledger.py",
         "sampling_rate=1.0,",
         "sampling_rate=0.5,",
         (f"{_M}test_guarantee_noise_is_what_is_accounted",),

@@ -2,66 +2,68 @@
 
 from planted_bugs.mutant import Mutant
 
-_D = "tests/test_driver_guarantees.py::"
-_WRITTEN = f"{_D}test_guarantee_nothing_private_is_written_beside_releases"
+_BESIDE = "tests/runs/test_what_is_written.py::"
+_WRITTEN = f"{_BESIDE}test_guarantee_nothing_private_is_written_beside_releases"
 _F = "tests/runs/test_rows.py::"
+_DRIVER, _TEACHER = "experiments/runs/driver.py", "jaxdp/methods/teacher/release.py"
 
 MUTANTS = (
     Mutant(
         "class counts in the metrics",
-        "experiments/runs/distill.py",
-        '            "train_seconds": 0.0,\n',
-        '            "train_seconds": 0.0,\n'
-        '            "classes": np.bincount(self._plan.data.y_train).tolist(),\n',
+        _DRIVER,
+        "        self._test_rows: np.ndarray | None = None\n",
+        "        self._test_rows: np.ndarray | None = None\n"
+        '        self._metrics["classes"] = np.bincount(data.y_train).tolist()\n',
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(
         "a mean of the data in the configuration",
-        "experiments/plan.py",
-        '            "eval_every": self.eval_every,\n',
-        '            "eval_every": self.eval_every,\n'
-        '            "mean": float(self.data.x_train.mean()),\n',
+        _DRIVER,
+        'facts = {"data_source": data.source} | _facts(plan, run_flags)',
+        'facts = {"mean": float(data.x_train.mean())} | _facts(plan, run_flags)',
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(
         "bounds of the data for public ones",
-        "experiments/plan.py",
-        "    return data.scaling.bounds\n",
-        "    low, high = data.x_train.min(), data.x_train.max()\n"
-        "    scaled = ((float(z) - data.scaling.shift) / data.scaling.scale for z in (low, high))\n"
-        "    return tuple(scaled)\n",
+        "experiments/data/load.py",
+        "            codec=self.codec,\n",
+        "            codec=dataclasses.replace(self.codec, high=float(self.x_train.max())),\n",
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(
         "training images for first ones",
-        "experiments/plan.py",
-        "        return self.kip.init(support)\n",
-        "        first = _flat(self.data.x_train)[: len(support.x)].astype(np.float32)\n"
-        "        return self.kip.init(support._replace(x=jnp.asarray(first)))\n",
+        "jaxdp/methods/dp_kip/plan.py",
+        "            state=self._initial_state(),\n",
+        "            state=self.kip.init(\n"
+        "                self._initial_state().support._replace(\n"
+        "                    x=jnp.asarray(private.rows[: self.num_made], jnp.float32)\n"
+        "                )\n"
+        "            ),\n",
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(
         "a training loss on the terminal",
-        "experiments/runs/distill.py",
-        '        self._metrics["krr_test_accuracy"] = accuracy\n',
-        '        self._metrics["krr_test_accuracy"] = accuracy\n'
-        "        scores = self._plan.row_fn(self._plan.targets) @ self._state.average.T\n"
-        '        print(f"loss {float(jnp.mean(scores)):.3g}", file=sys.stderr)\n',
+        "jaxdp/methods/dp_kip/release.py",
+        "    return SupportSet(last.average, last.support.y)\n",
+        '    print(f"loss {float(jnp.mean(rows @ last.average.T)):.3g}")\n'
+        "    return SupportSet(last.average, last.support.y)\n",
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(
         "exact class shares for synthetic labels",
-        "experiments/runs/generate.py",
-        "            np.asarray(self._released.class_weights),\n",
-        "            np.bincount(plan.data.y_train, minlength=plan.num_classes),\n",
+        "jaxdp/methods/dp_ntk/plan.py",
+        "        return jax.block_until_ready(released)\n",
+        "        shares = np.bincount(private.y, minlength=self.num_classes) / len(private.y)\n"
+        "        return released._replace(class_weights=jax.numpy.asarray(shares))\n",
         (f"{_WRITTEN}[dp_ntk]",),
     ),
     Mutant(
         "class counts beside the generator",
-        "experiments/runs/generate.py",
-        '        "code_dim": plan.hyper.code_dim,\n',
-        '        "code_dim": plan.hyper.code_dim,\n'
-        '        "classes": np.bincount(plan.data.y_train).tolist(),\n',
+        _DRIVER,
+        "            generator_file.write(folder, made.generator)\n",
+        "            generator_file.write(folder, made.generator)\n"
+        "            counts = np.bincount(self._data.y_train).tolist()\n"
+        '            folder.write_json("generator/classes.json", {"classes": counts})\n',
         (f"{_WRITTEN}[dp_ntk]",),
     ),
     Mutant(
@@ -73,33 +75,34 @@ MUTANTS = (
     ),
     Mutant(
         "distances to training images for everybody",
-        "experiments/runs/generate.py",
+        "experiments/runs/judging.py",
         "folder.not_for_release.mkdir(mode=0o700, exist_ok=True)",
         "folder.not_for_release.mkdir(exist_ok=True)",
         (f"{_WRITTEN}[dp_ntk]",),
     ),
     Mutant(
         "a statistic of private features on the terminal",
-        "experiments/runs/teach.py",
-        "        weights = np.asarray(state.average)\n",
-        "        weights = np.asarray(state.average)\n"
-        '        print(f"features of mean {float(jnp.mean(features)):.4g}")\n',
+        _TEACHER,
+        "    return np.asarray(state.average)\n",
+        '    print(f"features of mean {float(jnp.mean(features)):.4g}")\n'
+        "    return np.asarray(state.average)\n",
         (f"{_WRITTEN}[dp_kip_teacher]",),
     ),
     Mutant(
         "a training accuracy in the teacher's metrics",
-        "experiments/runs/teach.py",
-        "                weights = jnp.asarray(released.weights)\n",
-        "                weights = jnp.asarray(released.weights)\n"
-        '                own = self._plan.features(self._plan.data.x_train, description="")\n'
-        '                self._metrics["fit"] = float((own @ np.asarray(weights)).mean())\n',
+        _DRIVER,
+        '            metrics["teacher_test_accuracy"] = self._accuracy(result)\n',
+        '            metrics["teacher_test_accuracy"] = self._accuracy(result)\n'
+        '            own = plan.rows(self._data.private.rows, self._runner, "")\n'
+        '            metrics["fit"] = float((own @ result.weights).mean())\n',
         (f"{_WRITTEN}[dp_kip_teacher]",),
     ),
     Mutant(
         "first images from a seed that the labels make",
-        "experiments/teacher_distillation.py",
-        "        jax.random.key(plan.settings.seed),\n",
-        "        jax.random.key(int(plan.data.y_train.sum())),\n",
+        _DRIVER,
+        "    plan, folder = prepared(method, settings, run_flags, data)\n",
+        '    settings = type(settings)(**vars(settings) | {"seed": int(data.y_train.sum())})\n'
+        "    plan, folder = prepared(method, settings, run_flags, data)\n",
         (f"{_WRITTEN}[dp_kip_teacher]",),
     ),
     Mutant(
@@ -112,8 +115,8 @@ MUTANTS = (
     Mutant(
         "scaling by the mean of the data",
         "experiments/data/load.py",
-        "if is_bytes else _FLOAT_SCALING,",
-        "if is_bytes else dataclasses.replace(_FLOAT_SCALING, shift=float(x_train.mean())),",
+        "if is_bytes else _FLOATS,",
+        "if is_bytes else dataclasses.replace(_FLOATS, shift=float(x_train.mean())),",
         ("tests/data/test_npz.py::test_npz_of_scaled_rows",),
     ),
     Mutant(

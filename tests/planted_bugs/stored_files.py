@@ -3,9 +3,10 @@
 from planted_bugs.mutant import Mutant
 
 _LOG, _L = "experiments/runs/release_log.py", "tests/runs/test_release_log.py::"
-_IMAGES, _I = "experiments/runs/synthetic_images.py", "tests/runs/test_synthetic_images.py::"
-_D = "tests/test_driver_guarantees.py::"
-_EDITED = f"{_D}test_guarantee_an_edited_certificate_is_refused_wherever_it_is_stored"
+_IMAGES, _I = "experiments/runs/generated_images.py", "tests/runs/test_generated_images.py::"
+_RELEASED = "experiments/runs/released.py"
+_STORED = "tests/runs/test_stored_certificates.py::"
+_EDITED = f"{_STORED}test_guarantee_an_edited_certificate_of_a_release_is_refused"
 _RENAME = (
     '        rename_durably(self._folder.path / f"{name}{TEMPORARY}", self._folder.path / name)\n'
 )
@@ -71,8 +72,8 @@ MUTANTS = (
     Mutant(
         "images of another release are taken",
         _IMAGES,
-        'if certificate["ledger"] != released["ledger"]:',
-        'if certificate["delta"] != released["delta"]:',
+        'if certificate["ledger"] != embedding["ledger"]:',
+        'if certificate["delta"] != embedding["delta"]:',
         (f"{_I}test_guarantee_an_embedding_of_another_release_is_refused",),
     ),
     Mutant(
@@ -97,46 +98,48 @@ MUTANTS = (
         (f"{_I}test_guarantee_a_certificate_that_disagrees_is_refused_by_name",),
     ),
     Mutant(
-        "the certificate of an embedding is believed",
-        "experiments/runs/released_file.py",
-        'certificates.recertified(checked_form(meta["certificate"])),',
-        'checked_form(meta["certificate"]),',
-        (f"{_EDITED}[embedding]",),
+        "the certificate of a release is believed",
+        _RELEASED,
+        "        certificate=certificates.recertified(\n"
+        '            checked_form(meta["certificate"]), old_noise=old_noise\n'
+        "        ),\n",
+        '        certificate=checked_form(meta["certificate"]),\n',
+        tuple(f"{_EDITED}[{where}]" for where in ("embedding", "teacher")),
     ),
     Mutant(
-        "the certificate of a teacher is believed",
-        "experiments/runs/teacher_file.py",
-        'certificates.recertified(checked_form(meta["certificate"]), old_noise=old_noise),',
-        'checked_form(meta["certificate"]),',
-        (f"{_EDITED}[teacher]",),
+        "no array of a teacher had float32 noise",
+        "jaxdp/methods/teacher/released.py",
+        'float32_arrays=("weights",),',
+        'float32_arrays=("means",),',
+        (f"{_STORED}test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable",),
     ),
     Mutant(
         "the certificate of a generator is believed",
         "experiments/sample.py",
         "return certificates.recertified(json_object(file.read()))",
         "return json_object(file.read())",
-        (f"{_EDITED}[generator]",),
+        (f"{_STORED}test_guarantee_an_edited_certificate_of_a_generator_is_refused",),
     ),
     Mutant(
         "the certificate of a finished old run is believed",
         "experiments/runs/start.py",
         "return certificates.recertified(folder.read_json(path.name) or {}, old_noise=old_noise)",
         "return folder.read_json(path.name) or {}",
-        (f"{_EDITED}[old run]",),
+        (f"{_STORED}test_guarantee_an_edited_certificate_of_an_old_run_is_refused",),
     ),
     Mutant(
         "an old teacher with float32 noise is releasable",
-        "experiments/runs/teacher_file.py",
-        'old_noise = FLOAT32_NOISE if "weights" in arrays else OLD_NOISE',
+        _RELEASED,
+        "old_noise = FLOAT32_NOISE if arrays.keys() & set(form.float32_arrays) else OLD_NOISE",
         "old_noise = OLD_NOISE",
-        (f"{_D}test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable",),
+        (f"{_STORED}test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable",),
     ),
     Mutant(
         "a teacher is used beside images it was not accounted with",
-        "experiments/teacher_reuse.py",
-        "if reused is None or synthetic.digest in reused.certificate.get(BESIDE, ()):",
-        "if reused is None or BESIDE in reused.certificate:",
-        (f"{_D}test_guarantee_a_teacher_is_used_beside_its_own_images_alone",),
+        "jaxdp/methods/teacher/earlier.py",
+        "if images is not None and images.digest not in stored.certificate.get(BESIDE, ()):",
+        "if images is not None and BESIDE not in stored.certificate:",
+        (f"{_STORED}test_guarantee_a_teacher_is_used_beside_its_own_images_alone",),
     ),
     Mutant(
         "a certificate covers files that were replaced",

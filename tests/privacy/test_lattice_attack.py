@@ -18,7 +18,7 @@ import numpy as np
 import optax
 import pytest
 
-from jaxdp.methods.teacher import release as teacher
+from jaxdp.methods.teacher import classifier as teacher
 from jaxdp.privacy import accounting, mechanism
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 

@@ -13,6 +13,8 @@ from PIL import Image
 
 from experiments.report.page import render_report
 from experiments.report.pictures import MAX_BYTES, accuracy_curve_png, image_grid_png
+from jaxdp.methods.dp_kip.words import WORDS
+from jaxdp.methods.dp_ntk.words import WORDS as GENERATED
 from jaxdp.privacy.ledger import RELATIONS, REPLACE_ONE, ZERO_OUT
 
 
@@ -188,6 +190,9 @@ CONFIG: dict[str, Any] = {
     "dataset": "digits", "ipc": 7, "resume": False, "noise_seed": None, "empty": [],
     "versions": {"jax": "0.10.2", "nested": {"deeper": [1, 2.5]}},
 }  # fmt: skip
+FILES = {
+    "distilled.npz", "distilled.png", "metrics.json", "privacy.json", "config.json", "checkpoints",
+}  # fmt: skip
 
 
 def page(
@@ -202,6 +207,8 @@ def page(
         "privacy": PRIVACY | (privacy or {}),
         "picture_png": picture,
         "curve_png": None,
+        "words": WORDS,
+        "files": FILES,
     }
     text = render_report(**(arguments | options))
     parser = Balance()
@@ -232,6 +239,19 @@ def test_headline_and_every_key_are_shown() -> None:
         assert item in text
     for name in ("distilled.npz", "distilled.png", "privacy.json", "config.json", "checkpoints/"):
         assert name in text
+
+
+def test_files_are_listed_that_are_there() -> None:
+    _, text = page(files=FILES - {"checkpoints"})
+    assert "distilled.npz" in text
+    assert "checkpoints/" not in text
+    metrics = {"accuracy": {"mlp": {"mean": 0.51}, "logistic": {"mean": None}}}
+    config = {"dataset": "digits", "features": "entk"}
+    options = {"title": "synthetic", "words": GENERATED, "files": {"generator"}}
+    _, text = page(**options, metrics=metrics, config=config)
+    for part in ("entk", "mlp 51.0%", "logistic not measured", "generator/", 'synthetic["x"]'):
+        assert part in text
+    assert "embedding.npz" not in text
 
 
 def test_a_good_run_carries_no_banner() -> None:

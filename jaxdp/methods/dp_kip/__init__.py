@@ -1,17 +1,5 @@
 """DP-KIP: kernel inducing points by DP-SGD."""
 
-from jaxdp.kernels.kip import SupportSet, initial_support, loss, predict, total_loss
-from jaxdp.methods.dp_kip.release import CLIP_SPACES, KIP, KIPConfig, KIPState, dp_kip
+import lazy_loader
 
-__all__ = [
-    "CLIP_SPACES",
-    "KIP",
-    "KIPConfig",
-    "KIPState",
-    "SupportSet",
-    "dp_kip",
-    "initial_support",
-    "loss",
-    "predict",
-    "total_loss",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

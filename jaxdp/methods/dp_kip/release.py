@@ -15,25 +15,28 @@ References:
 
 import dataclasses
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
-from jaxtyping import Array, Bool, Int, Num
+from jaxtyping import Array, Bool, Int, Key, Num
 
 from jaxdp import kernels
+from jaxdp.data import Private
 from jaxdp.kernels import DotProduct, Kernel, preprocess
 from jaxdp.kernels.kip import SupportSet, loss, total_loss
 from jaxdp.methods.dp_kip.clipped import pixels as feature_grads
 from jaxdp.methods.dp_kip.clipped import sums as kip_grads
 from jaxdp.methods.dp_kip.clipped import terms as kip_terms
+from jaxdp.methods.dp_kip.settings import CLIP_SPACES
+from jaxdp.methods.steps import RowMap, Runner, Steps
 from jaxdp.privacy import clipping, dp_sgd
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
-
-CLIP_SPACES = ("pixels", "features")
 
 
 class KIPState(NamedTuple):
@@ -149,6 +152,57 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
         return KIPState(state.step + 1, SupportSet(x, state.support.y), average, opt_state)
 
     return KIP(init, dp_sgd.accounted_steps(mechanism, step))
+
+
+def release(
+    private: Private,
+    key: Key[Array, ""],
+    runner: Runner,
+    *,
+    row_map: RowMap | None,
+    kip: KIP,
+    state: KIPState,
+    num_steps: int,
+) -> SupportSet:
+    """Return the support set that all steps lead to.
+
+    Args:
+        private: the data.
+        key: of samples and noise, fresh and secret.
+        runner: takes the steps; it may show every state.
+        row_map: makes of stored rows what `KIPConfig.target_fn` takes; None where that takes them.
+        kip: the algorithm.
+        state: before the first step.
+        num_steps: of the mechanism that it is accounted by.
+
+    Raises:
+        TypeError: the key is not of `mechanism.private_key`.
+
+    Guarantee:
+        As `dp_kip`: the states, of which the result is the last one's average, are what the
+        mechanism accounts for, and nothing else that depends on the private data is returned.
+    """
+    stored, what = private.rows, "features of the training split"
+    rows = jnp.asarray(stored if row_map is None else runner.rows(row_map, stored, what=what))
+    labels = jnp.asarray(private.y)
+
+    def from_result(arrays: Mapping[str, np.ndarray]) -> KIPState:
+        average = jnp.asarray(arrays["x"].reshape(state.average.shape))
+        return state._replace(step=jnp.full_like(state.step, num_steps), average=average)
+
+    last = runner.loop(
+        Steps(
+            name="distilling",
+            state=state,
+            advance=lambda now, count: (kip.update(now, key, rows, labels, count), None),
+            num_steps=num_steps,
+            free=False,
+            every=math.ceil(num_steps / 10),
+            shown=lambda now: SupportSet(now.average, now.support.y),
+            from_result=from_result,
+        )
+    )
+    return SupportSet(last.average, last.support.y)
 
 
 _Examples = Callable[[Array], tuple[Array, Array]]

@@ -21,7 +21,11 @@ from jaxtyping import Array, Float, Key
 
 from jaxdp.features.base import FeatureMap, block_means, squared_distance
 from jaxdp.methods.dp_ntk.released import Released
+from jaxdp.methods.steps import Runner, Steps
 from jaxdp.networks import generators
+
+# Looks at the distance in a run.
+_POINTS = 40
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -151,3 +155,44 @@ def published_schedule(learning_rate: float, interval: int) -> optax.Schedule:
         return learning_rate * 0.9 ** jnp.ceil(jnp.asarray(step) / interval)
 
     return schedule
+
+
+def finish(
+    training: GeneratorTraining,
+    released: Released,
+    runner: Runner,
+    *,
+    seed: int,
+    num_steps: int,
+) -> GeneratorState:
+    """Return a generator that has been trained on what was released.
+
+    Args:
+        training: how.
+        released: the embedding.
+        runner: takes the steps; it is told the distance to the embedding, which is public.
+        seed: public; of the first weights and of the latent codes.
+        num_steps: of the whole training.
+
+    Guarantee:
+        Post-processing: no argument takes private data.
+    """
+    public = jax.random.key(seed)
+    codes_key = jax.random.fold_in(public, 2)
+
+    def advance(state: GeneratorState, count: int) -> tuple[GeneratorState, Array]:
+        # Python's loop, on purpose: see `jaxdp.methods.teacher.finish`.
+        for _ in range(count):
+            state, distance = training.update(state, codes_key, released)
+        return state, distance
+
+    return runner.loop(
+        Steps(
+            name="training",
+            state=training.init(jax.random.fold_in(public, 1)),
+            advance=advance,
+            num_steps=num_steps,
+            free=True,
+            every=max(1, num_steps // _POINTS),
+        )
+    )

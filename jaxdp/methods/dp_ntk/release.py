@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from jaxdp import numerics
+from jaxdp.data import Private
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods.dp_ntk.released import Released
 from jaxdp.privacy import class_sums
@@ -31,6 +32,9 @@ from jaxdp.privacy.releases import GaussianRelease, joint_noise_multiplier
 EMBEDDING = "mean embedding"
 WEIGHTS = "class weights"
 _LEAST_WEIGHT = 1e-3
+# Examples embedded at once: what stays in a CPU's cache, what fills a GPU.
+_CHUNK = {"cpu": 500}
+_CHUNK_ACCELERATOR = 4096
 
 
 def sensitivities(
@@ -65,6 +69,31 @@ def multiplier_by_removal(released: Sequence[GaussianRelease], num_examples: int
     """
     return joint_noise_multiplier(
         [dataclasses.replace(release, sensitivity=1 / num_examples) for release in released]
+    )
+
+
+def release(
+    private: Private,
+    key: Key[Array, ""],
+    features: FeatureMap,
+    releases: tuple[GaussianRelease, ...],
+    *,
+    num_classes: int,
+) -> Released:
+    """Return the noisy embedding of private data; labels are not used for a single class.
+
+    Guarantee:
+        As `release_embedding`.
+    """
+    n = len(private.x)
+    chunks = class_sums.arrange_by_class(
+        private.rows,
+        np.zeros_like(private.y) if num_classes == 1 else private.y,
+        num_classes=num_classes,
+        chunk_size=min(n, _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)),
+    )
+    return release_embedding(
+        key, features, chunks, releases, num_examples=n, num_classes=num_classes
     )
 
 

@@ -22,18 +22,24 @@ References:
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Key
 
+from jaxdp.data import Spec
 from jaxdp.features.base import FeatureMap, block_means, squared_distance
-from jaxdp.images import smoothing
-from jaxdp.kernels import krr, preprocess
+from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
+from jaxdp.methods.steps import Runner, Steps
+from jaxdp.methods.teacher import matching
+from jaxdp.methods.teacher.released import Released
+from jaxdp.methods.teacher.settings import Settings
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 _SMOOTH_MODULUS = 1e-6
@@ -106,47 +112,6 @@ class Distillation(NamedTuple):
 
     init: Callable[..., DistillState]
     update: Callable[..., DistillState]
-
-
-def initial_images(
-    key: Key[Array, ""],
-    *,
-    ipc: int,
-    num_classes: int,
-    image_shape: tuple[int, int, int],
-    mean: float = 0.5,
-    scale: float = 0.25,
-    smooth: float = 0.0,
-) -> SupportSet:
-    """Return `ipc` images of noise per class, in [0, 1], with centred one-hot labels.
-
-    `clip(mean + scale N(0, 1), 0, 1)`; rows are ordered by class and independent of any data.
-
-    Args:
-        key: public.
-        ipc: images per class, >= 1.
-        num_classes: >= 2.
-        image_shape: (h, w, channels); `d = h w channels`.
-        mean: grey level of the start; near 0 for a dark one.
-        scale: standard deviation before clipping.
-        smooth: width in pixels of a Gaussian filter over the noise, whose standard deviation
-            stays what it was; 0 for white noise.
-
-    Raises:
-        ValueError: fewer than one row per class or two classes, or a negative width.
-    """
-    if ipc < 1 or num_classes < 2:
-        raise ValueError(f"need ipc >= 1 and num_classes >= 2, got {ipc} and {num_classes}")
-    if not smooth >= 0:
-        raise ValueError(f"smooth must be >= 0 pixels, got {smooth}")
-    height, width, channels = image_shape
-    labels = jnp.repeat(jnp.arange(num_classes), ipc)
-    noise = jax.random.normal(key, (ipc * num_classes, height * width * channels), jnp.float32)
-    if smooth > 0:
-        noise = smoothing.smooth_rows(noise, shape=image_shape, width=smooth)
-        noise = noise / jnp.std(noise)
-    x = jnp.clip(mean + scale * noise, 0.0, 1.0)
-    return SupportSet(x, preprocess.centred_one_hot(labels, num_classes))
 
 
 def induced_weights(
@@ -286,3 +251,70 @@ def distill(
         return state
 
     return Distillation(init, update)
+
+
+def finish(
+    released: Released,
+    start: SupportSet,
+    runner: Runner,
+    *,
+    settings: Settings,
+    spec: Spec,
+    feature_fn: FeatureFn,
+    mean_features: FeatureMap | None,
+    images: np.ndarray | None,
+) -> SupportSet:
+    """Return a support that has been moved towards what was released.
+
+    It starts anew in a run that goes on: it is short and free.
+
+    Args:
+        released: a teacher, class means, or both.
+        start: the support before the first step.
+        runner: takes the steps.
+        settings: complete.
+        spec: of the images.
+        feature_fn: the teacher's public map.
+        mean_features: the public map of class means; None where none are matched.
+        images: (c, m, d) generated images to match; None where none are.
+
+    Guarantee:
+        Post-processing: no argument takes private data.
+    """
+    extra, extra_data = None, None
+    if mean_features is not None:
+        extra = functools.partial(embedding_distance, features=mean_features)
+        extra_data = jnp.asarray(released.means)
+    elif images is not None:
+        config = matching.MatchingConfig(image_shape=spec.image_shape)
+        extra = functools.partial(matching.matching_distance, config=config)
+        extra_data = jnp.asarray(images)
+    weights = jnp.asarray(released.weights) if settings.uses_teacher else None
+    algorithm = distill(weights, feature_fn, _config(settings, spec, extra), extra_data)
+    state = runner.loop(
+        Steps(
+            name="distilling",
+            state=algorithm.init(start),
+            advance=lambda now, count: (algorithm.update(now, count), None),
+            num_steps=settings.distill_steps,
+            free=True,
+            kept=False,
+            shown=lambda now: now.support,
+        )
+    )
+    return state.support
+
+
+def _config(settings: Settings, spec: Spec, extra_loss: Any) -> DistillConfig:
+    return DistillConfig(
+        num_steps=settings.distill_steps,
+        ridge=settings.ridge,
+        learning_rate=settings.distill_learning_rate,
+        cosine_weight=settings.cosine_weight,
+        extra_loss=extra_loss,
+        learn_labels=settings.learn_labels,
+        total_variation=settings.total_variation,
+        image_shape=spec.image_shape,
+        seed=settings.seed,
+        bounds=(0.0, 1.0),  # pixels that can be shown; costs next to no accuracy
+    )

@@ -1,246 +1,159 @@
-"""A private teacher: a linear softmax classifier on public features, trained by DP-SGD.
+"""What the private teacher releases: the weights of a classifier, noisy class means, or both.
 
-The model has weights `W` (p, c) and scores `phi(x) W`. The gradient of one example's
-cross-entropy is an outer product, so its norm is exact and free:
+    m_k = (c / n) (sum_{y_i = k} phi(x_i) + N(0, sigma^2 I)),   |phi| <= 1,
 
-    g_i = phi_i r_i^T,   r_i = softmax(W^T phi_i) - y_i,   |g_i| = |phi_i| |r_i|.
-
-A step draws a Poisson sample, sums the clipped gradients, adds Gaussian noise to the sum, divides
-by a public constant and hands the result to an optimiser. The released weights, and everything
-computed from them, are post-processing.
-
-What a privacy auditor reads is `jaxdp.privacy.dp_sgd`, `clipped_sum` and `sum_clipped_grads`.
+For classes of equal size these are the class means. Otherwise a class's mean is scaled by its size
+over n/c: we do not divide by the exact sizes, because that would release them. Images can be moved
+towards them.
 
 References:
-    Abadi et al. (2016), "Deep learning with differential privacy", algorithm 1.
-    Goodfellow (2015), "Efficient per-example gradient computations", section 4.
-    Tramer & Boneh (2021), "Differentially private learning needs better features (or much more
-    data)", section 3: linear classifiers on scattering features.
+    Zhao & Bilen (2023), "Dataset condensation with distribution matching", equation 5 (the target).
+    Harder, Adamczewski & Park (2021), "DP-MERF" (the release of class means).
 """
 
-import dataclasses
-import functools
-import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
-from jaxtyping import Array, Bool, Float, Int
+import numpy as np
+from jaxtyping import Array, Float, Key
 
-from jaxdp.privacy import dp_sgd
-from jaxdp.privacy.dp_sgd import ClippedSum
+from jaxdp.data import Private, Spec
+from jaxdp.features.base import FeatureMap
+from jaxdp.methods.steps import RowMap, Runner, Steps
+from jaxdp.methods.teacher.classifier import TeacherConfig, dp_teacher
+from jaxdp.methods.teacher.released import Released
+from jaxdp.privacy import class_sums
+from jaxdp.privacy.class_sums import ClassChunks
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
-_HIGHEST = jax.lax.Precision.HIGHEST
-_LEAST_NORMAL = 2.0**-126
+_MEANS_CHUNK = 500
 
 
-class TeacherState(NamedTuple):
-    """What a run carries from step to step; all of it is free to release.
-
-    `step` () counts finished releases, `weights` (p, c) is the current iterate and `average`
-    (p, c) the mean of the last iterates (the result).
-    """
-
-    step: Array
-    weights: Array
-    average: Array
-    opt_state: Any
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TeacherConfig:
-    """Static configuration of the teacher's training.
+class Training(NamedTuple):
+    """A private training, as a plan has made it.
 
     Attributes:
-        optimizer: applied to the noisy mean gradient in units of the clip norm; see
-            `momentum_in_phases`.
-        average_fraction: share in (0, 1] of the mechanism's steps, the last ones, whose iterates
-            are averaged.
-        label_smoothing: share in [0, 1) of a label that is spread over all classes.
-        chunk_size: how many examples are processed at once, >= 1; bounds the memory.
-
-    Raises:
-        ValueError: a value is out of range.
+        mechanism: what it is accounted by.
+        config: how it goes.
+        row_map: the public map from rows as stored to features.
     """
 
-    optimizer: optax.GradientTransformation
-    average_fraction: float = 0.3
-    label_smoothing: float = 0.0
-    chunk_size: int = 256
-
-    def __post_init__(self) -> None:
-        if not 0 < self.average_fraction <= 1:
-            raise ValueError(f"average_fraction must be in (0, 1], got {self.average_fraction}")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(f"label_smoothing must be in [0, 1), got {self.label_smoothing}")
-        if self.chunk_size < 1:
-            raise ValueError(f"chunk_size must be >= 1, got {self.chunk_size}")
+    mechanism: SubsampledGaussian
+    config: TeacherConfig
+    row_map: RowMap
 
 
-class Teacher(NamedTuple):
-    """The pair of functions that `dp_teacher` returns."""
+class Means(NamedTuple):
+    """A release of class means, as a plan has made it.
 
-    init: Callable[..., TeacherState]
-    update: Callable[..., TeacherState]
+    Attributes:
+        features: the public map of rows as stored, of norm 1 at most.
+        noise_multiplier: what it is accounted by.
+    """
+
+    features: FeatureMap
+    noise_multiplier: float
 
 
-def momentum_in_phases(
-    num_steps: int,
+def release(
+    private: Private,
+    key: Key[Array, ""],
+    runner: Runner,
     *,
-    learning_rate: float,
-    final_learning_rate: float,
-    final_fraction: float = 0.4,
-    momentum: float = 0.9,
-) -> optax.GradientTransformation:
-    """Return SGD with momentum whose learning rate drops once, for the last steps.
+    spec: Spec,
+    training: Training | None,
+    means: Means | None,
+) -> Released:
+    """Return the weights of a private teacher, noisy class means, or both.
 
     Args:
-        num_steps: T of the whole run.
-        learning_rate: of the first steps, in units of weights per clip norm, > 0.
-        final_learning_rate: of the last `final_fraction` of the steps, > 0.
-        final_fraction: in [0, 1].
-        momentum: in [0, 1).
-    """
-    drop = math.ceil((1 - final_fraction) * num_steps)
-    schedule = optax.piecewise_constant_schedule(
-        learning_rate, {drop: final_learning_rate / learning_rate}
-    )
-    return optax.sgd(schedule, momentum=momentum)
-
-
-def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
-    """Return `(init, update)` of a linear softmax classifier trained by DP-SGD.
-
-    `init(num_features, num_classes) -> TeacherState` starts from zero.
-    `update(state, key, features (n, p), labels (n,), num_steps) -> TeacherState` runs
-    `num_steps` steps, fewer where the mechanism's last one comes first, in one compiled loop;
-    `num_steps` may differ from call to call without another compilation. Step `t` takes its
-    randomness from `fold_in(key, t)`, so a run may be cut into calls anywhere. Features may be
-    stored in float16; a chunk at a time is converted to float32, chunks are summed and noise is
-    added in float64. `update` cannot be called inside another `jit`.
-    The guarantee needs a row of features to depend on its own example alone.
+        private: the data.
+        key: of samples and noise, fresh and secret.
+        runner: takes the steps of the training; it may show every state.
+        spec: public facts about the data.
+        training: of the teacher; None for none.
+        means: None for none.
 
     Raises:
-        ValueError: (`update`) the data does not have `mechanism.num_examples` rows.
+        TypeError: the key is not of `mechanism.private_key`.
 
     Guarantee:
-        All states together are a function of at most `mechanism.num_steps` releases of the
-        Poisson-subsampled Gaussian mechanism that `mechanism` describes, under the
-        zero-out relation (`jaxdp.privacy.ledger`), and of nothing else that depends on features and
-        labels.
+        As `dp_teacher` and `release_class_means`, whose keys are independent. Nothing
+        else that depends on the private data is returned.
     """
-    average_start = min(
-        math.floor((1 - config.average_fraction) * mechanism.num_steps), mechanism.num_steps - 1
-    )
+    teacher_key, means_key = jax.random.split(key)
+    weights = None if training is None else _trained(private, teacher_key, runner, spec, training)
+    # Last, because it is over at once: a run that is killed has not released it.
+    found = None if means is None else _class_means(private, means_key, spec, means)
+    return Released(weights, found)
 
-    def init(num_features: int, num_classes: int) -> TeacherState:
-        weights = jnp.zeros((num_features, num_classes), jnp.float32)
-        return TeacherState(
-            jnp.zeros((), jnp.int32), weights, weights, config.optimizer.init(weights)
+
+def _trained(
+    private: Private, key: Array, runner: Runner, spec: Spec, training: Training
+) -> np.ndarray:
+    rows = runner.rows(training.row_map, private.rows, what="features, training split")
+    features, labels = jnp.asarray(rows), jnp.asarray(private.y)
+    algorithm = dp_teacher(training.mechanism, training.config)
+    state = runner.loop(
+        Steps(
+            name="private teacher",
+            state=algorithm.init(features.shape[1], spec.num_classes),
+            advance=lambda now, count: (algorithm.update(now, key, features, labels, count), None),
+            num_steps=training.mechanism.num_steps,
+            free=False,
         )
-
-    def step(state: TeacherState, key: Array, features: Array, labels: Array) -> TeacherState:
-        clipped = clipped_sum(mechanism, config, state.weights, features, labels)
-        noisy_mean = dp_sgd.noisy_mean(key, mechanism, clipped, chunk_size=config.chunk_size)
-        grad = noisy_mean.astype(state.weights.dtype)
-        updates, opt_state = config.optimizer.update(grad, state.opt_state, state.weights)
-        weights = optax.apply_updates(state.weights, updates)
-        # The last iterate until averaging starts, then the running mean.
-        count = jnp.maximum(state.step - average_start, 0).astype(jnp.float32) + 1
-        average = state.average + (weights - state.average) / count
-        return TeacherState(state.step + 1, weights, average, opt_state)
-
-    return Teacher(init, dp_sgd.accounted_steps(mechanism, step))
+    )
+    return np.asarray(state.average)
 
 
-def clipped_sum(
-    mechanism: SubsampledGaussian,
-    config: TeacherConfig,
-    weights: Float[Array, "p c"],
-    features: Float[Array, "n p"],
-    labels: Int[Array, " n"],
-) -> ClippedSum:
-    """Return the sum of the clipped gradients: a chunk in float32, chunks in float64.
-
-    Guarantee:
-        That of `ClippedSum`, for `mechanism.clip_norm`.
-    """
-
-    def chunk(indices: Array, mask: Array) -> Array:
-        return sum_clipped_grads(
-            weights,
-            features[indices],
-            labels[indices],
-            mask,
-            clip_norm=mechanism.clip_norm,
-            label_smoothing=config.label_smoothing,
-        ).astype(jnp.float64)
-
-    return ClippedSum(chunk, jnp.zeros(weights.shape, jnp.float64))
+def _class_means(private: Private, key: Array, spec: Spec, means: Means) -> np.ndarray:
+    chunks = class_sums.arrange_by_class(
+        private.rows,
+        private.y,
+        num_classes=spec.num_classes,
+        chunk_size=min(len(private.x), _MEANS_CHUNK),
+    )
+    found = release_class_means(
+        key,
+        means.features,
+        chunks,
+        num_classes=spec.num_classes,
+        num_examples=spec.num_examples,
+        noise_multiplier=means.noise_multiplier,
+    )
+    return np.asarray(found)
 
 
-def sum_clipped_grads(
-    weights: Float[Array, "p c"],
-    features: Float[Array, "b p"],
-    labels: Int[Array, " b"],
-    mask: Bool[Array, " b"],
+def release_class_means(
+    key: Key[Array, ""],
+    features: FeatureMap,
+    chunks: ClassChunks,
     *,
-    clip_norm: float,
-    label_smoothing: float = 0.0,
-) -> Float[Array, "p c"]:
-    """Return the sum of the clipped cross-entropy gradients of the examples `mask` selects.
-
-    `sum_i mask_i phi_i r_i^T min(1, C / (|phi_i| |r_i|))`.
+    num_classes: int,
+    num_examples: int,
+    noise_multiplier: float,
+) -> Float[Array, "c p"]:
+    """Return noisy class means of private features, all classes taken as equally large.
 
     Args:
-        weights: W.
-        features: rows `phi_i`, of any float type that float32 holds exactly.
-        labels: classes in [0, c).
-        mask: which examples count.
-        clip_norm: bound C on one example's contribution, > 0; `math.inf` for none.
-        label_smoothing: share of a label that is spread over all classes.
+        key: of the noise, fresh and secret.
+        features: `phi`, chosen without the data, of norm 1 at most.
+        chunks: the private data.
+        num_classes: c.
+        num_examples: n, public.
+        noise_multiplier: as accounted by `ledger.one_release`; 0 is not private.
 
     Guarantee:
-        Adding or removing one example changes the sum by at most `clip_norm` in Euclidean norm,
-        the rounding of the sum itself aside: a norm is multiplied by `1 + (p + c + 16) 2^-23`
-        before clipping, more than the sums of squares and the products can lose in float32, so
-        that no addend exceeds `clip_norm`. Masked examples and those whose gradient has no
-        finite norm contribute exactly zero.
+        One Gaussian release under the zero-out relation (`jaxdp.privacy.ledger`): one example moves
+        the exact sums by at most 1 in Euclidean norm, and the noise on them has standard deviation
+        `noise_multiplier`. They are divided by n/c afterwards, a public constant.
     """
-    p, c = weights.shape
-    wide = features.astype(weights.dtype)
-    finite = jnp.isfinite(wide)
-    phi = jnp.where(finite, wide, 0.0)  # zero times NaN is not zero
-    targets = optax.smooth_labels(jax.nn.one_hot(labels, c, dtype=phi.dtype), label_smoothing)
-    residuals = jax.nn.softmax(jnp.matmul(phi, weights, precision=_HIGHEST)) - targets
-    norms = _norms_from_above(phi, p + c) * _norms_from_above(residuals, p + c)
-    keep = mask & jnp.all(finite, axis=1) & jnp.isfinite(norms)
-    factors = jnp.minimum(1.0, clip_norm / norms)
-    scaled = jnp.where(keep[:, None], factors[:, None] * residuals, 0.0)
-    # This order of the product is several times as fast on a CPU as its transpose.
-    return jnp.matmul(scaled.T, phi, precision=_HIGHEST).T
-
-
-def _norms_from_above(rows: Float[Array, "b k"], terms: int) -> Float[Array, " b"]:
-    """Return Euclidean norms that rounding and underflow of `terms` terms cannot reduce."""
-    margin = 1 + (terms + 16) * 2.0**-24
-    return margin * jnp.sqrt(jnp.sum(jnp.square(rows), axis=1) + terms * _LEAST_NORMAL)
-
-
-@functools.partial(jax.jit, static_argnames="chunk_size")
-def _scores(weights: Array, features: Array, chunk_size: int) -> Array:
-    return jax.lax.map(
-        lambda row: jnp.matmul(row.astype(weights.dtype), weights, precision=_HIGHEST),
+    return class_sums.release_sums(
+        key,
         features,
-        batch_size=chunk_size,
+        chunks,
+        num_classes=num_classes,
+        stddev=noise_multiplier,
+        divisor=num_examples / num_classes,
     )
-
-
-def predict(
-    weights: Float[Array, "p c"], features: Float[Array, "t p"], *, chunk_size: int = 1000
-) -> Float[Array, "t c"]:
-    """Return the scores `phi W`, a chunk of rows at a time in the weights' float type."""
-    return _scores(weights, features, chunk_size)

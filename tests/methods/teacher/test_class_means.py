@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from jaxdp.features import base as feature_maps
-from jaxdp.methods.teacher import class_means
+from jaxdp.methods.teacher.release import release_class_means
 from jaxdp.privacy import accounting, class_sums
+from jaxdp.privacy.ledger import one_release
 from jaxdp.privacy.mechanism import private_key
 
 N, D, C = 30, 5, 3
@@ -29,7 +30,7 @@ def means(
     features: feature_maps.FeatureMap = FEATURES,
 ) -> np.ndarray:
     chunks = class_sums.arrange_by_class(x, y, num_classes=C, chunk_size=7)
-    released = class_means.release_class_means(
+    released = release_class_means(
         private_key(seed),
         features,
         chunks,
@@ -70,7 +71,7 @@ def test_guarantee_noise_is_what_is_accounted() -> None:
     for noise in (first - exact, second - exact):
         assert np.std(noise) * N / C == pytest.approx(2.0, rel=0.05)
     assert abs(np.corrcoef((first - exact).ravel(), (second - exact).ravel())[0, 1]) < 0.05
-    mechanism = class_means.one_release(N, noise_multiplier=2.0)
+    mechanism = one_release(N, noise_multiplier=2.0)
     assert (mechanism.clip_norm, mechanism.sampling_rate, mechanism.num_steps) == (1.0, 1.0, 1)
     exact = accounting.gaussian_epsilon(2.0, delta=1e-5)
     assert exact * (1 - 1e-6) <= accounting.epsilon(mechanism, delta=1e-5) <= exact * 1.001

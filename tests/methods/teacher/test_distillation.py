@@ -13,7 +13,9 @@ import pytest
 from jaxdp import kernels
 from jaxdp.features import base as feature_maps
 from jaxdp.kernels import kip
+from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.teacher import finish as teacher_kip
+from jaxdp.methods.teacher.starts import initial_images
 
 SHAPE = (4, 5, 1)
 D, P, C, IPC = 20, 15, 3, 2
@@ -36,8 +38,8 @@ def teacher_weights() -> jax.Array:
 
 
 @pytest.fixture
-def support() -> teacher_kip.SupportSet:
-    return teacher_kip.initial_images(jax.random.key(2), ipc=IPC, num_classes=C, image_shape=SHAPE)
+def support() -> SupportSet:
+    return initial_images(jax.random.key(2), ipc=IPC, num_classes=C, image_shape=SHAPE)
 
 
 def config(**changes: object) -> teacher_kip.DistillConfig:
@@ -45,7 +47,7 @@ def config(**changes: object) -> teacher_kip.DistillConfig:
 
 
 def test_induced_weights_are_those_of_krr(
-    support: teacher_kip.SupportSet, feature_fn: teacher_kip.FeatureFn
+    support: SupportSet, feature_fn: teacher_kip.FeatureFn
 ) -> None:
     x_t = jax.random.uniform(jax.random.key(3), (7, D))
     weights = teacher_kip.induced_weights(feature_fn(support.x), support.y, ridge=RIDGE)
@@ -107,7 +109,7 @@ def test_total_variation_is_the_naive_sum() -> None:
 
 
 def test_the_loss_is_the_weighted_sum_of_its_terms(
-    support: teacher_kip.SupportSet,
+    support: SupportSet,
     feature_fn: teacher_kip.FeatureFn,
     teacher_weights: jax.Array,
 ) -> None:
@@ -136,7 +138,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(
 
 
 def test_distillation_reaches_the_teacher(
-    support: teacher_kip.SupportSet,
+    support: SupportSet,
     feature_fn: teacher_kip.FeatureFn,
     teacher_weights: jax.Array,
 ) -> None:
@@ -153,11 +155,11 @@ def test_distillation_reaches_the_teacher(
 
 
 def test_learned_labels_move_and_help(
-    support: teacher_kip.SupportSet,
+    support: SupportSet,
     feature_fn: teacher_kip.FeatureFn,
     teacher_weights: jax.Array,
 ) -> None:
-    def reached(learn_labels: bool) -> tuple[float, teacher_kip.SupportSet]:
+    def reached(learn_labels: bool) -> tuple[float, SupportSet]:
         settings = config(num_steps=20, learn_labels=learn_labels)
         fit = teacher_kip.distill(teacher_weights, feature_fn, settings)
         after = fit.update(fit.init(support), 20).support
@@ -171,7 +173,7 @@ def test_learned_labels_move_and_help(
 
 
 def test_bounds_hold(
-    support: teacher_kip.SupportSet,
+    support: SupportSet,
     feature_fn: teacher_kip.FeatureFn,
     teacher_weights: jax.Array,
 ) -> None:
@@ -183,7 +185,7 @@ def test_bounds_hold(
 
 
 def test_a_run_cut_anywhere_equals_the_whole_run_and_stops_at_the_end(
-    support: teacher_kip.SupportSet,
+    support: SupportSet,
     feature_fn: teacher_kip.FeatureFn,
     teacher_weights: jax.Array,
 ) -> None:
@@ -197,7 +199,7 @@ def test_a_run_cut_anywhere_equals_the_whole_run_and_stops_at_the_end(
 
 
 def test_compiled_once_per_run(
-    support: teacher_kip.SupportSet,
+    support: SupportSet,
     feature_fn: teacher_kip.FeatureFn,
     teacher_weights: jax.Array,
 ) -> None:
@@ -226,43 +228,6 @@ def test_guarantee_no_argument_takes_private_data() -> None:
     ]
 
 
-@pytest.mark.parametrize(("mean", "smooth"), [(0.5, 0.0), (0.5, 1.5), (0.1, 2.0)])
-def test_initial_images_are_noise_in_the_unit_range(mean: float, smooth: float) -> None:
-    support = teacher_kip.initial_images(
-        jax.random.key(0),
-        ipc=3,
-        num_classes=10,
-        image_shape=(16, 16, 3),
-        mean=mean,
-        scale=0.05,
-        smooth=smooth,
-    )
-    assert support.x.shape == (30, 768)
-    assert float(support.x.min()) >= 0
-    assert float(support.x.max()) <= 1
-    assert abs(float(jnp.mean(support.x)) - mean) < 0.01
-    assert abs(float(jnp.std(support.x)) / 0.05 - 1) < 0.05
-    images = np.asarray(support.x).reshape(-1, 16, 16, 3)
-    neighbours = np.corrcoef(images[:, 1:].ravel(), images[:, :-1].ravel())[0, 1]
-    assert (neighbours > 0.5) == (smooth > 0)
-    np.testing.assert_array_equal(jnp.argmax(support.y, axis=1), np.repeat(np.arange(10), 3))
-    np.testing.assert_allclose(jnp.sum(support.y, axis=1), 0, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("changes", "match"),
-    [
-        ({"ipc": 0}, "ipc >= 1"),
-        ({"num_classes": 1}, "num_classes >= 2"),
-        ({"smooth": -1.0}, "smooth"),
-    ],
-)
-def test_impossible_starts_are_refused(changes: dict, match: str) -> None:
-    values = {"ipc": 1, "num_classes": 2, "image_shape": SHAPE} | changes
-    with pytest.raises(ValueError, match=match):
-        teacher_kip.initial_images(jax.random.key(0), **values)
-
-
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
@@ -282,7 +247,7 @@ def test_impossible_configurations_are_refused(changes: dict, match: str) -> Non
 
 
 def test_without_a_teacher_only_the_other_target_counts(
-    support: teacher_kip.SupportSet, feature_fn: teacher_kip.FeatureFn
+    support: SupportSet, feature_fn: teacher_kip.FeatureFn
 ) -> None:
     def brightness(x: jax.Array, key: jax.Array, level: jax.Array) -> jax.Array:
         del key
@@ -297,7 +262,7 @@ def test_without_a_teacher_only_the_other_target_counts(
 
 
 def test_every_step_gives_the_other_target_a_key_of_its_own(
-    support: teacher_kip.SupportSet, feature_fn: teacher_kip.FeatureFn
+    support: SupportSet, feature_fn: teacher_kip.FeatureFn
 ) -> None:
     """A step moves the images along a random direction: the second is not the first again."""
 

@@ -12,7 +12,7 @@ import optax
 import pytest
 
 from jaxdp import numerics
-from jaxdp.methods.teacher import release as teacher
+from jaxdp.methods.teacher import classifier as teacher
 from jaxdp.privacy import clipping, sampling
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 

@@ -1,0 +1,110 @@
+"""The flags that are about a run and not about a method: where data are, where results go."""
+
+import dataclasses
+
+from experiments.evaluation import registry
+from jaxdp.methods.settings import check_fields, setting
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ProgramFlags:
+    """What every program has."""
+
+    keep_programs: bool = setting(
+        True,
+        "Keep compiled programs in the user's cache folder, for faster starts.",
+        fixed=False,
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunFlags(ProgramFlags):
+    """What every run of a method has."""
+
+    dataset: str = setting(
+        "digits",
+        "digits (bundled), {data_dir}/{name}.npz, an image folder "
+        "{data_dir}/{name}/{train,test}/{class}/, or a tfds name: mnist, fashion_mnist, "
+        "svhn_cropped, cifar10, cifar100.",
+    )
+    data_dir: str = setting("data", "Where datasets are looked for.", fixed=False)
+    subset: int | None = setting(
+        None,
+        "Use at most so many examples of each split, chosen by --seed (default: all).",
+        above=0,
+    )
+    out_dir: str | None = setting(
+        None, "Where results go (default: a folder in runs/).", fixed=False
+    )
+    evaluate: str | None = setting(None, registry.help_text(), fixed=False)
+    resume: bool = setting(
+        False, "Continue the run in out_dir from its last checkpoint.", fixed=False
+    )
+    overwrite: bool = setting(False, "Replace the run in out_dir.", fixed=False)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistillFlags(RunFlags):
+    """What runs that distil have beside."""
+
+    feature_cache: str | None = setting(
+        None,
+        "Folder that keeps features between runs, those of the private data included: as private "
+        "as the data themselves.",
+        fixed=False,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KipFlags(DistillFlags):
+    """Flags of runs of DP-KIP."""
+
+    eval_every: int | None = setting(
+        None,
+        "Steps between checkpoints with a test accuracy (default: a tenth).",
+        above=0,
+        fixed=False,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TeacherFlags(DistillFlags):
+    """Flags of runs with a private teacher."""
+
+    teacher: str | None = setting(
+        None,
+        "Released teacher.npz of an earlier run to distil from: the private data are not used "
+        "again.",
+    )
+    synthetic: str | None = setting(
+        None,
+        "Folder of a finished run of experiments.dp_ntk: with --match=embedding or both, images "
+        "start as representatives of what it generated and are matched with that, not with class "
+        "means. What it released counts towards --eps.",
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GenerateFlags(RunFlags):
+    """Flags of runs that generate."""
+
+    embedding: str | None = setting(
+        None,
+        "Released embedding.npz of an earlier run to train on: the private data are not used "
+        "again.",
+    )
+    inception_weights: str | None = setting(
+        None,
+        "File of the Inception network, as torch-fidelity has it, for --evaluate=inception, which "
+        "it adds; needs the extra [fid]. Unpickled by torch: one that you trust.",
+        fixed=False,
+    )
+    check_copies: bool = setting(
+        False,
+        "Also measure how near the result comes to training examples: figures that are private "
+        "themselves, in a folder beside the run's, {out_dir}.not_for_release.",
+        fixed=False,
+    )

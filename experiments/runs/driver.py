@@ -1,0 +1,222 @@
+"""One run of a method, from flags to files: release once, finish for free, judge, report."""
+
+import dataclasses
+import importlib
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from experiments.data.load import Dataset, dataset_for, require_range
+from experiments.evaluation import registry
+from experiments.report import page as report
+from experiments.runs import generated_images, generator_file, judging, public_cache, released
+from experiments.runs import start as run_start
+from experiments.runs.folder import RunFolder
+from experiments.runs.runner import METRICS, FolderRunner, first_metrics
+from experiments.terminal import print_guarantee
+from jaxdp.methods.base import Plan
+from jaxdp.methods.made import Made
+from jaxdp.methods.stored import Earlier, Stored
+from jaxdp.privacy.mechanism import private_key
+
+
+def run(method: str, settings: Any, run_flags: Any) -> None:
+    """Run a method of `jaxdp.methods`.
+
+    Args:
+        method: its name.
+        settings: of the method, as given.
+        run_flags: of the run.
+
+    Raises:
+        SettingsError: bad input, a folder that is in use, a full disk or a diverged run.
+    """
+    data = dataset_for(run_flags, seed=settings.seed)
+    plan, folder = prepared(method, settings, run_flags, data)
+    judges = judging.chosen(plan, run_flags, data)
+    facts = {"data_source": data.source} | _facts(plan, run_flags)
+    left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
+    with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
+        if plan.notice is not None:
+            print(plan.notice, file=sys.stderr)
+        _Run(plan, run_flags, data, judges, started).finish()
+    _print_summary(folder, started.certificate)
+
+
+def prepared(
+    method: str, settings: Any, run_flags: Any, data: Dataset
+) -> tuple[Plan[Any], RunFolder]:
+    """Return the checked plan of a run, and its folder, to which nothing has been written.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    package: Any = importlib.import_module(f"jaxdp.methods.{method}")
+    spec = data.spec
+    if method != "dp_kip":  # the others work on values in [0, 1]
+        require_range(data)
+    earlier = _earlier(package, settings, run_flags, data)
+    complete = package.complete(settings, spec, earlier)
+    # A folder that is taken is found before features are built, which may whiten public images.
+    name = package.folder_name(complete, spec, earlier)
+    folder = RunFolder(
+        run_flags.out_dir or f"runs/{name}", resume=run_flags.resume, overwrite=run_flags.overwrite
+    )
+    return package.make_plan(complete, spec, earlier, cached=public_cache.cached), folder
+
+
+def _earlier(package: Any, settings: Any, run_flags: Any, data: Dataset) -> Earlier:
+    """Return what earlier runs have released that the flags name."""
+    form, stored, images = getattr(package, "FORM", None), None, None
+    if form is not None and getattr(run_flags, form.flag) is not None:
+        stored = released.read(getattr(run_flags, form.flag), form)
+    if getattr(run_flags, "synthetic", None) is not None:
+        images = generated_images.read(run_flags.synthetic, data.spec, ipc=settings.ipc)
+    return Earlier(stored, images)
+
+
+def _facts(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:
+    """Return what config.json tells of a run that a resumption may change."""
+    if hasattr(run_flags, "eval_every"):
+        return {"eval_every": run_flags.eval_every or math.ceil(plan.settings.steps / 10)}
+    return {} if plan.words.kind == "distilled" else {"num_synthetic": plan.num_made}
+
+
+class _Run:
+    """A run in progress: its folder, its runner and its metrics."""
+
+    def __init__(
+        self,
+        plan: Plan[Any],
+        run_flags: Any,
+        data: Dataset,
+        judges: tuple[str, ...],
+        started: run_start.Started,
+    ) -> None:
+        self._plan, self._flags, self._data, self._judges = plan, run_flags, data, judges
+        self._folder, self._certificate, self._log = started
+        self._metrics = first_metrics(plan, self._folder, run_start.device_name())
+        self._test_rows: np.ndarray | None = None
+        self._runner = FolderRunner(
+            plan,
+            self._folder,
+            self._log,
+            self._metrics,
+            self._accuracy,
+            every=getattr(run_flags, "eval_every", None),
+            feature_cache=getattr(run_flags, "feature_cache", None),
+        )
+
+    def _accuracy(self, result: Any) -> float:
+        """Return the accuracy of a method's own classifier on the test split."""
+        if self._test_rows is None:
+            x = self._data.x_test
+            self._test_rows = self._plan.rows(
+                x.reshape(len(x), -1), self._runner, "features of the test split"
+            )
+        scores = self._plan.scores(result, self._test_rows)
+        return float(np.mean(np.argmax(scores, axis=1) == self._data.y_test))
+
+    def finish(self) -> None:
+        """Release, or take what was released; make what is made of it; write the results."""
+        plan, metrics, words = self._plan, self._metrics, self._plan.words
+        result = self._released()
+        if getattr(plan, "uses_teacher", False):
+            metrics["teacher_test_accuracy"] = self._accuracy(result)
+        with self._runner.clocked(words.finish_clock):
+            made = plan.finish(result, self._runner)
+        clocks = {words.release_clock, words.finish_clock}
+        if "train_seconds" not in clocks:
+            metrics["train_seconds"] = sum(metrics[clock] for clock in clocks)
+        self._write(made)
+
+    def _released(self) -> Any:
+        """Return what was released: by an earlier run, by this one before it was killed, or now.
+
+        It is on disk before it is used.
+        """
+        plan, words = self._plan, self._plan.words
+        form = plan.form
+        if form is None or words.released is None:
+            return self._release()
+        stored = plan.earlier.stored
+        if stored is None and not plan.draws_noise:
+            return form.nothing
+        path = self._folder.path / words.released
+        after = ("checkpoints",) if words.kind == "generated" else ()
+        self._log.require_unless_begun(words.released, f"{words.result}.npz", *after)
+        if path.exists():
+            return released.read(path, form).released
+        # What is used again is written as it is, certificate included.
+        found = stored or Stored(
+            released=self._release(),
+            options=plan.stored_options,
+            example_shape=plan.spec.shape,
+            num_classes=plan.num_classes,
+            certificate=self._certificate,
+            source="",
+        )
+        released.write(self._log, words.released, form, found)
+        self._folder.write_json(METRICS, self._metrics)
+        return found.released
+
+    def _release(self) -> Any:
+        # The key is never stored: a resumed run draws fresh noise for the steps that it repeats.
+        key = private_key(self._plan.settings.noise_seed)
+        with self._runner.clocked(self._plan.words.release_clock):
+            return self._plan.release(self._data.private, key, self._runner)
+
+    def _write(self, made: Made) -> None:
+        from experiments.report import pictures  # imports matplotlib: not before the first step
+
+        plan, folder, words = self._plan, self._folder, self._plan.words
+        if made.generator is not None:
+            generator_file.write(folder, made.generator)
+        folder.write_npz(f"{made.name}.npz", **made.arrays)
+        page_title, picture_title = plan.titles
+        picture = pictures.image_grid_png(
+            made.x.astype(np.float32),
+            made.y,
+            made.class_names,
+            low=plan.spec.codec.low,
+            high=plan.spec.codec.high,
+            title=picture_title,
+        )
+        folder.write_bytes(words.picture, picture)
+        self._metrics |= judging.judged(self._judges, plan, made, self._data, self._flags)
+        if getattr(self._flags, "check_copies", False):
+            judging.write_copies(plan, made, self._data, folder)
+        self._metrics["finished"] = True
+        folder.write_json(METRICS, self._metrics)
+        public = (words.released, f"{made.name}.npz", words.picture)
+        run_start.finish(folder, self._certificate, tuple(name for name in public if name))
+        page = report.render_report(
+            title=page_title,
+            config=folder.read_json("config.json") or {},
+            metrics=self._metrics,
+            privacy=folder.read_json("privacy.json") or {},
+            picture_png=picture,
+            curve_png=pictures.curve_png(self._metrics.get("history"), words.watched),
+            words=words,
+            files={path.name for path in folder.path.iterdir()},
+        )
+        folder.write_bytes("report.html", page.encode())
+
+
+def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
+    metrics = folder.read_json(METRICS) or {}
+    if "krr_test_accuracy" in metrics:
+        teacher = metrics.get("teacher_test_accuracy")
+        print(
+            f"KRR test accuracy {metrics['krr_test_accuracy']:.2%} "
+            f"(before: {metrics['krr_test_accuracy_before']:.2%}"
+            f"{'' if teacher is None else f'; the teacher: {teacher:.2%}'})"
+        )
+    for name, found in {**metrics.get("evaluation", {}), **metrics.get("accuracy", {})}.items():
+        print(registry.as_line(name, found))
+    print_guarantee(certificate)
+    if "reused" in certificate:
+        print(certificate["reused"])
+    print(f"results: {folder.path}/report.html")

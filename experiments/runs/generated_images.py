@@ -1,0 +1,130 @@
+"""Images that an earlier run has generated, to distil from."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.data import npz as npz_files
+from experiments.data.outside_files import json_object, open_plain, user_path
+from experiments.errors import InputError
+from experiments.runs import released
+from experiments.runs.release_log import digest
+from jaxdp.data import Spec
+from jaxdp.methods import dp_ntk
+from jaxdp.methods.stored import GeneratedImages
+from jaxdp.privacy import certificates
+from jaxdp.privacy.releases import GaussianRelease
+
+_NAME, _EMBEDDING = "synthetic.npz", "embedding.npz"
+_UNTIED = (
+    f"the images in {_NAME} of --synthetic were made by version 0.1.0, and nothing shows that they "
+    "come from its release: generate them again, which --embedding does for free"
+)
+# As many images of a class as are looked at; more change little.
+_MOST = 2000
+
+
+def read(folder: str, spec: Spec, *, ipc: int) -> GeneratedImages:
+    """Read the images of a finished run of `experiments.dp_ntk`.
+
+    Args:
+        folder: of that run.
+        spec: of the data that are distilled; their stored scale is that of the images.
+        ipc: images per class that will be asked for.
+
+    Raises:
+        InputError: there is no such run, it has not finished, or it is of other data.
+    """
+    path = user_path(folder, "synthetic")
+    if not (path / _EMBEDDING).is_file() or not (path / _NAME).is_file():
+        raise InputError(
+            f"--synthetic={folder}: is not the folder of a finished run of experiments.dp_ntk (it "
+            f"needs {_EMBEDDING} and {_NAME})"
+        )
+    embedding = released.read(path / _EMBEDDING, dp_ntk.FORM)
+    x, y = _arrays(path / _NAME, folder, spec.num_classes)
+    for what, here, there in (
+        ("images of shape", list(spec.shape), list(x.shape[1:])),
+        ("classes:", spec.num_classes, len(embedding.released.mu)),
+    ):
+        if here != there:
+            raise InputError(
+                f"--synthetic={folder}: holds {what} {there}, and --dataset={spec.name} has {here}"
+            )
+    counts = np.bincount(y, minlength=spec.num_classes)
+    if counts.min() < ipc:
+        raise InputError(
+            f"--synthetic={folder}: has {counts.min()} images of class "
+            f"{spec.class_names[int(counts.argmin())]}, and --ipc={ipc} asks for more; generate "
+            "more with --num_synthetic"
+        )
+    each = min(_MOST, int(counts.min()))
+    chosen = [np.flatnonzero(y == label)[:each] for label in range(spec.num_classes)]
+    rows = x[np.stack(chosen)].reshape(spec.num_classes, each, -1).astype(np.float32)
+    certificate = _certificate(path, folder, embedding.certificate)
+    mu = np.ascontiguousarray(embedding.released.mu)
+    return GeneratedImages(
+        x=np.clip(spec.codec.to_unit(rows), 0, 1),
+        certificate=certificate,
+        noise_multiplier=_multiplier(certificate, folder),
+        digest=hashlib.sha256(mu.tobytes()).hexdigest(),
+        source=f"--synthetic={folder}",
+    )
+
+
+def _arrays(path: Path, folder: str, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        arrays = npz_files.load(path)
+        x, y = arrays["x"], arrays["y"]
+        if y.shape != (len(x),) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
+            raise ValueError(f"its labels do not fit {len(x)} images")
+        if y.max() >= num_classes:
+            raise ValueError(f"it has labels beyond {num_classes} classes")
+        if not np.all(np.isfinite(x)):
+            raise ValueError("it has values that are not finite")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"--synthetic={folder}: {_NAME} cannot be used ({error})") from error
+    return x, y
+
+
+def _certificate(path: Path, folder: str, embedding: dict[str, Any]) -> dict[str, Any]:
+    """Return the certificate of images: that of the embedding, where they are tied to it.
+
+    Raises:
+        InputError: the images, or the embedding, are not those that the run has made.
+    """
+    try:
+        with open_plain(path / "privacy.json") as file:
+            stored = json_object(file.read())
+        digests = stored.get("sha256")
+        if digests is None:
+            stored |= {"objection": _UNTIED, "releasable": False}
+        certificate = certificates.recertified(stored)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"--synthetic={folder}: privacy.json cannot be trusted ({error}); generate again, "
+            "which --embedding does for free"
+        ) from error
+    if certificate["ledger"] != embedding["ledger"]:
+        raise InputError(
+            f"--synthetic={folder}: privacy.json and {_EMBEDDING} are of different releases"
+        )
+    for name in (_EMBEDDING, _NAME) if digests is not None else ():
+        if not isinstance(digests, dict) or digests.get(name) != digest(path / name):
+            raise InputError(
+                f"--synthetic={folder}: {name} is not the file that privacy.json is about; "
+                "generate again, which --embedding does for free"
+            )
+    return certificate
+
+
+def _multiplier(certificate: dict[str, Any], folder: str) -> float:
+    try:
+        found = [GaussianRelease(**release) for release in certificate["releases"]]
+        return dp_ntk.multiplier_by_removal(found, certificate["num_examples"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"--synthetic={folder}: its certificate does not say what was released ({error})"
+        ) from error

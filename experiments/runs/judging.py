@@ -1,0 +1,82 @@
+"""How a run judges what it has made: on test data, and, where asked for, against private data."""
+
+import json
+from typing import Any
+
+from experiments.data.load import Dataset, require_range
+from experiments.errors import InputError
+from experiments.evaluation import copies, inception, registry
+from experiments.evaluation.problem import Problem
+from experiments.evaluation.recipe import DISTILLED, Recipe, for_generated
+from experiments.runs.folder import RunFolder
+from jaxdp.methods.base import Plan
+from jaxdp.methods.made import Made
+
+
+def recipe_of(plan: Plan[Any]) -> Recipe:
+    """Return how such a set is judged."""
+    if plan.words.kind == "distilled":
+        return DISTILLED
+    return for_generated(is_image=plan.spec.is_image)
+
+
+def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
+    """Return the names of the judges, checked before any work.
+
+    Raises:
+        SettingsError: one is unknown, does not work on such a set, or lacks a file or a package.
+    """
+    spec = plan.spec
+    facts = registry.Facts(
+        holder=f"--dataset={spec.name}",
+        shape=spec.shape,
+        num_classes=plan.num_classes,
+        num_made=plan.num_made,
+        recipe=recipe_of(plan),
+        inception_weights=getattr(run_flags, "inception_weights", None),
+    )
+    names = registry.chosen(run_flags.evaluate, facts)
+    if facts.inception_weights is not None:
+        inception.require(facts.inception_weights)
+    if registry.needs_range(names):
+        require_range(data)
+    if getattr(run_flags, "check_copies", False) and not spec.is_image:
+        raise InputError(
+            f"--check_copies: compares images, and --dataset={spec.name} holds rows of "
+            f"{spec.dim} values; leave it out"
+        )
+    return names
+
+
+def judged(
+    names: tuple[str, ...], plan: Plan[Any], made: Made, data: Dataset, run_flags: Any
+) -> dict[str, Any]:
+    """Return what judges found, by the keys of metrics.json."""
+    if not names:
+        return {}
+    codec = plan.spec.codec
+    problem = Problem(
+        x=made.rows.reshape(-1, *plan.spec.shape),
+        y=made.y,
+        x_test=made.scaled(data.x_test),
+        y_test=data.y_test,
+        num_classes=plan.num_classes,
+        recipe=recipe_of(plan),
+        low=(codec.low - made.shift) / made.scale,
+        high=(codec.high - made.shift) / made.scale,
+        inception_weights=getattr(run_flags, "inception_weights", None),
+    )
+    found = registry.evaluate(names, problem)
+    if plan.words.kind == "distilled":
+        return {"evaluation": found}
+    return registry.generated_metrics(found)
+
+
+def write_copies(plan: Plan[Any], made: Made, data: Dataset, folder: RunFolder) -> None:
+    """Write how near the made set comes to private examples: for its owner alone, not released."""
+    sets = [made.scaled(x).reshape(len(x), -1) for x in (data.x_train, data.x_test)]
+    found = copies.nearest_neighbours(made.rows, *sets, seed=0)
+    folder.not_for_release.mkdir(mode=0o700, exist_ok=True)
+    path = folder.not_for_release / "copies.json"
+    path.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n")
+    print(f"NOT FOR RELEASE: {path} was computed from private data without noise")

@@ -1,0 +1,329 @@
+"""From settings of DP-KIP to a checked run: the kernel, the noise, the algorithm."""
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Key
+
+from jaxdp import kernels
+from jaxdp.data import Private, Spec
+from jaxdp.images import smoothing
+from jaxdp.kernels import krr, preprocess
+from jaxdp.kernels.kip import SupportSet, initial_support, predict
+from jaxdp.methods import base
+from jaxdp.methods.base import Words, calibrated
+from jaxdp.methods.dp_kip import corruption
+from jaxdp.methods.dp_kip import release as algorithm
+from jaxdp.methods.dp_kip.kernels import KERNELS
+from jaxdp.methods.dp_kip.settings import Settings
+from jaxdp.methods.dp_kip.words import COVERS, WORDS
+from jaxdp.methods.made import Classifier, Made, shares
+from jaxdp.methods.runner import num_columns
+from jaxdp.methods.settings import SettingsError, bad
+from jaxdp.methods.steps import Cached, RowMap, Rows, Runner, compute_anew
+from jaxdp.methods.stored import NOTHING, Earlier
+from jaxdp.privacy import sampling
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
+from jaxdp.privacy.mechanism import SubsampledGaussian
+
+# Targets processed at once: what stays in a CPU's cache, what fills a GPU.
+_CHUNK_LIMIT = {"cpu": 256}
+_CHUNK_LIMIT_ACCELERATOR = 4096
+# Beyond this, features are computed again at every step instead of being kept.
+MAX_BYTES = 8 * 2**30
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KipPlan(base.Plan[SupportSet]):
+    """A checked run: the kernel, the mechanism it is accounted by, the algorithm."""
+
+    kernel: kernels.Kernel
+    mechanism: SubsampledGaussian
+    kip: algorithm.KIP
+
+    @property
+    def words(self) -> Words:
+        """Names of files and headings."""
+        return WORDS
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the run is accounted by."""
+        return Ledger(
+            num_examples=self.spec.num_examples,
+            delta=self.settings.delta,
+            steps=self.mechanism,
+            accountant=self.settings.accountant,
+            seeded_noise=self.settings.noise_seed is not None,
+        )
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """What is released under the guarantee."""
+        return COVERS
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """Where gradients are clipped."""
+        return {"clip_space": self.settings.clip_space}
+
+    @property
+    def num_made(self) -> int:
+        """How many examples will be made."""
+        return self.settings.ipc * self.spec.num_classes
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Headings of the report page and of the picture."""
+        settings = self.settings
+        title = f"{self.spec.name}, {settings.ipc} per class, epsilon {settings.eps:g}"
+        return f"DP-KIP: {title}", title
+
+    @property
+    def num_bytes(self) -> int:
+        """About what the files of a run take."""
+        state = jax.eval_shape(self._initial_state)
+        leaves = jax.tree.leaves(state)
+        return 4 * sum(leaf.size * leaf.dtype.itemsize for leaf in leaves) + 2**24
+
+    @property
+    def old_noise(self) -> str:
+        """How version 0.1.0 drew the noise: sums of other kernels were float32."""
+        exact = self.kernel.dot_product is not None or self.kernel.features is not None
+        return OLD_NOISE if exact else FLOAT32_NOISE
+
+    @property
+    def notice(self) -> str | None:
+        """What a step takes, for kernels where one should know before."""
+        cost = KERNELS[self.settings.kernel].cost
+        if cost is None:
+            return None
+        size = self.settings.ipc * self.spec.num_classes
+        return cost(self.settings.batch_size, size, self.spec.image_shape)
+
+    @property
+    def keeps_features(self) -> bool:
+        """Whether the features of the training split are computed once and kept."""
+        return _keeps_features(self.kernel, self.spec)
+
+    @property
+    def row_map(self) -> RowMap:
+        """The map from stored rows to what the support is compared with."""
+        names = ("kernel", "scatter_scales", "scatter_angles", "scatter_norm")
+        options = {name: getattr(self.settings, name) for name in names}
+        options |= {"shift": self.spec.codec.shift, "scale": self.spec.codec.scale}
+        if KERNELS[self.settings.kernel].seeded:
+            options["seed"] = self.settings.seed
+        return RowMap(_row_fn(self.kernel, self.spec), options, np.float32)
+
+    def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
+        """Return what stored rows (n, d) are to the regression: scaled, or their features."""
+        if self.kernel.features is None:
+            return np.asarray(self.row_map.fn(jnp.asarray(x)))
+        return runner.rows(self.row_map, x, what=what)
+
+    def scores(self, result: SupportSet, rows: np.ndarray) -> np.ndarray:
+        """Return the class scores of kernel ridge regression on a support set.
+
+        Args:
+            result: the support set.
+            rows: as `rows` returns them.
+
+        Raises:
+            SettingsError: the support has diverged.
+        """
+        kernel, x_s = self.kernel, result.x
+        if self.kernel.features is not None:
+            kernel, x_s = kernels.linear(), _jitted(self.kernel.features)(x_s)
+        support = SupportSet(x_s, result.y)
+        try:
+            return np.asarray(
+                predict(kernel, support, jnp.asarray(rows), ridge=self.settings.ridge)
+            )
+        except krr.NotPositiveDefiniteError as error:
+            raise bad(
+                self.settings,
+                "learning_rate",
+                f"the run has diverged ({error}); lower it or raise --ridge={self.settings.ridge}",
+            ) from error
+
+    def _initial_state(self) -> algorithm.KIPState:
+        support = initial_support(
+            jax.random.key(self.settings.seed),
+            ipc=self.settings.ipc,
+            num_classes=self.spec.num_classes,
+            dim=self.spec.dim,
+            init_scale=self.settings.init_scale,
+        )
+        return self.kip.init(support)
+
+    def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> SupportSet:
+        """Return the distilled support set, by DP-SGD on all of its steps."""
+        return algorithm.release(
+            private,
+            key,
+            runner,
+            row_map=self.row_map if self.keeps_features else None,
+            kip=self.kip,
+            state=self._initial_state(),
+            num_steps=self.mechanism.num_steps,
+        )
+
+    def finish(self, released: SupportSet, runner: Runner) -> Made:
+        """Return the support set as labelled examples."""
+        rows, codec = np.asarray(released.x), self.spec.codec
+        labels = np.asarray(jnp.argmax(released.y, axis=1), np.int32)
+        shape = (-1, *self.spec.shape)
+        return Made(
+            spec=self.spec,
+            x=(rows * np.float32(codec.scale) + np.float32(codec.shift)).reshape(shape),
+            y=labels,
+            class_names=self.spec.class_names,
+            rows=rows,
+            shift=codec.shift,
+            scale=codec.scale,
+            arrays={
+                "x": rows.reshape(shape),
+                "y": labels,
+                "class_names": np.array(self.spec.class_names),
+                "shift": np.float32(codec.shift),
+                "scale": np.float32(codec.scale),
+            },
+            name=WORDS.result,
+            classifier=Classifier(
+                self.spec,
+                lambda x: self.scores(released, self.rows(x, runner, "features")),
+                shares,
+            ),
+        )
+
+    def config(self) -> dict[str, Any]:
+        """Return what must be the same for a run and its resumption, as JSON."""
+        clip_norm = self.mechanism.clip_norm
+        return {
+            "clip_norm": None if math.isinf(clip_norm) else clip_norm,
+            "num_classes": self.spec.num_classes,
+        }
+
+
+@functools.lru_cache(maxsize=4)
+def _jitted(features: Any) -> Any:
+    return jax.jit(features)
+
+
+def make_plan(
+    settings: Settings,
+    spec: Spec,
+    earlier: Earlier = NOTHING,
+    *,
+    cached: Cached = compute_anew,
+) -> KipPlan:
+    """Calibrate the noise and build the algorithm.
+
+    Args:
+        settings: as `complete` returns them.
+        spec: facts about the data.
+        earlier: nothing: DP-KIP uses no earlier release.
+        cached: keeps public arrays; none is needed.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    del earlier, cached
+    kernel = KERNELS.fitting(settings.kernel, spec).build(settings, spec, settings.seed)
+    if settings.clip_space == "features" and kernel.features is None:
+        raise bad(
+            settings,
+            "clip_space",
+            f"--kernel={settings.kernel} has no features on --dataset={spec.name}; leave the flag "
+            "out",
+        )
+    mechanism = _calibrated(settings, spec.num_examples)
+    schedule = optax.cosine_decay_schedule(settings.learning_rate, mechanism.num_steps)
+    config = algorithm.KIPConfig(
+        ridge=settings.ridge,
+        optimizer=optax.chain(_smoothing(settings, spec), optax.adam(schedule)),
+        average_decay=settings.average_decay,
+        chunk_size=settings.chunk_size or _chunk_size(mechanism),
+        target_fn=_identity if _keeps_features(kernel, spec) else _row_fn(kernel, spec),
+        clip_space=str(settings.clip_space),
+        free=_free_columns(settings, spec),
+        bounds=_bounds(settings, spec),
+    )
+    return KipPlan(
+        settings=settings,
+        spec=spec,
+        kernel=kernel,
+        mechanism=mechanism,
+        kip=algorithm.dp_kip(kernel, mechanism, config),
+    )
+
+
+def _identity(rows: Array) -> Array:
+    return rows
+
+
+def _row_fn(kernel: kernels.Kernel, spec: Spec) -> Rows:
+    codec, features = spec.codec, kernel.features
+    scale = functools.partial(preprocess.scale, shift=codec.shift, scale=codec.scale)
+    return scale if features is None else lambda rows: features(scale(rows))
+
+
+def _keeps_features(kernel: kernels.Kernel, spec: Spec) -> bool:
+    if kernel.features is None:
+        return False
+    return 4 * spec.num_examples * num_columns(kernel.features, spec.dim) <= MAX_BYTES
+
+
+def _chunk_size(mechanism: SubsampledGaussian) -> int:
+    limit = _CHUNK_LIMIT.get(jax.default_backend(), _CHUNK_LIMIT_ACCELERATOR)
+    return sampling.chunk_size_for(mechanism.expected_batch_size, limit=limit)
+
+
+def _free_columns(settings: Settings, spec: Spec) -> Array | None:
+    """Return the columns that are distilled: all but a random subset of pixels, by the seed."""
+    if settings.corrupt == 0:
+        return None
+    channels = spec.shape[-1] if spec.is_image else 1
+    return corruption.free_columns(
+        jax.random.fold_in(jax.random.key(settings.seed), 1),
+        num_pixels=spec.dim // channels,
+        channels=channels,
+        corrupt=settings.corrupt,
+    )
+
+
+def _bounds(settings: Settings, spec: Spec) -> tuple[float, float] | None:
+    """Return the range of scaled pixels, which is public where pixels are stored as bytes."""
+    if not settings.bounded:
+        return None
+    if not (spec.is_image and spec.codec.is_bytes):
+        raise SettingsError(
+            f"--bounded: the range of values is known for images of bytes, and "
+            f"--dataset={spec.name} holds others; leave it out"
+        )
+    return spec.codec.kernel_range
+
+
+def _smoothing(settings: Settings, spec: Spec) -> optax.GradientTransformation:
+    if not spec.is_image:
+        return optax.identity()
+    return smoothing.smooth_gradients(spec.image_shape, settings.smoothing)
+
+
+def _calibrated(settings: Settings, num_examples: int) -> SubsampledGaussian:
+    """Return the mechanism with the noise that `eps` asks for; none for inf."""
+    mechanism = SubsampledGaussian(
+        num_examples=num_examples,
+        sampling_rate=sampling.realised_rate(settings.batch_size / num_examples),
+        num_steps=settings.steps,
+        clip_norm=settings.clip_norm,
+        noise_multiplier=0.0,
+    )
+    return calibrated(settings, mechanism, accountant=settings.accountant)

@@ -1,0 +1,127 @@
+"""Settings of DP-KIP, and what they are by default: chosen on held-out training data."""
+
+import dataclasses
+import math
+from typing import Any
+
+from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
+from jaxdp.methods.settings import (
+    ByData,
+    Distilling,
+    batch_size_for,
+    filled,
+    require_one_length,
+    setting,
+)
+
+CLIP_SPACES = ("pixels", "features")
+ACCOUNTANTS = ("pld", "rdp")
+# Beyond these a run would never begin its first step, or numbers overflow.
+_MOST = 1e6
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings(KernelOptions, Distilling):
+    """Settings of DP-KIP; None stands for a default that depends on the data."""
+
+    clip_space: ByData[str] = setting(
+        None,
+        "For kernels of features: clip and add noise to gradients with respect to features "
+        "(default) or pixels (as in the papers; much slower).",
+        among=CLIP_SPACES,
+    )
+    corrupt: float = setting(
+        0.0,
+        "Fraction of the distilled images' pixels that stay at their initial noise.",
+        at_least=0,
+        below=1,
+    )
+    bounded: bool = setting(
+        False, "Keep the distilled pixels within the range of stored ones after every step."
+    )
+    init_scale: ByData[float] = setting(
+        None, "Standard deviation of the Gaussian initial images.", above=0, at_most=_MOST
+    )
+    smoothing: ByData[float] = setting(
+        None,
+        "Width in pixels of the Gaussian that noisy gradients are smoothed with.",
+        at_least=0,
+        at_most=_MOST,
+    )
+    average_decay: float = setting(
+        0.9, "Decay of the moving average of iterates; 0 for none.", at_least=0, below=1
+    )
+    accountant: str = setting(
+        "pld", "pld (tight) or rdp (what the papers used).", among=ACCOUNTANTS
+    )
+
+
+_GENERAL = {
+    "epochs": 20.0,
+    "batch_size": 1000,
+    "learning_rate": 0.05,
+    "clip_norm": 1e-2,
+    "ridge": 1e-6,
+    "init_scale": 0.2,
+    "smoothing": 1.0,
+    "scatter_norm": "none",
+}
+_STROKES = {"smoothing": 1.5}
+_PHOTOS = {"clip_norm": 1e-3, "smoothing": 3.0}
+_FULLY_CONNECTED: dict[str, dict[str, Any]] = {
+    "digits": {"epochs": 60.0, "batch_size": 500, "smoothing": 0.0},
+    "mnist": _STROKES,
+    "fashion_mnist": _STROKES,
+    "cifar10": _PHOTOS,
+    "cifar100": _PHOTOS,
+    "svhn_cropped": _PHOTOS,
+}
+_SCATTER_GENERAL = {"clip_norm": 1e-3, "ridge": 1e-4, "smoothing": 0.0, "scatter_norm": "group"}
+_SCATTER_STROKES = {"clip_norm": 0.4, "ridge": 1e-4, "smoothing": 0.0}
+_SCATTER: dict[str, dict[str, Any]] = {
+    "digits": _SCATTER_STROKES | {"epochs": 60.0, "batch_size": 500},
+    "mnist": _SCATTER_STROKES,
+    "fashion_mnist": _SCATTER_GENERAL | {"clip_norm": 3e-3},
+}
+_TABLES = {"fc_ntk": _FULLY_CONNECTED, "fc_nngp": _FULLY_CONNECTED, "scatter": _SCATTER}
+# Features of networks have about unit norm.
+_NETWORKS = {"clip_norm": 0.2, "ridge": 1e-4, "smoothing": 0.0}
+_BY_KERNEL: dict[str, dict[str, Any]] = {
+    "scatter": _SCATTER_GENERAL,
+    "perceptual": _NETWORKS,
+    "entk": _NETWORKS,
+}
+
+
+def defaults(dataset: str, kernel: str) -> dict[str, Any]:
+    """Return the row of a dataset and a kernel, or the kernel's general one."""
+    row: dict[str, Any] = _TABLES.get(kernel, {}).get(dataset, _BY_KERNEL.get(kernel, {}))
+    return _GENERAL | row
+
+
+def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
+    """Return settings in which nothing is None that has a default; `spec` is of the data.
+
+    Raises:
+        SettingsError: settings do not go together, or not with the data.
+    """
+    del earlier
+    require_one_length(settings)
+    table = defaults(spec.name, settings.kernel)
+    table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
+    table["clip_space"] = KERNELS.fitting(settings.kernel, spec).clip_space(spec)
+    # Without noise gradients are clipped only where that is asked for, which keeps the few targets
+    # with the largest gradients from steering a step.
+    if not settings.is_private:
+        table["clip_norm"] = math.inf
+    done = filled(settings, table)
+    n, batch = spec.num_examples, done.batch_size
+    if settings.steps is not None:
+        return dataclasses.replace(done, epochs=settings.steps * batch / n)
+    return dataclasses.replace(done, steps=math.ceil(done.epochs * math.ceil(n / batch)))
+
+
+def folder_name(settings: Settings, spec: Any, earlier: Any = None) -> str:
+    """Return a name that tells runs of different settings apart."""
+    del earlier
+    return f"{spec.name}_ipc{settings.ipc}_eps{settings.eps:g}"

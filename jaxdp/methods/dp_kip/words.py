@@ -1,0 +1,33 @@
+"""What DP-KIP makes, in words: for certificates, reports and names of files."""
+
+from jaxdp.methods.base import Words
+from jaxdp.privacy import certificates
+
+COVERS = (
+    "distilled.npz and distilled.png: the distilled images (their labels are fixed beforehand)",
+    "every checkpoint in checkpoints/, in whatever number",
+    certificates.ACCOUNT,
+    "anything computed from these without the private data",
+)
+WORDS = Words(
+    kind="distilled",
+    result="distilled",
+    picture="distilled.png",
+    picture_heading="The distilled set",
+    curve_heading="Accuracy over the run",
+    released=None,
+    release_clock="train_seconds",
+    finish_clock="train_seconds",
+    reused="",
+    files={
+        "distilled.npz": "the distilled set: inputs, labels, class names and scaling",
+        "distilled.png": "the picture above",
+    },
+    watched="krr_test_accuracy",
+    metrics=(
+        ("krr_test_accuracy", None),
+        ("krr_test_accuracy_before", None),
+        ("train_seconds", 0.0),
+        ("history", ()),
+    ),
+)

@@ -1,0 +1,87 @@
+"""Drawing examples from a trained generator: post-processing, in whatever number."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxdp.data import Codec
+from jaxdp.networks import generators
+
+_CHUNK = 1000
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Generator:
+    """A trained generator: `generator(labels, seed=1)` draws one example per label.
+
+    Attributes:
+        module: the network.
+        variables: its weights.
+        code_dim: length of a latent code.
+        class_names: in the order of the labels.
+        shape: of an example.
+        codec: between [0, 1] and values as stored.
+    """
+
+    module: Any
+    variables: Any
+    code_dim: int
+    class_names: tuple[str, ...]
+    shape: tuple[int, ...]
+    codec: Codec
+
+    def rows(self, labels: np.ndarray, key: Array) -> np.ndarray:
+        """Return one row in [0, 1] per label."""
+        return draw_rows(self.module, self.variables, labels, key, code_dim=self.code_dim)
+
+    def stored(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows in [0, 1] as examples, typed as the training data were."""
+        return self.codec.from_unit(rows).reshape(len(rows), *self.shape)
+
+    def __call__(self, labels: np.ndarray, *, seed: int) -> np.ndarray:
+        """Return one example per label, scaled and typed as the training data were.
+
+        Raises:
+            ValueError: there are no labels, or they are not those of classes.
+        """
+        labels = np.asarray(labels, np.int32)
+        if labels.ndim != 1 or len(labels) == 0:
+            raise ValueError(f"labels must be (m,) with m >= 1, got shape {labels.shape}")
+        if labels.min() < 0 or labels.max() >= len(self.class_names):
+            raise ValueError(f"labels must be in 0..{len(self.class_names) - 1}")
+        return self.stored(self.rows(labels, jax.random.key(seed)))
+
+
+def draw_rows(
+    module: Any, variables: Any, labels: np.ndarray, key: Array, *, code_dim: int
+) -> np.ndarray:
+    """Return one generated row in [0, 1] per label, in chunks of one size."""
+    size = min(_CHUNK, len(labels))
+
+    @jax.jit
+    def chunk_rows(variables: Any, chunk_key: Array, chunk: Array) -> Array:
+        codes = generators.sample_codes(chunk_key, chunk, code_dim)
+        rows, _ = generators.generate(module, variables, codes, chunk, train=False)
+        return rows
+
+    parts = []
+    for number, start in enumerate(range(0, len(labels), size)):
+        chunk = labels[start : start + size]
+        padded = jnp.asarray(np.resize(chunk, size))
+        chunk_key = jax.random.fold_in(key, number)
+        parts.append(np.asarray(chunk_rows(variables, chunk_key, padded))[: len(chunk)])
+    return np.concatenate(parts)
+
+
+def balanced_labels(class_weights: np.ndarray, count: int, *, seed: int) -> np.ndarray:
+    """Return `count` classes in the given shares, exact up to one each, in random order."""
+    weights = np.asarray(class_weights, np.float64)
+    counts = np.floor(weights / weights.sum() * count + 1e-6).astype(int)
+    order = np.argsort(-weights, kind="stable")
+    counts[order[: count - counts.sum()]] += 1
+    labels = np.repeat(np.arange(len(weights)), counts).astype(np.int32)
+    return np.random.default_rng(seed).permutation(labels)

@@ -1,0 +1,275 @@
+"""The embedded features by name: how each map is built from its public options.
+
+This file imports the standard library alone until a map is built.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+from jaxdp.methods.registry import Entry, Registry
+from jaxdp.methods.settings import ByData, SettingsError, check_fields, setting
+
+NETWORKS = ("fc_1l", "fc_2l", "cnn_2l", "cnn2d", "lenet5", "resnet")
+_NUM_FREQUENCIES = 10000
+_NUM_WAVES, _WHITEN = 4000, 0.1
+# 5 for 28 x 28 pixels in [0, 1], whose images are about 10 apart.
+_NUM_PIXEL_WAVES, _PIXEL_SHARE, _PIXEL_SCALE = 2000, 0.2, 0.18
+_HERMITE_ORDER = 100
+_PRODUCT_ORDER, _NUM_PAIRS = 20, 10
+
+
+def build_features(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
+    """Return the map of rows in [0, 1] that hold examples of a dataset.
+
+    Args:
+        options: complete.
+        spec: facts about the data.
+        num_logits: outputs of a network.
+        cached: keeps public arrays.
+
+    Raises:
+        SettingsError: it does not work with data of that shape.
+    """
+    entry = FEATURES.fitting(str(options.features), spec)
+    if options.moments != 1 and options.features not in ("rff", "scatter"):
+        raise SettingsError(
+            f"--moments={options.moments}: --features={options.features} has no second moments "
+            "here; use rff or scatter"
+        )
+    if options.product_share and options.features != "hermite":
+        raise SettingsError(
+            f"--product_share={options.product_share}: --features={options.features} has no "
+            "product kernel; use hermite"
+        )
+    return entry.build(options, spec, num_logits, cached)
+
+
+def parse_widths(text: str) -> tuple[int, ...]:
+    """Return the widths in a text such as 3000_200.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    parts = text.split("_")
+    if len(parts) > 2 or not all(map(_is_width, parts)):
+        raise SettingsError(
+            f"--ntk_width={text}: must be one or two widths, as 800 or 3000_200, of at most a "
+            "million"
+        )
+    return tuple(int(part) for part in parts)
+
+
+def _is_width(text: str) -> bool:
+    return text.isdecimal() and len(text) < 8 and 0 < int(text) <= 10**6
+
+
+def _entk(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
+    import jax
+    import jax.numpy as jnp
+
+    from jaxdp.features.tangent import entk_map
+
+    del cached
+    module = _network(options, spec, num_logits)
+    example = jnp.zeros((1, spec.dim))
+    try:
+        variables = jax.jit(module.init)(jax.random.key(options.seed), example)
+    except ValueError as error:
+        raise SettingsError(f"--network={options.network}: {error}") from error
+    return entk_map(module.apply, variables, spec.dim)
+
+
+def _network(options: "FeatureOptions", spec: Any, num_logits: int) -> Any:
+    from jaxdp.networks import tangent
+
+    widths = parse_widths(options.ntk_width)
+    needed = {"fc_1l": 1, "fc_2l": 2, "cnn_2l": 2, "cnn2d": 1}.get(options.network)
+    if needed is not None and len(widths) != needed:
+        raise SettingsError(
+            f"--ntk_width={options.ntk_width}: --network={options.network} takes {needed} width(s)"
+        )
+    if options.network == "fc_1l":
+        return tangent.FullyConnected1(widths[0], num_logits)
+    if options.network == "fc_2l":
+        return tangent.FullyConnected2((widths[0], widths[1]), num_logits)
+    if options.network == "cnn_2l":
+        return tangent.ColumnNetwork((widths[0], widths[1]), num_logits)
+    if not spec.is_image:
+        raise SettingsError(
+            f"--network={options.network}: works on images, and --dataset={spec.name} holds rows "
+            f"of {spec.dim} values; use fc_1l, fc_2l or cnn_2l"
+        )
+    image = spec.image_shape
+    if options.network == "cnn2d":
+        return tangent.Convolutional(image, widths[0], num_logits)
+    return tangent.OneLogit(image, residual=options.network == "resnet")
+
+
+def _fourier(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
+    import jax
+
+    from jaxdp.features import base as feature_maps
+    from jaxdp.features import fourier
+
+    del num_logits, cached
+    dim = spec.dim
+    features = fourier.fourier_features(
+        jax.random.key(options.seed),
+        dim,
+        num_features=_NUM_FREQUENCIES,
+        length_scale=options.length_scale,
+    )
+    return feature_maps.unit_features(features, dim, moments=options.moments)
+
+
+def _hermite(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
+    from jaxdp.features import base as feature_maps
+    from jaxdp.features import hermite
+
+    del num_logits, cached
+    dim, variance = spec.dim, options.length_scale**2
+    sums = hermite.hermite_weighted_sum(dim, order=_HERMITE_ORDER, variance=variance)
+    # Both kernels are positive, so no two features are further apart than orthogonal ones.
+    single = feature_maps.summed_features(sums, dim * (_HERMITE_ORDER + 1), diameter=math.sqrt(2))
+    share = options.product_share
+    if share == 0:
+        return single
+    return feature_maps.joined([(single, 1 - share), (_hermite_pairs(options, dim), share)])
+
+
+def _hermite_pairs(options: "FeatureOptions", dim: int) -> Any:
+    import jax
+    import jax.numpy as jnp
+
+    from jaxdp.features import base as feature_maps
+    from jaxdp.features import hermite
+
+    if dim < 2:
+        raise SettingsError(
+            f"--product_share={options.product_share}: needs two columns, here is one"
+        )
+    phi = hermite.hermite_product_features(
+        hermite.random_pairs(jax.random.key(options.seed), dim, _NUM_PAIRS),
+        order=_PRODUCT_ORDER,
+        variance=options.length_scale**2,
+    )
+    return feature_maps.summed_features(
+        lambda x, weights: jnp.matmul(weights, phi(x), precision="highest"),
+        _NUM_PAIRS * (_PRODUCT_ORDER + 1) ** 2,
+        diameter=math.sqrt(2),
+    )
+
+
+def _scatter(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
+    from jaxdp.features import base as feature_maps
+    from jaxdp.features import scattering
+
+    del num_logits, cached
+    image = spec.image_shape
+    try:
+        features = scattering.scatter_features(image, normalisation="group")
+    except ValueError as error:
+        raise SettingsError(f"--features=scatter: {error}") from error
+    return feature_maps.unit_features(features, spec.dim, moments=options.moments)
+
+
+def _scatter_rbf(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
+    import jax
+
+    from jaxdp.features import base as feature_maps
+    from jaxdp.features import fourier, image_maps, whitening
+
+    del num_logits
+    image = spec.image_shape
+    try:
+        phi = image_maps.fine_map(image)
+    except ValueError as error:
+        raise SettingsError(f"--features=scatter_rbf: {error}") from error
+    what = {"what": "second moment of fine scattering features on dead leaves, version 1"}
+    shapes_key, pixels_key = jax.random.split(jax.random.key(options.seed))
+    shapes = fourier.directional_fourier_features(
+        phi,
+        whitening.on_dead_leaves(phi, image, gamma=_WHITEN, what=what, cached=cached),
+        shapes_key,
+        num_features=_NUM_WAVES,
+        length_scale=options.length_scale,
+    )
+    dim = spec.dim
+    # Group-normalised coefficients tell shapes, not brightness: pixels do.
+    pixels = fourier.fourier_features(
+        pixels_key,
+        dim,
+        num_features=_NUM_PIXEL_WAVES,
+        length_scale=_PIXEL_SCALE * math.sqrt(dim),
+    )
+    return feature_maps.joined(
+        [
+            (feature_maps.unit_features(shapes, dim), 1 - _PIXEL_SHARE),
+            (feature_maps.unit_features(pixels, dim), _PIXEL_SHARE),
+        ]
+    )
+
+
+FEATURES = Registry(
+    "features",
+    {
+        "entk": Entry(build=_entk, help="gradients of a random network, DP-NTK; default"),
+        "rff": Entry(build=_fourier, help="random Fourier features, DP-MERF"),
+        "hermite": Entry(build=_hermite, help="DP-HP"),
+        "scatter": Entry(build=_scatter, help="scattering features", kinds=("image",)),
+        "scatter_rbf": Entry(
+            build=_scatter_rbf,
+            help="best: random Fourier features of scattering features and of pixels",
+            kinds=("image",),
+        ),
+    },
+    otherwise="use --features=entk, rff or hermite",
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FeatureOptions:
+    """What a feature map is made from, beside the data's shape: public, stored with an embedding.
+
+    Raises:
+        SettingsError: a value is not one that its field may have: files may hold anything.
+    """
+
+    features: ByData[str] = setting(
+        None, f"What is embedded: {FEATURES.help()}.", among=tuple(FEATURES)
+    )
+    network: ByData[str] = setting(
+        None,
+        "Network of entk: fc_1l, fc_2l, cnn_2l (tables), cnn2d, lenet5 or resnet (by dataset).",
+        among=NETWORKS,
+    )
+    ntk_width: ByData[str] = setting(
+        None, "Widths of that network's hidden layers, as 800 or 3000_200."
+    )
+    moments: ByData[int] = setting(
+        None,
+        "1 or 2: whether scatter and rff embed squares of features beside them.",
+        at_least=1,
+        at_most=2,
+    )
+    length_scale: ByData[float] = setting(
+        None,
+        "Length scale of rff and hermite, in units of [0, 1], and of scatter_rbf, in units of a "
+        "feature vector's length (default: public).",
+        at_least=0,
+    )
+    product_share: ByData[float] = setting(
+        None,
+        "Part of hermite that is the product kernel of random pairs of columns (default: 0.2).",
+        at_least=0,
+        below=1,
+    )
+    seed: int = setting(
+        0, "Public randomness: whatever is drawn without the data.", at_least=0, below=2**63
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.ntk_width is not None:
+            parse_widths(self.ntk_width)

@@ -1,0 +1,138 @@
+"""What a method has made: a labelled set, its classifier, and what tells of both."""
+
+import dataclasses
+import html
+import io
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxdp.data import Spec
+
+_SHOWN = 10
+
+
+class Classifier:
+    """A classifier in the style of scikit-learn, of examples as stored; it was released."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        scores_fn: Callable[[np.ndarray], np.ndarray],
+        probabilities_fn: Callable[[np.ndarray], np.ndarray],
+    ) -> None:
+        """Take functions of examples as rows (m, d) -> (m, c), and of scores (m, c) -> (m, c)."""
+        self._spec, self._scores, self._probabilities = spec, scores_fn, probabilities_fn
+        self.classes_ = np.arange(spec.num_classes)
+
+    def decision_function(self, x: np.ndarray) -> np.ndarray:
+        """Return the scores (m, c) of examples (m, *shape) as stored.
+
+        Raises:
+            ValueError: they have another shape than those that it was made from.
+        """
+        x = np.asarray(x)
+        if x.ndim < 2 or x.size != len(x) * self._spec.dim or len(x) == 0:
+            raise ValueError(f"x has shape {x.shape}, and an example has {self._spec.shape}")
+        return np.asarray(self._scores(x.reshape(len(x), -1)))
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Return the classes (m,) of examples as stored."""
+        return np.argmax(self.decision_function(x), axis=1)
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """Return the probabilities (m, c) of the classes."""
+        return np.asarray(self._probabilities(self.decision_function(x)))
+
+    def score(self, x: np.ndarray, y: np.ndarray) -> float:
+        """Return the part of examples whose class is predicted."""
+        return float(np.mean(self.predict(x) == np.asarray(y)))
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Return the probabilities of logits (m, c)."""
+    powers = np.exp(scores - np.max(scores, axis=1, keepdims=True))
+    return powers / np.sum(powers, axis=1, keepdims=True)
+
+
+def shares(scores: np.ndarray) -> np.ndarray:
+    """Return probabilities of a regression on centred one-hot labels: its parts above 0."""
+    parts = np.maximum(scores + 1 / scores.shape[1], 1e-6)
+    return parts / np.sum(parts, axis=1, keepdims=True)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Made:
+    """A labelled set that may be released as its certificate says.
+
+    Attributes:
+        spec: facts about the data that it was made from.
+        x: (m, *shape) examples in the units of the data.
+        y: (m,) their classes.
+        class_names: in the order of the classes; one where labels were not used.
+        rows: (m, d) float32, the examples as the method's own classifier sees them.
+        shift: `rows = (x - shift) / scale`.
+        scale: see `shift`.
+        arrays: what its file holds, by name.
+        name: of its file, without the ending.
+        classifier: that of the released teacher, or kernel ridge regression on the set; None where
+            a method has none.
+        generator: what drew it, where something did: draws more.
+    """
+
+    spec: Spec
+    x: np.ndarray
+    y: np.ndarray
+    class_names: tuple[str, ...]
+    rows: np.ndarray
+    shift: float
+    scale: float
+    arrays: dict[str, np.ndarray | np.generic]
+    name: str
+    classifier: Classifier | None = None
+    generator: Any = None
+
+    def scaled(self, x: np.ndarray) -> np.ndarray:
+        """Return examples as stored on the scale of `rows`, in the shape they have."""
+        return (x.astype(np.float32) - np.float32(self.shift)) / np.float32(self.scale)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the set into a folder, which is made if need be; return the file's path."""
+        path = Path(folder).expanduser() / f"{self.name}.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **self.arrays)
+        return path
+
+    def __repr__(self) -> str:
+        """Show how many examples of how many classes."""
+        return f"Made({len(self.x)} examples of {len(self.class_names)} classes, {self.spec.name})"
+
+    def _repr_html_(self) -> str:
+        """Show the first examples of every class, in a notebook."""
+        text = f"<p>{html.escape(repr(self))}</p>"
+        if not self.spec.is_image:
+            return text
+        picture = b64encode(self._picture()).decode("ascii")
+        return f'{text}<img alt="examples of every class" src="data:image/png;base64,{picture}">'
+
+    def _picture(self) -> bytes:
+        from PIL import Image  # not before something is shown
+
+        rows = [self.x[self.y == label][:_SHOWN] for label in range(len(self.class_names))]
+        across = max(map(len, rows))
+        height, width, channels = self.spec.image_shape
+        grid = np.full((len(rows), across, height, width, channels), 255, np.uint8)
+        codec = self.spec.codec
+        for number, images in enumerate(rows):
+            unit = np.clip((images - codec.low) / (codec.high - codec.low), 0, 1)
+            grid[number, : len(images)] = np.rint(255 * unit)
+        page = grid.transpose(0, 2, 1, 3, 4).reshape(len(rows) * height, across * width, channels)
+        enlarge = max(1, 48 // max(height, width))
+        page = page.repeat(enlarge, axis=0).repeat(enlarge, axis=1)
+        buffer = io.BytesIO()
+        Image.fromarray(page[..., 0] if channels == 1 else page[..., :3]).save(buffer, "PNG")
+        return buffer.getvalue()

@@ -1,0 +1,171 @@
+"""Running a method from Python: progress bars, no files.
+
+made, certificate = jaxdp.run(jaxdp.methods.teacher, settings, spec, jaxdp.Private(x, y))
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from tqdm.auto import tqdm
+
+from jaxdp.data import Private, Spec, checked
+from jaxdp.methods.base import Plan
+from jaxdp.methods.made import Made
+from jaxdp.methods.steps import RowMap, Rows, Steps, compute_anew
+from jaxdp.methods.stored import NOTHING
+from jaxdp.privacy.certificates import Certificate
+from jaxdp.privacy.mechanism import private_key
+
+State = TypeVar("State", bound=Any)
+_SECONDS = 1.0
+_CHUNK = {"cpu": 128}
+_CHUNK_ACCELERATOR = 2048
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A package of `jaxdp.methods`, or anything else with its three names."""
+
+    @property
+    def Settings(self) -> type[Any]: ...  # noqa: D102, N802
+    @property
+    def complete(self) -> Callable[..., Any]: ...  # noqa: D102
+    @property
+    def make_plan(self) -> Callable[..., Plan[Any]]: ...  # noqa: D102
+
+
+def run(
+    method: Method, settings: Any, spec: Spec, private: Private, *, progress: bool = True
+) -> tuple[Made, Certificate]:
+    """Release what a method releases of private data, and make what it makes of that.
+
+    Args:
+        method: `jaxdp.methods.teacher`, `jaxdp.methods.dp_kip` or `jaxdp.methods.dp_ntk`.
+        settings: `method.Settings(...)`; what is None there has a default that depends on `spec`.
+        spec: public facts about the data; nothing else is derived from them.
+        private: the data, as stored.
+        progress: whether progress bars are shown.
+
+    Returns:
+        What was made, and the certificate of it and of everything that was released on the way.
+
+    Raises:
+        SettingsError: settings contradict each other or the data.
+        ValueError: the data are not what `spec` says.
+
+    Guarantee:
+        Whatever is returned depends on the private data through the releases in the certificate
+        alone. Noise comes from the operating system, unless `settings.noise_seed` is given, and
+        then the certificate says that the result must not be released.
+    """
+    private = checked(private, spec)
+    complete = method.complete(settings, spec, NOTHING)
+    plan = method.make_plan(complete, spec, NOTHING, cached=compute_anew)
+    runner = PlainRunner(progress=progress)
+    released = plan.release(private, private_key(complete.noise_seed), runner)
+    return plan.finish(released, runner), Certificate(plan.certificate())
+
+
+class PlainRunner:
+    """Runs the loops of a method in this process and keeps no files."""
+
+    def __init__(self, *, progress: bool = True) -> None:
+        """Show progress bars or not."""
+        self._progress = progress
+
+    def loop(self, steps: Steps[State]) -> State:
+        """Return the state after all steps."""
+        state = steps.state
+        with self.bar(steps.name, steps.num_steps, unit="step") as bar:
+            for count in slices(steps.num_steps):
+                state, _ = steps.advance(state, count)
+                jax.block_until_ready(state)
+                bar.update(count)
+        return state
+
+    def rows(self, row_map: RowMap, x: np.ndarray, *, what: str) -> np.ndarray:
+        """Return what a map makes of stored rows (n, d), a chunk at a time."""
+        first, rest = in_chunks(row_map.fn, x, row_map.dtype)
+        return self.filled(np.empty((len(x), first.shape[1]), row_map.dtype), first, rest, what)
+
+    def filled(
+        self, rows: np.ndarray, first: np.ndarray, rest: Iterator[np.ndarray], what: str
+    ) -> np.ndarray:
+        """Fill an array with chunks, under a progress bar."""
+        rows[: len(first)] = first
+        done = len(first)
+        with self.bar(what, len(rows), unit="row", initial=done) as bar:
+            for part in rest:
+                rows[done : done + len(part)] = part
+                done += len(part)
+                bar.update(len(part))
+        return rows
+
+    def bar(self, what: str, total: int, *, unit: str, initial: int = 0) -> Any:
+        """Return a progress bar: in a log file a line now and then, not ten a second."""
+        style: dict[str, Any] = {} if sys.stderr.isatty() else {"mininterval": 10.0, "ascii": True}
+        return tqdm(
+            total=total,
+            initial=initial,
+            unit=unit,
+            desc=what,
+            disable=not self._progress,
+            **style,
+        )
+
+
+def slices(num_steps: int) -> Iterator[int]:
+    """Yield how many steps to take next, in slices of about a second, until all are done.
+
+    The first slice is one step, which compiles.
+    """
+    done, length = 0, 1
+    while done < num_steps:
+        count = min(length, num_steps - done)
+        started = time.monotonic()
+        yield count
+        done += count
+        if done > 1:
+            length = next_length(count, time.monotonic() - started)
+
+
+def next_length(length: int, seconds: float) -> int:
+    """Return how many steps take about a second, at most twice as many as the last ones.
+
+    Args:
+        length: of the last slice.
+        seconds: that it took; 0 or less where the clock stands still or goes backwards.
+    """
+    if seconds * 2 * length <= _SECONDS * length:
+        return 2 * length
+    return max(1, int(length * _SECONDS / seconds))
+
+
+def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, Iterator[np.ndarray]]:
+    """Return what a function makes of the first rows, and an iterator over the rest.
+
+    Raises:
+        ValueError: there are no rows.
+    """
+    if len(x) == 0:
+        raise ValueError("there are no rows")
+    compiled = jax.jit(lambda chunk: rows_fn(chunk).astype(dtype))
+    size = min(_CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR), len(x))
+
+    def part(start: int) -> np.ndarray:
+        chunk = x[start : start + size]
+        missing = size - len(chunk)  # the last chunk is filled up, not compiled again
+        padded = np.pad(chunk, ((0, missing), (0, 0)))
+        return np.asarray(compiled(jnp.asarray(padded)))[: len(chunk)]
+
+    return part(0), map(part, range(size, len(x), size))
+
+
+def num_columns(rows_fn: Rows, dim: int) -> int:
+    """Return how many values a function makes of a row of `dim` values."""
+    return jax.eval_shape(rows_fn, jax.ShapeDtypeStruct((1, dim), jnp.float32)).shape[1]

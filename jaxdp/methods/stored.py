@@ -1,0 +1,122 @@
+"""What earlier runs have released, as a method uses it again: free, and it sees no data."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from jaxdp.data import Spec
+from jaxdp.methods.settings import SettingsError
+
+R = TypeVar("R")
+
+
+class Form(NamedTuple):
+    """How a method's release is kept as a file of arrays.
+
+    Attributes:
+        flag: that names such a file.
+        what: it is, in words.
+        options_key: where its description tells how features were made.
+        options: the settings class of that.
+        from_arrays: makes the release; raises KeyError or ValueError for other arrays.
+        float32_arrays: arrays whose noise version 0.1.0 drew in float32.
+        nothing: a release of nothing, where a method can do with one.
+    """
+
+    flag: str
+    what: str
+    options_key: str
+    options: Callable[..., Any]
+    from_arrays: Callable[[Mapping[str, np.ndarray]], Any]
+    float32_arrays: tuple[str, ...] = ()
+    nothing: Any = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Stored(Generic[R]):
+    """What an earlier run has released, as read from its file.
+
+    Attributes:
+        released: it.
+        options: how its features were made.
+        example_shape: shape of the examples it was made from.
+        num_classes: it tells apart.
+        certificate: of its release.
+        source: the flag that names it, as --teacher=FILE.
+    """
+
+    released: R
+    options: Any
+    example_shape: tuple[int, ...]
+    num_classes: int
+    certificate: dict[str, Any]
+    source: str
+
+    def require_options(self, given: Any, *, leave_out: tuple[str, ...] = ()) -> None:
+        """Raise a `SettingsError` where settings contradict how features were made.
+
+        Args:
+            given: settings, None where nothing was given.
+            leave_out: options that are not compared.
+        """
+        for field in dataclasses.fields(self.options):
+            value, there = getattr(given, field.name), getattr(self.options, field.name)
+            if field.name not in leave_out and value is not None and value != there:
+                raise SettingsError(
+                    f"--{field.name}={value}: {self.source} was made with {there}; leave the flag "
+                    "out"
+                )
+
+
+class GeneratedImages(NamedTuple):
+    """Images that were generated from a released embedding; using them costs no further privacy.
+
+    Attributes:
+        x: (c, m, d) float32 in [0, 1], m of each class.
+        certificate: of the release that they come from.
+        noise_multiplier: of that release where one example is replaced by an empty one; 0 without
+            noise.
+        digest: of the released embedding: tells one release from another.
+        source: the flag that names them, as --synthetic=FOLDER.
+    """
+
+    x: np.ndarray
+    certificate: dict[str, Any]
+    noise_multiplier: float
+    digest: str
+    source: str
+
+
+class Earlier(NamedTuple):
+    """What earlier runs have released, to be used again or beside what is released now."""
+
+    stored: Stored[Any] | None = None
+    images: GeneratedImages | None = None
+
+    def certificate(self, *, also_images: bool = False) -> dict[str, Any] | None:
+        """Return the certificate of what is used again in the place of a release; None without.
+
+        Args:
+            also_images: whether generated images are such a thing.
+        """
+        if self.stored is not None:
+            return self.stored.certificate
+        return self.images.certificate if also_images and self.images is not None else None
+
+
+NOTHING = Earlier()
+
+
+def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None:
+    """Raise a `SettingsError` where what was released is of other data than a run's."""
+    for what, here, there in (
+        ("examples of shape", list(spec.shape), list(stored.example_shape)),
+        ("classes:", num_classes, stored.num_classes),
+    ):
+        if here != there:
+            raise SettingsError(
+                f"{stored.source}: was made from {what} {there}, and --dataset={spec.name} has "
+                f"{here}"
+            )

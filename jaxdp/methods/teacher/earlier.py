@@ -1,0 +1,47 @@
+"""Whether what earlier runs have released fits a run with a private teacher."""
+
+from jaxdp.data import Spec
+from jaxdp.methods.settings import SettingsError, bad
+from jaxdp.methods.stored import Earlier, Stored, require_same_data
+from jaxdp.methods.teacher.released import Released
+from jaxdp.methods.teacher.settings import Settings
+
+BESIDE = "also_released_digests"
+"""Where a certificate tells which released embeddings it has accounted for."""
+
+
+def check_earlier(settings: Settings, spec: Spec, earlier: Earlier) -> None:
+    """Raise a `SettingsError` where earlier releases do not fit the data or each other."""
+    stored, images = earlier
+    if stored is None:
+        return
+    require_same_data(stored, spec, spec.num_classes)
+    means = () if images is not None else ("embedding", "both")
+    for what, matches, found in (
+        ("a teacher", ("teacher", "both"), stored.released.weights),
+        ("class means", means, stored.released.means),
+    ):
+        if settings.match in matches and found is None:
+            raise bad(
+                settings,
+                "match",
+                f"{stored.source} was released without {what}; make one with "
+                f"--match={settings.match}",
+            )
+    # A teacher and images of which each has a certificate of its own have spent more together than
+    # either says.
+    if images is not None and images.digest not in stored.certificate.get(BESIDE, ()):
+        raise SettingsError(
+            f"{images.source}: was not accounted for when {stored.source} was trained; train one "
+            f"beside it, without --teacher"
+        )
+
+
+def check_width(stored: Stored[Released], today: int) -> None:
+    """Raise a `SettingsError` where stored class means are of other features than today's."""
+    found = 0 if stored.released.means is None else stored.released.means.shape[1]
+    if found != today:
+        raise SettingsError(
+            f"{stored.source}: holds means of {found} features, and today's are {today}: another "
+            "version made it"
+        )

@@ -1,0 +1,353 @@
+"""From settings of the private teacher to a checked run: public maps, noise, distillation."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key
+
+from jaxdp.data import Private, Spec
+from jaxdp.features import base as feature_maps
+from jaxdp.features import image_maps
+from jaxdp.features.base import FeatureMap
+from jaxdp.features.map_parts import FeatureFn
+from jaxdp.kernels import krr
+from jaxdp.kernels.kip import SupportSet
+from jaxdp.methods import base
+from jaxdp.methods.base import Words, require_image
+from jaxdp.methods.made import Classifier, Made, shares, softmax
+from jaxdp.methods.settings import SettingsError, bad, part_of
+from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
+from jaxdp.methods.stored import NOTHING, Earlier, Form
+from jaxdp.methods.teacher import classifier, starts
+from jaxdp.methods.teacher import finish as distillation
+from jaxdp.methods.teacher import release as releasing
+from jaxdp.methods.teacher.earlier import BESIDE, check_earlier, check_width
+from jaxdp.methods.teacher.mechanisms import mechanisms_for
+from jaxdp.methods.teacher.public_maps import mean_map, public_map
+from jaxdp.methods.teacher.released import FORM, Released
+from jaxdp.methods.teacher.settings import MapOptions, Settings, draws_noise
+from jaxdp.methods.teacher.words import COVERS, DERIVED, SOURCES, SOURCES_BESIDE_IMAGES, WORDS
+from jaxdp.privacy import sampling
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
+from jaxdp.privacy.mechanism import SubsampledGaussian
+
+_CHUNK_LIMIT = {"cpu": 512}
+_CHUNK_LIMIT_ACCELERATOR = 8192
+# Settings of a training, which a run without one does not list.
+_TRAINING = (
+    *("epochs", "steps", "batch_size", "learning_rate", "final_learning_rate"),
+    *("clip_norm", "label_smoothing"),
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TeacherPlan(base.Plan[Released]):
+    """A checked run: the public maps, what is released, the distillation.
+
+    Attributes:
+        mechanism: what the run is accounted by, beside `also_released`.
+        means_multiplier: noise of class means that are released; None where none are.
+        cached: keeps public arrays.
+    """
+
+    mechanism: SubsampledGaussian
+    means_multiplier: float | None
+    cached: Cached = compute_anew
+
+    @property
+    def words(self) -> Words:
+        """Names of files and headings."""
+        return WORDS
+
+    @property
+    def draws_noise(self) -> bool:
+        """Whether the run releases anything that was not released before."""
+        return draws_noise(self.settings, self.earlier)
+
+    @property
+    def earlier_certificate(self) -> dict[str, Any] | None:
+        """The certificate of an earlier run, where nothing is released anew."""
+        return self.earlier.certificate(also_images=not self.uses_teacher)
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """What the run releases itself, and what that is accounted beside; None where nothing."""
+        if self.earlier_certificate is not None:
+            return None
+        images = self.earlier.images
+        return Ledger(
+            num_examples=self.spec.num_examples,
+            delta=self.settings.delta,
+            steps=self.mechanism,
+            also=self.also_released,
+            seeded_noise=self.settings.noise_seed is not None
+            or (images is not None and images.certificate["ledger"]["seeded_noise"]),
+        )
+
+    @property
+    def uses_teacher(self) -> bool:
+        """Whether images are moved towards a teacher's weights."""
+        return self.settings.uses_teacher
+
+    @property
+    def uses_means(self) -> bool:
+        """Whether images are moved towards class means."""
+        return self.settings.match != "teacher" and self.earlier.images is None
+
+    @property
+    def also_released(self) -> tuple[float, ...]:
+        """Noise multipliers of what is released beside what `mechanism` stands for."""
+        if not self.uses_teacher:
+            return ()
+        images = self.earlier.images
+        earlier = None if images is None else images.noise_multiplier
+        return tuple(noise for noise in (self.means_multiplier, earlier) if noise is not None)
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """What is released under the guarantee."""
+        released = self.settings.match if self.earlier.images is None else "beside images"
+        return (f"{WORDS.released}: {COVERS[released]}", *DERIVED)
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """Which embeddings are accounted for."""
+        images = self.earlier.images
+        return {} if images is None else {BESIDE: [images.digest]}
+
+    @property
+    def objection(self) -> str | None:
+        """What speaks against a release of the images that this run builds on."""
+        images = self.earlier.images
+        return None if images is None else images.certificate["objection"]
+
+    @property
+    def form(self) -> Form:
+        """How what is released is kept."""
+        return FORM
+
+    @property
+    def stored_options(self) -> MapOptions:
+        """How features of what is released are made."""
+        return self.options
+
+    @property
+    def num_made(self) -> int:
+        """How many examples will be made."""
+        return self.settings.ipc * self.spec.num_classes
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Headings of the report page and of the picture."""
+        sources = SOURCES if self.earlier.images is None else SOURCES_BESIDE_IMAGES
+        source = sources[self.settings.match]
+        title = f"{self.spec.name}, {self.settings.ipc} per class, epsilon {self.eps:g}"
+        return f"Distilled from {source}: {title}", f"{title}, from {source}"
+
+    @property
+    def num_bytes(self) -> int:
+        """About what the files of a run take."""
+        return 64 * self.settings.ipc * self.spec.num_classes * self.spec.dim + 2**26
+
+    @property
+    def old_noise(self) -> str:
+        """How version 0.1.0 drew the noise: that of weights in float32."""
+        return FLOAT32_NOISE if self.uses_teacher else OLD_NOISE
+
+    @functools.cached_property
+    def feature_fn(self) -> FeatureFn:
+        """The public map of rows in [0, 1]."""
+        return public_map(self.options, self.spec, self.cached)
+
+    @property
+    def options(self) -> MapOptions:
+        """What the public map is made from."""
+        return part_of(self.settings, MapOptions)
+
+    @functools.cached_property
+    def mean_features(self) -> FeatureMap:
+        """The public map whose class means are matched."""
+        return mean_map(self.spec.image_shape)
+
+    @functools.cached_property
+    def row_map(self) -> RowMap:
+        """The public map from images as stored to features."""
+        feature_fn, codec = self.feature_fn, self.spec.codec
+        scale = {"shift": codec.low, "scale": codec.high - codec.low}
+        return RowMap(
+            fn=lambda rows: feature_fn(codec.to_unit(rows)),
+            options=dataclasses.asdict(self.options) | scale,
+            dtype=np.float16,
+        )
+
+    def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
+        """Return the features (n, p) of stored rows, in float16."""
+        return runner.rows(self.row_map, x, what=what)
+
+    def scores(self, result: Released | SupportSet, rows: np.ndarray) -> np.ndarray:
+        """Return class scores: of a teacher, or of kernel ridge regression on a support.
+
+        Args:
+            result: what was released or made.
+            rows: as `rows` returns them.
+
+        Raises:
+            SettingsError: the support has diverged.
+        """
+        weights = self._induced(result) if isinstance(result, SupportSet) else result.weights
+        return np.asarray(classifier.predict(jnp.asarray(weights), jnp.asarray(rows)))
+
+    def _induced(self, support: SupportSet) -> Array:
+        phi = jax.jit(self.feature_fn)(support.x)
+        try:
+            return distillation.induced_weights(phi, support.y, ridge=self.settings.ridge)
+        except krr.NotPositiveDefiniteError as error:
+            raise bad(
+                self.settings,
+                "distill_learning_rate",
+                f"distillation has diverged ({error}); lower it or raise --ridge",
+            ) from error
+
+    @property
+    def training(self) -> releasing.Training | None:
+        """The private training; None where a run has none."""
+        if not self.uses_teacher:
+            return None
+        limit = _CHUNK_LIMIT.get(jax.default_backend(), _CHUNK_LIMIT_ACCELERATOR)
+        size = sampling.chunk_size_for(self.mechanism.expected_batch_size, limit=limit)
+        settings = self.settings
+        config = classifier.TeacherConfig(
+            optimizer=classifier.momentum_in_phases(
+                self.mechanism.num_steps,
+                learning_rate=settings.learning_rate,
+                final_learning_rate=settings.final_learning_rate,
+            ),
+            label_smoothing=settings.label_smoothing,
+            chunk_size=settings.chunk_size or size,
+        )
+        return releasing.Training(self.mechanism, config, self.row_map)
+
+    @property
+    def means(self) -> releasing.Means | None:
+        """The release of class means; None where a run has none."""
+        if self.means_multiplier is None:
+            return None
+        codec = self.spec.codec
+        features = feature_maps.rescaled(self.mean_features, low=codec.low, high=codec.high)
+        return releasing.Means(features, self.means_multiplier)
+
+    def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
+        """Return a private teacher, noisy class means, or both.
+
+        Raises:
+            SettingsError: the teacher has diverged.
+        """
+        released = releasing.release(
+            private, key, runner, spec=self.spec, training=self.training, means=self.means
+        )
+        if released.weights is not None and not np.all(np.isfinite(released.weights)):
+            raise bad(self.settings, "learning_rate", "the teacher has diverged; lower it")
+        return released
+
+    def finish(self, released: Released, runner: Runner) -> Made:
+        """Return images that were moved towards what was released."""
+        images = None if self.earlier.images is None else self.earlier.images.x
+        start = starts.initial_support(
+            self.settings, self.spec, dark=self.uses_means, images=images
+        )
+        support = distillation.finish(
+            released,
+            start,
+            runner,
+            settings=self.settings,
+            spec=self.spec,
+            feature_fn=self.feature_fn,
+            mean_features=self.mean_features if self.uses_means else None,
+            images=images,
+        )
+        return self._made(released, support, runner)
+
+    def _made(self, released: Released, support: SupportSet, runner: Runner) -> Made:
+        spec, codec, rows = self.spec, self.spec.codec, np.asarray(support.x)
+        labels = np.repeat(np.arange(spec.num_classes), self.settings.ipc).astype(np.int32)
+        shift, scale = codec.low, codec.high - codec.low
+        result, to_probabilities = (released, softmax) if self.uses_teacher else (support, shares)
+        return Made(
+            spec=spec,
+            x=(rows * np.float32(scale) + np.float32(shift)).reshape(-1, *spec.shape),
+            y=labels,
+            class_names=spec.class_names,
+            rows=rows,
+            shift=shift,
+            scale=scale,
+            arrays={
+                "x": rows.reshape(-1, *spec.shape),
+                "y": labels,
+                "y_scores": np.asarray(support.y),
+                "class_names": np.array(spec.class_names),
+                "shift": np.float32(shift),
+                "scale": np.float32(scale),
+            },
+            name=WORDS.result,
+            classifier=Classifier(
+                spec,
+                lambda x: self.scores(result, self.rows(x, runner, "features")),
+                to_probabilities,
+            ),
+        )
+
+    def config(self) -> dict[str, Any]:
+        """Return what must be the same for a run and its resumption, as JSON."""
+        images = self.earlier.images
+        return {
+            # Not the folder's name alone: another release there is not what was accounted for.
+            **({"synthetic_digest": images.digest} if images else {}),
+            "num_classes": self.spec.num_classes,
+        }
+
+    @property
+    def unlisted(self) -> tuple[str, ...]:
+        """Settings of a training that this run does without."""
+        return () if self.uses_teacher and self.earlier.stored is None else _TRAINING
+
+
+def make_plan(
+    settings: Settings,
+    spec: Spec,
+    earlier: Earlier = NOTHING,
+    *,
+    cached: Cached = compute_anew,
+) -> TeacherPlan:
+    """Calibrate the noise, and check that everything fits.
+
+    Args:
+        settings: as `complete` returns them.
+        spec: facts about the data.
+        earlier: what earlier runs have released.
+        cached: keeps the whitening of the public map.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    shape = require_image(spec, "a private teacher", "use experiments.dp_kip")
+    check_earlier(settings, spec, earlier)
+    try:
+        image_maps.pooled_map(shape, mirror=bool(settings.mirror))
+    except ValueError as error:
+        raise SettingsError(f"--dataset={spec.name}: {error}") from error
+    mechanism, multiplier = mechanisms_for(settings, spec.num_examples, earlier)
+    plan = TeacherPlan(
+        settings=settings,
+        spec=spec,
+        earlier=earlier,
+        mechanism=mechanism,
+        means_multiplier=multiplier,
+        cached=cached,
+    )
+    if plan.uses_means and earlier.stored is not None:
+        check_width(earlier.stored, plan.mean_features.dim)
+    return plan

@@ -1,0 +1,208 @@
+"""Settings of the private teacher, and what they are by default: chosen on held-out data."""
+
+import dataclasses
+import math
+from typing import Any
+
+from jaxdp.methods.settings import (
+    ByData,
+    Distilling,
+    SettingsError,
+    bad,
+    batch_size_for,
+    budget,
+    check_fields,
+    filled,
+    require_one_length,
+    setting,
+)
+
+MATCHES = ("teacher", "embedding", "both")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MapOptions:
+    """What the public feature map is made from, beside the shape of an image."""
+
+    whiten: ByData[float] = setting(
+        None,
+        "Floor of the whitening of features on synthetic public images, relative to the mean "
+        "eigenvalue; 0 for no whitening (default: by dataset).",
+        at_least=0,
+    )
+    mirror: ByData[bool] = setting(
+        None, "Use only features that mirror images share (default: for photographs)."
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings(MapOptions, Distilling):
+    """Settings of the private teacher; None stands for a default that depends on the data."""
+
+    match: str = setting(
+        "teacher",
+        "What the images are moved towards: teacher; embedding, private class means of scattering "
+        "features, for images that train networks; or both.",
+        among=MATCHES,
+    )
+    embedding_share: float = setting(
+        0.5,
+        "With --match=both: part of the budget that the class means get.",
+        above=0,
+        below=1,
+    )
+    cosine_weight: ByData[float] = setting(
+        None, "Weight of the teacher's cosine in the distillation (by --match).", at_least=0
+    )
+    final_learning_rate: ByData[float] = setting(
+        None, "Step size of the last steps (default: by dataset).", above=0
+    )
+    label_smoothing: float = setting(
+        0.0, "Part of a label that is spread over all classes.", at_least=0, below=1
+    )
+    distill_steps: ByData[int] = setting(
+        None, "Steps of the distillation, which are free.", above=0
+    )
+    distill_learning_rate: ByData[float] = setting(
+        None, "First step size of Adam in the distillation.", above=0
+    )
+    learn_labels: bool = setting(False, "Also learn the labels of the distilled images.")
+    total_variation: float = setting(
+        0.0, "Weight of a penalty on rough distilled images.", at_least=0
+    )
+
+    def __post_init__(self) -> None:
+        Distilling.__post_init__(self)
+
+    def check(self) -> None:
+        """Raise a `SettingsError` where settings contradict each other."""
+        super().check()
+        if self.ridge == 0:
+            raise bad(self, "ridge", "must be a number above 0")
+
+    @property
+    def uses_teacher(self) -> bool:
+        """Whether images are moved towards a teacher's weights."""
+        return self.match != "embedding"
+
+
+# Values that depend on the data; here those of a dataset without a row.
+_GENERAL: dict[str, Any] = {
+    "epochs": 20.0,
+    "batch_size": 4096,
+    "learning_rate": 0.4,
+    "final_learning_rate": 0.12,
+    "clip_norm": 5.0,
+    "ridge": 1e-3,
+    "whiten": 0.1,
+    "mirror": False,
+}
+_SMALL = {"batch_size": 1000}
+# Scenes that their mirror image leaves as they are; digits and house numbers are not.
+_PHOTOS = {"mirror": True, "batch_size": 8192}
+_PHOTOS_NOISY = _PHOTOS | {"learning_rate": 0.8, "final_learning_rate": 0.24}
+# For budgets below and from `_LARGE_EPSILON`: with little noise, more steps that clip less.
+_LARGE_EPSILON = 3.0
+_NOISY: dict[str, dict[str, Any]] = {
+    "digits": _SMALL,
+    "mnist": {"clip_norm": 0.3, "final_learning_rate": 0.4},
+    "cifar10": _PHOTOS_NOISY,
+    "cifar100": _PHOTOS_NOISY,
+}
+_PHOTOS_CLEAR = _PHOTOS | {
+    "epochs": 40.0,
+    "clip_norm": 10.0,
+    "learning_rate": 1.2,
+    "final_learning_rate": 0.3,
+}
+_CLEAR: dict[str, dict[str, Any]] = {
+    "digits": _SMALL,
+    "mnist": {"epochs": 40.0},
+    "fashion_mnist": {"epochs": 40.0, "learning_rate": 0.8, "final_learning_rate": 0.24},
+    "cifar10": _PHOTOS_CLEAR,
+    "cifar100": _PHOTOS_CLEAR,
+}
+# Beside a distance of class means, or of generated images, whose weight is 1.
+_COSINE_BESIDE_MEANS = 0.06
+_COSINE_BESIDE_IMAGES = 0.3
+_MATCHING = (300, 0.01)
+
+
+def defaults(settings: Settings, dataset: str, *, beside_images: bool) -> dict[str, Any]:
+    """Return the values of a dataset, a budget and what images are matched with."""
+    rows = _CLEAR if settings.eps >= _LARGE_EPSILON else _NOISY
+    table = _GENERAL | rows.get(dataset, {})
+    if settings.learning_rate is not None:  # the last steps keep their part of it
+        ratio = table["final_learning_rate"] / table["learning_rate"]
+        table["final_learning_rate"] = ratio * settings.learning_rate
+    steps, rate = _distillation(settings.ipc)
+    table["cosine_weight"] = 1.0
+    if settings.match != "teacher":
+        steps, rate = 2 * steps, rate / 2
+        beside = _COSINE_BESIDE_MEANS
+        if beside_images:
+            (steps, rate), beside = _MATCHING, _COSINE_BESIDE_IMAGES
+        table["cosine_weight"] = beside if settings.match == "both" else 0.0
+    return table | {"distill_steps": steps, "distill_learning_rate": rate}
+
+
+def _distillation(ipc: int) -> tuple[int, float]:
+    """Return steps and step size: the more images, the fewer steps reach the teacher."""
+    if ipc < 5:
+        return 500, 0.03
+    return (150, 0.05) if ipc < 30 else (60, 0.05)
+
+
+def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
+    """Return settings in which nothing is None that has a default.
+
+    Args:
+        settings: as given.
+        spec: facts about the data.
+        earlier: what earlier runs have released.
+
+    Raises:
+        SettingsError: settings do not go together, or not with the data or earlier releases.
+    """
+    stored = None if earlier is None else earlier.stored
+    images = None if earlier is None else earlier.images
+    require_one_length(settings)
+    if settings.match == "embedding":
+        for name in ("cosine_weight", "learn_labels"):
+            if getattr(settings, name):
+                raise bad(settings, name, "needs a teacher, which --match=embedding does without")
+    if images is not None and settings.match == "teacher":
+        raise SettingsError(f"{images.source}: is for --match=embedding or --match=both")
+    if settings.noise_seed is not None and not draws_noise(settings, earlier):
+        raise bad(settings, "noise_seed", "nothing is released anew here, leave it out")
+    table = defaults(settings, spec.name, beside_images=images is not None)
+    table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
+    if stored is not None:
+        stored.require_options(settings)
+        table |= {"whiten": stored.options.whiten, "mirror": stored.options.mirror}
+    done = filled(settings, table)
+    if settings.steps is not None:
+        epochs = settings.steps * done.batch_size / spec.num_examples
+        return dataclasses.replace(done, epochs=epochs)
+    steps = math.ceil(done.epochs * spec.num_examples / done.batch_size)
+    return dataclasses.replace(done, steps=steps)
+
+
+def draws_noise(settings: Settings, earlier: Any) -> bool:
+    """Return whether a run releases anything that was not released before."""
+    if earlier is None:
+        return True
+    matches_only = settings.match == "embedding" and earlier.images is not None
+    return earlier.stored is None and not matches_only
+
+
+def folder_name(settings: Settings, spec: Any, earlier: Any = None) -> str:
+    """Return a name that tells runs of different settings apart."""
+    certificate = (
+        None if earlier is None else earlier.certificate(also_images=not settings.uses_teacher)
+    )
+    eps = budget(settings, certificate)
+    return f"{spec.name}_teacher_ipc{settings.ipc}_eps{eps:g}"

@@ -1,0 +1,105 @@
+"""The images before the first step of distillation: noise of a public seed, or generated ones."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key
+
+from jaxdp.data import Spec
+from jaxdp.images import smoothing
+from jaxdp.kernels import preprocess
+from jaxdp.kernels.kip import SupportSet
+from jaxdp.methods.teacher.settings import Settings
+
+# Images that have to look like something start as dark blurs, not as white noise.
+_DARK = {"mean": 0.1, "scale": 0.15, "smooth": 2.0}
+
+
+def initial_support(
+    settings: Settings, spec: Spec, *, dark: bool, images: np.ndarray | None
+) -> SupportSet:
+    """Return the images before the first step.
+
+    Args:
+        settings: complete.
+        spec: of the images.
+        dark: whether they start as dark blurs.
+        images: (c, m, d) generated images to start from; None for noise.
+    """
+    if images is not None:
+        x = representatives(images, settings.ipc, seed=settings.seed)
+        labels = jnp.repeat(jnp.arange(spec.num_classes), settings.ipc)
+        return SupportSet(jnp.asarray(x), preprocess.centred_one_hot(labels, spec.num_classes))
+    return initial_images(
+        jax.random.key(settings.seed),
+        ipc=settings.ipc,
+        num_classes=spec.num_classes,
+        image_shape=spec.image_shape,
+        **(_DARK if dark else {}),
+    )
+
+
+def initial_images(
+    key: Key[Array, ""],
+    *,
+    ipc: int,
+    num_classes: int,
+    image_shape: tuple[int, int, int],
+    mean: float = 0.5,
+    scale: float = 0.25,
+    smooth: float = 0.0,
+) -> SupportSet:
+    """Return `ipc` images of noise per class, in [0, 1], with centred one-hot labels.
+
+    `clip(mean + scale N(0, 1), 0, 1)`; rows are ordered by class and independent of any data.
+
+    Args:
+        key: public.
+        ipc: images per class, >= 1.
+        num_classes: >= 2.
+        image_shape: (h, w, channels); `d = h w channels`.
+        mean: grey level of the start; near 0 for a dark one.
+        scale: standard deviation before clipping.
+        smooth: width in pixels of a Gaussian filter over the noise, whose standard deviation
+            stays what it was; 0 for white noise.
+
+    Raises:
+        ValueError: fewer than one row per class or two classes, or a negative width.
+    """
+    if ipc < 1 or num_classes < 2:
+        raise ValueError(f"need ipc >= 1 and num_classes >= 2, got {ipc} and {num_classes}")
+    if not smooth >= 0:
+        raise ValueError(f"smooth must be >= 0 pixels, got {smooth}")
+    height, width, channels = image_shape
+    labels = jnp.repeat(jnp.arange(num_classes), ipc)
+    noise = jax.random.normal(key, (ipc * num_classes, height * width * channels), jnp.float32)
+    if smooth > 0:
+        noise = smoothing.smooth_rows(noise, shape=image_shape, width=smooth)
+        noise = noise / jnp.std(noise)
+    x = jnp.clip(mean + scale * noise, 0.0, 1.0)
+    return SupportSet(x, preprocess.centred_one_hot(labels, num_classes))
+
+
+def representatives(images: np.ndarray, ipc: int, *, seed: int) -> np.ndarray:
+    """Return `ipc` of each class's images, the nearest to the centres that k-means finds.
+
+    Centres themselves would be blurs.
+
+    Args:
+        images: (c, m, d), m of each class, m >= ipc.
+        ipc: images per class, >= 1.
+        seed: of k-means' start.
+
+    Returns:
+        (c * ipc, d), ordered by class; all different, where images are.
+    """
+    from sklearn.cluster import KMeans
+
+    chosen = []
+    for of_class in images:
+        means = KMeans(ipc, n_init=1, random_state=seed).fit(of_class)
+        distances = means.transform(of_class)  # (m, ipc)
+        # An image stands for its own cluster alone, so none is chosen twice.
+        distances[means.labels_[:, None] != np.arange(ipc)] = np.inf
+        chosen.append(of_class[np.argmin(distances, axis=0)])
+    return np.concatenate(chosen)

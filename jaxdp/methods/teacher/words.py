@@ -1,0 +1,52 @@
+"""What the private teacher makes, in words: for certificates, reports and names of files."""
+
+from jaxdp.methods.base import Words
+from jaxdp.privacy import certificates
+
+SOURCES = {
+    "teacher": "a private teacher",
+    "embedding": "private class means",
+    "both": "a private teacher and class means",
+}
+SOURCES_BESIDE_IMAGES = {
+    "embedding": "a private generator",
+    "both": "a private teacher and a private generator",
+}
+_WEIGHTS = "the weights of the private teacher, with every checkpoint of its training"
+COVERS = {
+    "teacher": _WEIGHTS,
+    "embedding": "the noisy class means",
+    "both": f"{_WEIGHTS}, and the noisy class means",
+    "beside images": f"{_WEIGHTS}, together with the embedding that --synthetic was generated from",
+}
+DERIVED = (
+    "distilled.npz and distilled.png, which are computed from these alone",
+    certificates.ACCOUNT,
+    "anything computed from these without the private data",
+)
+WORDS = Words(
+    kind="distilled",
+    result="distilled",
+    picture="distilled.png",
+    picture_heading="The distilled set",
+    curve_heading="Accuracy over the run",
+    released="teacher.npz",
+    release_clock="teacher_seconds",
+    finish_clock="distill_seconds",
+    reused="what an earlier run released: this run has not used the private training data, and "
+    "costs no privacy beyond that release",
+    files={
+        "teacher.npz": "the private teacher, which --teacher uses again",
+        "distilled.npz": "the distilled set: inputs, labels, class names and scaling",
+        "distilled.png": "the picture above",
+    },
+    watched="krr_test_accuracy",
+    metrics=(
+        ("krr_test_accuracy", None),
+        ("krr_test_accuracy_before", None),
+        ("teacher_test_accuracy", None),
+        ("teacher_seconds", 0.0),
+        ("distill_seconds", 0.0),
+        ("train_seconds", 0.0),
+    ),
+)

@@ -1,0 +1,32 @@
+"""Runs of DP-KIP at toy size, which tests of its driver share."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import drivers
+
+from experiments import dp_kip
+
+drive = functools.partial(drivers.drive, dp_kip.main)
+assert_refused = functools.partial(drivers.assert_refused, dp_kip.main)
+
+TOY = ("--ipc=1", "--steps=6", "--eval_every=2", "--batch_size=50")
+FILES = {
+    "distilled.npz",
+    "distilled.png",
+    "report.html",
+    "metrics.json",
+    "privacy.json",
+    "released.json",
+    "config.json",
+    "checkpoints",
+}
+
+
+def finished(folder: Path) -> Path:
+    """A finished private run on digits; tests that change it take a copy."""
+    out = folder / "run"
+    assert drive(*TOY, "--eps=5", f"--out_dir={out}") == 0
+    return out

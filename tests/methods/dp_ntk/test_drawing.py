@@ -1,0 +1,48 @@
+"""Examples from a generator: their labels, and how they are stored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jaxdp.data import Codec
+from jaxdp.methods.dp_ntk.drawing import Generator, balanced_labels
+
+
+def test_labels_follow_the_weights_exactly() -> None:
+    found = balanced_labels(np.array([0.5, 0.3, 0.2]), 11, seed=0)
+    np.testing.assert_array_equal(np.bincount(found), [6, 3, 2])
+    np.testing.assert_array_equal(found, balanced_labels(np.array([0.5, 0.3, 0.2]), 11, seed=0))
+
+
+@pytest.mark.parametrize(
+    ("shape", "codec", "expected"),
+    [
+        ((2, 2, 1), Codec(low=0.0, high=16.0, shift=0.0, scale=5.0), [0, 8, 16, 8]),
+        ((4,), Codec(low=-1.0, high=1.0, shift=0.0, scale=1.0, is_bytes=False), [-1, 0, 1, -0.002]),
+    ],
+)
+def test_stored_examples_are_scaled_back_and_rounded(
+    shape: tuple[int, ...], codec: Codec, expected: list[float]
+) -> None:
+    generator = Generator(
+        module=None, variables=None, code_dim=1, class_names=("a",), shape=shape, codec=codec
+    )
+    found = generator.stored(np.array([[0.0, 0.5, 1.0, 0.499]]))
+    assert found.shape == (1, *shape)
+    assert (found.dtype == np.uint8) == codec.is_bytes
+    np.testing.assert_allclose(found.ravel(), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("labels", [[], [[0]], [-1], [2]])
+def test_labels_of_no_class_are_refused(labels: list) -> None:
+    generator = Generator(
+        module=None,
+        variables=None,
+        code_dim=1,
+        class_names=("a", "b"),
+        shape=(4,),
+        codec=Codec(low=0.0, high=1.0, shift=0.0, scale=1.0),
+    )
+    with pytest.raises(ValueError, match="labels must be"):
+        generator(np.array(labels, np.int32), seed=0)

@@ -1,0 +1,58 @@
+"""Defaults of DP-NTK's settings, by data, preset and features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jaxdp.data import Spec
+from jaxdp.methods.dp_ntk.settings import Settings, complete
+
+SHAPES = {"mnist": (28, 28, 1), "cifar10": (32, 32, 3)}
+
+
+def completed(name: str, shape: tuple[int, ...], **given: Any) -> Settings:
+    facts, names = (Spec.rows if len(shape) == 1 else Spec.images), ["a", "b"]
+    return complete(Settings(**given), facts(name, (1000, *shape), class_names=names))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("mnist", {}, (2000, 5000, 5)),
+        ("mnist", {"preset": "fast"}, (1200, 500, 16)),
+        ("mnist", {"features": "scatter"}, (2000, 500, 5)),
+        ("mnist", {"features": "scatter_rbf"}, (2000, 500, 16)),
+        ("mnist", {"features": "scatter_rbf", "preset": "fast"}, (600, 300, 16)),
+        ("mnist", {"features": "rff"}, (2000, 500, 5)),
+        ("mnist", {"features": "hermite"}, (2000, 200, 15)),
+        ("cifar10", {"features": "scatter_rbf"}, (20000, 500, 31)),
+        ("mnist", {"features": "scatter_rbf", "batch_size": 60, "code_dim": 4}, (2000, 60, 4)),
+    ],
+)
+def test_training_defaults_depend_on_data_and_features(
+    name: str, given: dict[str, Any], expected: tuple[int, int, int]
+) -> None:
+    found = completed(name, SHAPES[name], **given)
+    assert (found.steps, found.batch_size, found.code_dim) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "shape", "expected"),
+    [
+        ("digits", {}, (28, 28, 1), "conv"),
+        ("digits", {}, (30, 28, 1), "dense"),
+        ("digits", {}, (32, 32, 3), "resnet"),
+        ("digits", {}, (28, 28, 3), "conv"),
+        ("digits", {}, (32, 30, 3), "dense"),
+        ("digits", {}, (9,), "table"),
+        ("mnist", {"features": "hermite"}, (28, 28, 1), "dense"),
+        ("mnist", {"features": "hermite", "generator": "conv"}, (28, 28, 1), "conv"),
+        ("fashion_mnist", {"features": "hermite"}, (28, 28, 1), "conv"),
+    ],
+)
+def test_generator_depends_on_the_shape_of_an_example(
+    name: str, given: dict[str, Any], shape: tuple[int, ...], expected: str
+) -> None:
+    assert completed(name, shape, **given).generator == expected

@@ -1,0 +1,150 @@
+"""What every method gives who calls the library: a made set, and the certificate of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import jaxdp
+from jaxdp.methods.made import shares, softmax
+from jaxdp.methods.runner import PlainRunner, in_chunks, slices
+from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.steps import RowMap
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+PIXELS, LABELS = load_digits(return_X_y=True)
+X, Y = PIXELS[:300].reshape(-1, 8, 8).astype(np.uint8), LABELS[:300]
+NAMES = [f"digit {label}" for label in range(10)]
+SPEC = jaxdp.Spec.images("mine", X.shape, class_names=NAMES, low=0, high=16)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "dp_kip": {"ipc": 1, "steps": 4, "batch_size": 50},
+    "dp_ntk": {"steps": 3, "batch_size": 20, "ntk_width": "8", "num_synthetic": 40},
+    "teacher": {"ipc": 1, "steps": 4, "batch_size": 50, "distill_steps": 2, "whiten": 0.0},
+}
+
+
+def run(name: str, **settings: Any) -> Any:
+    method = getattr(jaxdp.methods, name)
+    asked = method.Settings(**(SETTINGS[name] | settings))
+    return jaxdp.run(method, asked, SPEC, jaxdp.Private(X, Y), progress=False)
+
+
+@pytest.fixture(scope="module", params=list(SETTINGS))
+def found(request: pytest.FixtureRequest) -> Any:
+    return (request.param, *run(request.param, eps=2.0))
+
+
+def test_a_made_set_fits_the_data(found: Any) -> None:
+    name, made, _ = found
+    assert made.x.shape[1:] == (8, 8, 1)
+    assert made.class_names == tuple(NAMES)
+    assert sorted(set(made.y)) == list(range(10))
+    np.testing.assert_allclose(made.scaled(made.x).reshape(made.rows.shape), made.rows, atol=0.05)
+    assert (made.classifier is None) == (name == "dp_ntk")
+    assert (made.generator is None) != (name == "dp_ntk")
+
+
+def test_guarantee_the_certificate_is_that_of_what_was_released(found: Any) -> None:
+    name, _, certificate = found
+    facts = json.loads(certificate.to_json())
+    assert 1.9 < certificate.epsilon <= 2 + 1e-9
+    assert (certificate.delta, certificate.releasable) == (1e-5, True)
+    assert facts["num_examples"] == 300
+    assert "the operating system" in facts["randomness"]
+    assert facts["ledger"]["delta"] == 1e-5
+    relation = "replace one" if name == "dp_ntk" else "zero-out"
+    assert relation in str(certificate)
+    assert "MAY BE RELEASED" in str(certificate)
+    assert str(certificate).count(". ") == 1
+    assert "0x" not in repr(certificate)
+
+
+def test_a_classifier_predicts_examples_as_stored(found: Any) -> None:
+    _, made, _ = found
+    if made.classifier is None:
+        assert made.generator(np.arange(10), seed=1).shape == (10, 8, 8, 1)
+        return
+    classes = made.classifier.predict(X[:7])
+    probabilities = made.classifier.predict_proba(X[:7])
+    np.testing.assert_array_equal(classes, probabilities.argmax(axis=1))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+    assert probabilities.min() > 0
+    np.testing.assert_array_equal(made.classifier.predict(X[:7].reshape(7, 64)), classes)
+    assert made.classifier.score(X[:7], classes) == 1
+    np.testing.assert_array_equal(made.classifier.classes_, np.arange(10))
+    with pytest.raises(ValueError, match="an example has"):
+        made.classifier.predict(X[:7, :4])
+
+
+def test_a_made_set_is_saved_and_shown(found: Any, tmp_path: Path) -> None:
+    _, made, _ = found
+    with np.load(made.save(tmp_path / "new" / "folder"), allow_pickle=False) as saved:
+        assert set(saved) == set(made.arrays)
+        np.testing.assert_array_equal(saved["y"], made.y)
+    assert "data:image/png;base64," in made._repr_html_()
+    assert repr(made) == f"Made({len(made.x)} examples of 10 classes, mine)"
+
+
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_guarantee_noise_is_fresh_unless_it_is_seeded_and_then_not_releasable(name: str) -> None:
+    seeded = [run(name, noise_seed=3) for _ in range(2)]
+    np.testing.assert_array_equal(seeded[0][0].x, seeded[1][0].x)
+    assert not seeded[0][1].releasable
+    assert np.any(run(name)[0].rows != seeded[0][0].rows)
+
+
+def test_guarantee_without_noise_nothing_is_promised() -> None:
+    certificate = run("dp_kip", eps=math.inf)[1]
+    assert certificate.epsilon == math.inf
+    assert not certificate.releasable
+    assert str(certificate).startswith("There is no privacy")
+
+
+def test_data_that_contradict_their_facts_are_refused_before_any_work() -> None:
+    method = jaxdp.methods.teacher
+    with pytest.raises(ValueError, match="has shape"):
+        jaxdp.run(method, method.Settings(), SPEC, jaxdp.Private(X[:20], Y[:20]))
+    table = jaxdp.Spec.rows("rows", (300, 64), class_names=NAMES, low=0, high=16)
+    rows = jaxdp.Private(PIXELS[:300], Y)
+    with pytest.raises(SettingsError, match="works on images, and --dataset=rows holds rows of 64"):
+        jaxdp.run(method, method.Settings(), table, rows)
+
+
+def test_rows_of_a_table_are_distilled_and_generated() -> None:
+    table = jaxdp.Spec.rows("rows", (300, 64), class_names=NAMES, low=0, high=16)
+    for name in ("dp_kip", "dp_ntk"):
+        method = getattr(jaxdp.methods, name)
+        settings = method.Settings(**SETTINGS[name])
+        made, _ = jaxdp.run(method, settings, table, jaxdp.Private(PIXELS[:300], Y), progress=False)
+        assert made.x.shape[1:] == (64,)
+        assert "<img" not in made._repr_html_()
+
+
+def test_probabilities_of_scores() -> None:
+    scores = np.array([[900.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(softmax(scores), [[1, 0, 0], [1 / 3] * 3])
+    np.testing.assert_allclose(shares(np.array([[2 / 3, -1 / 3, -1 / 3]])), [[1, 0, 0]], atol=1e-5)
+
+
+@pytest.mark.parametrize("total", [0, 1, 2, 37])
+def test_slices_are_all_steps_and_begin_with_one(total: int) -> None:
+    counts = list(slices(total))
+    assert sum(counts) == total
+    assert counts[:1] == [1][:total]
+
+
+def test_rows_are_mapped_in_their_order_whatever_the_chunks() -> None:
+    rows = np.arange(600, dtype=np.float32).reshape(300, 2)
+    row_map = RowMap(lambda x: 2 * x, {}, np.float16)
+    mapped = PlainRunner(progress=False).rows(row_map, rows, what="doubled")
+    assert mapped.dtype == np.float16
+    np.testing.assert_array_equal(mapped, (2 * rows).astype(np.float16))
+    with pytest.raises(ValueError, match="no rows"):
+        in_chunks(lambda x: x, rows[:0], np.float32)

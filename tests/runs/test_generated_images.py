@@ -1,0 +1,141 @@
+"""Reading what a generating run left: the images, their scale, what they have cost."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from generated_folder import GENERATED_EPS, written
+
+from experiments.data.load import Dataset, load_dataset
+from experiments.errors import InputError
+from experiments.runs import generated_images
+
+
+@pytest.fixture(scope="module")
+def digits() -> Dataset:
+    return load_dataset("digits", data_dir="nowhere")
+
+
+def test_images_come_by_class_and_in_the_unit_range(tmp_path: Path, digits: Dataset) -> None:
+    found = generated_images.read(str(written(tmp_path / "run")), digits.spec, ipc=4)
+    assert found.x.shape == (10, 4, 64)
+    np.testing.assert_allclose(found.x[2, :, 0], np.array([8, 9, 10, 11]) / 16)
+    assert found.x.max() == 1
+    assert found.certificate["epsilon"] == pytest.approx(GENERATED_EPS, rel=1e-6)
+
+
+def test_classes_of_different_sizes_are_cut_to_the_smallest(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    y = np.repeat(np.arange(10), 4)
+    y[0] = 9
+    found = generated_images.read(str(written(tmp_path / "run", y=y)), digits.spec, ipc=3)
+    assert found.x.shape == (10, 3, 64)
+
+
+def test_guarantee_the_multiplier_is_that_of_all_releases_for_a_removed_example(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    """Half the budget each: in units of its noise, removal moves one by 1/2, the other by 1/sqrt 2
+    of what replacement does."""
+    found = generated_images.read(str(written(tmp_path / "run")), digits.spec, ipc=1)
+    replaced = found.certificate["noise_multiplier"]
+    expected = replaced / math.sqrt(0.5 * 0.5**2 + 0.5 * 0.5)
+    assert found.noise_multiplier == pytest.approx(expected, rel=1e-6)
+    plain = generated_images.read(
+        str(written(tmp_path / "plain", eps=math.inf)), digits.spec, ipc=1
+    )
+    assert plain.noise_multiplier == 0
+
+
+def test_guarantee_another_release_has_another_digest(tmp_path: Path, digits: Dataset) -> None:
+    digests = [
+        generated_images.read(str(written(tmp_path / name, mu=mu)), digits.spec, ipc=1).digest
+        for name, mu in (("a", 0.0), ("b", 0.0), ("c", 1e-6))
+    ]
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"x": np.zeros((40, 8, 9, 1), np.float32)}, "images of shape [8, 9, 1]"),
+        ({"y": np.repeat(np.arange(5), 8)}, "0 images of class 5"),
+        ({"y": np.repeat(np.arange(10), 4) + 1}, "beyond 10 classes"),
+        ({"y": np.zeros(39, int)}, "labels do not fit"),
+        ({"x": np.full((40, 8, 8, 1), np.nan)}, "not finite"),
+    ],
+)
+def test_images_that_do_not_fit_are_refused(
+    arrays: dict[str, np.ndarray], said: str, tmp_path: Path, digits: Dataset
+) -> None:
+    folder = written(tmp_path / "run", **arrays)
+    with pytest.raises(InputError) as raised:
+        generated_images.read(str(folder), digits.spec, ipc=2)
+    assert said in str(raised.value)
+    assert str(folder) in str(raised.value)
+
+
+def test_guarantee_images_that_the_run_did_not_make_are_refused(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    """Training images in the place of synthetic ones were taken for a private release."""
+    folder = written(tmp_path / "run")
+    np.savez(folder / "synthetic.npz", x=digits.x_train, y=digits.y_train)
+    with pytest.raises(InputError, match=r"synthetic\.npz is not the file that privacy\.json"):
+        generated_images.read(str(folder), digits.spec, ipc=1)
+
+
+def test_guarantee_an_embedding_of_another_release_is_refused(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    folder, other = written(tmp_path / "run"), written(tmp_path / "other", eps=math.inf)
+    (other / "privacy.json").write_bytes((folder / "privacy.json").read_bytes())
+    with pytest.raises(InputError, match="of different releases"):
+        generated_images.read(str(other), digits.spec, ipc=1)
+    folder, other = written(tmp_path / "c"), written(tmp_path / "d", mu=1.0)
+    (folder / "embedding.npz").write_bytes((other / "embedding.npz").read_bytes())
+    with pytest.raises(InputError, match=r"embedding\.npz is not the file"):
+        generated_images.read(str(folder), digits.spec, ipc=1)
+
+
+def test_guarantee_images_that_nothing_ties_to_a_release_are_not_releasable(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    """As version 0.1.0 left them: they can be used, and the certificate says what is missing."""
+    folder = written(tmp_path / "run")
+    certificate = json.loads((folder / "privacy.json").read_text())
+    del certificate["sha256"]
+    (folder / "privacy.json").write_text(json.dumps(certificate))
+    found = generated_images.read(str(folder), digits.spec, ipc=1).certificate
+    assert not found["releasable"]
+    assert "version 0.1.0" in found["verdict"]
+
+
+@pytest.mark.parametrize("edit", [{"epsilon": 0.1}, {"ledger": {}}, {"sha256": []}])
+def test_guarantee_a_certificate_that_disagrees_is_refused_by_name(
+    edit: dict, tmp_path: Path, digits: Dataset
+) -> None:
+    folder = written(tmp_path / "run")
+    certificate = json.loads((folder / "privacy.json").read_text())
+    (folder / "privacy.json").write_text(json.dumps(certificate | edit))
+    with pytest.raises(InputError, match=r"--synthetic=.*privacy\.json"):
+        generated_images.read(str(folder), digits.spec, ipc=1)
+
+
+def test_too_few_images_are_refused(tmp_path: Path, digits: Dataset) -> None:
+    with pytest.raises(InputError, match="--ipc=5 asks for more"):
+        generated_images.read(str(written(tmp_path / "run")), digits.spec, ipc=5)
+
+
+def test_folders_of_other_kinds_are_refused(tmp_path: Path, digits: Dataset) -> None:
+    with pytest.raises(InputError, match="is not the folder of a finished run"):
+        generated_images.read(str(tmp_path), digits.spec, ipc=1)
+    folder = written(tmp_path / "run")
+    (folder / "synthetic.npz").write_bytes(b"broken")
+    with pytest.raises(InputError, match="cannot be used"):
+        generated_images.read(str(folder), digits.spec, ipc=1)

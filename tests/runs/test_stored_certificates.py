@@ -1,0 +1,127 @@
+"""Certificates that files hold: no number in them is believed."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import drivers
+import numpy as np
+import pytest
+from generated_folder import written
+from old_runs import of_version_0_1_0, planned_run, started, without_news
+from toy_runs import planned
+
+from experiments import sample
+from experiments.errors import InputError
+from experiments.runs import released
+from experiments.runs.folder import RunFolder
+from experiments.runs.release_log import ReleaseLog
+from jaxdp.methods import dp_ntk, teacher
+from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.stored import Earlier, GeneratedImages, Stored
+from jaxdp.methods.teacher.earlier import BESIDE, check_earlier
+from jaxdp.methods.teacher.settings import MapOptions
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+OPTIONS = MapOptions(whiten=0.1, mirror=False)
+
+
+def edit_meta(path: Path, **edits: Any) -> None:
+    """Edit the certificate in an npz file of a release."""
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    meta = json.loads(str(arrays.pop("meta")))
+    meta["certificate"] |= edits
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays, meta=np.array(json.dumps(meta)))
+    path.write_bytes(buffer.getvalue())
+
+
+def stored_teacher(certificate: dict[str, Any], **arrays: np.ndarray) -> Stored[Any]:
+    return Stored(
+        released=teacher.Released(**arrays),
+        options=OPTIONS,
+        example_shape=(8, 8, 1),
+        num_classes=10,
+        certificate=certificate,
+        source="--teacher=b",
+    )
+
+
+EDITS = {"epsilon": 0.1, "releasable": True, "not_releasable_reason": None}
+
+
+@pytest.mark.parametrize("where", ["embedding", "teacher"])
+def test_guarantee_an_edited_certificate_of_a_release_is_refused(
+    where: str, tmp_path: Path
+) -> None:
+    """A release without noise that says epsilon 0.1."""
+    if where == "embedding":
+        path, form = written(tmp_path / "run", eps=math.inf) / "embedding.npz", dp_ntk.FORM
+    else:
+        path, form = tmp_path / "run" / "teacher.npz", teacher.FORM
+        stored = stored_teacher(
+            planned("dp_kip_teacher", "--eps=inf").certificate(), weights=np.ones((3, 10))
+        )
+        with RunFolder(tmp_path / "run", resume=False, overwrite=False) as folder:
+            released.write(ReleaseLog(folder), path.name, form, stored)
+    assert not released.read(path, form).certificate["releasable"]
+    edit_meta(path, **EDITS)
+    with pytest.raises(InputError, match=r"says epsilon 0\.1"):
+        released.read(path, form)
+
+
+def test_guarantee_an_edited_certificate_of_a_generator_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "generated", eps=math.inf)
+    stored = drivers.read(path, "privacy.json")
+    (path / "privacy.json").write_text(json.dumps(stored | EDITS))
+    with pytest.raises(InputError, match=r"says epsilon 0\.1"):
+        sample.generator_of(path)
+
+
+def test_guarantee_an_edited_certificate_of_an_old_run_is_refused(tmp_path: Path) -> None:
+    of_version_0_1_0(tmp_path / "old", finished=True, epsilon=0.1)
+    with pytest.raises(InputError, match=r"says epsilon 0\.1"):
+        started(tmp_path / "old", planned_run(), resume=True)
+
+
+def test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable(tmp_path: Path) -> None:
+    """Its noise was drawn in float32, that of class means beside it was not."""
+    certificate = planned("dp_kip_teacher").certificate()
+    assert certificate["releasable"]
+    meta = {
+        "map_config": dataclasses.asdict(OPTIONS),
+        "example_shape": [8, 8, 1],
+        "certificate": without_news(certificate),
+    }
+    for arrays, releasable in (
+        ({"weights": np.ones((3, 10))}, False),
+        ({"means": np.ones((10, 3))}, True),
+    ):
+        np.savez(tmp_path / "teacher.npz", **arrays, meta=np.array(json.dumps(meta)))
+        found = released.read(tmp_path / "teacher.npz", teacher.FORM).certificate
+        assert found["releasable"] is releasable
+
+
+def test_guarantee_a_teacher_is_used_beside_its_own_images_alone() -> None:
+    """Each has a certificate of its own, and together they have cost more than either says."""
+    spec = planned("dp_kip_teacher").spec
+    settings = teacher.Settings(match="both")
+    certificate = {BESIDE: ["first"]}
+    stored = stored_teacher(certificate, weights=np.ones((3, 10)))
+
+    def images(digest: str) -> GeneratedImages:
+        return GeneratedImages(np.zeros((10, 1, 64)), {}, 1.0, digest, "--synthetic=a")
+
+    check_earlier(settings, spec, Earlier(stored, images("first")))
+    for other, reused in (
+        ("second", stored),
+        ("first", dataclasses.replace(stored, certificate={})),
+    ):
+        with pytest.raises(SettingsError, match="was not accounted for"):
+            check_earlier(settings, spec, Earlier(reused, images(other)))

@@ -1,0 +1,119 @@
+"""What runs write beside their releases, and which programs they keep: nothing of the data."""
+
+from __future__ import annotations
+
+import hashlib
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import drivers
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental.compilation_cache import compilation_cache
+from toy_runs import DRIVERS, private_data
+
+from experiments import program_cache
+from experiments.runs import generator_file
+from experiments.runs import runner as run_runner
+from experiments.runs.checkpoints import restore_tree
+from jaxdp.privacy import class_sums, dp_sgd
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+def public_mean(
+    key: Any, mechanism: Any, clipped: dp_sgd.ClippedSum, *, chunk_size: int
+) -> jax.Array:
+    """Stand for a step's noisy mean: of the right shape, and of no data."""
+    shape = jax.eval_shape(clipped.assemble, clipped.zero).shape
+    return clipped.after(jax.random.normal(jax.random.key(1), shape, jnp.float64))
+
+
+def public_sums(key: Any, exact: jax.Array, *, stddev: float, divisor: float) -> jax.Array:
+    """Stand for noisy sums."""
+    return jax.random.uniform(jax.random.key(2), exact.shape, jnp.float32)
+
+
+def numbers_in(folder: Path) -> str:
+    """Stand for the digest of orbax's files, which hold the time."""
+    leaves = jax.tree.leaves(restore_tree(folder))
+    return hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in leaves)).hexdigest()
+
+
+# Orbax writes the time into these, too.
+_ORBAX = ("checkpoints", "variables")
+
+
+def everything_in(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    return {n: held for n, held in found.items() if not set(Path(n).parts) & set(_ORBAX)}
+
+
+@pytest.fixture
+def kept_programs(tmp_path: Path) -> Iterator[Path]:
+    """Keep every program that is compiled in a folder of the test."""
+    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
+    before = {name: getattr(jax.config, name) for name in names}
+    folder = tmp_path / "programs"
+    for name, value in zip(names, (str(folder), 0.0), strict=True):
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
+    yield folder
+    for name, value in before.items():
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not program_cache.is_right(), reason="keeps no programs")
+@pytest.mark.parametrize("name", list(DRIVERS))
+def test_guarantee_kept_programs_tell_nothing_of_the_data(
+    name: str, tmp_path: Path, kept_programs: Path
+) -> None:
+    """A program's name is a digest of it, constants included: other data need no other program."""
+    driver, flags = DRIVERS[name]
+    found = []
+    for seed in (0, 1):
+        jax.clear_caches()  # or the second run would not look for programs
+        private_data(tmp_path / "mine.npz", seed=seed)
+        out = tmp_path / f"run-{seed}"
+        places = (f"--data_dir={tmp_path}", "--dataset=mine", f"--out_dir={out}")
+        assert drivers.drive(driver.main, *flags, "--delta=1e-3", *places) == 0
+        found.append({path.name for path in kept_programs.glob("*-cache")})
+    assert len(found[0]) > 20
+    assert found[1] == found[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(DRIVERS))
+def test_guarantee_nothing_private_is_written_beside_releases(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With releases that do not depend on the data, nothing does: no file, no line, to the byte."""
+    driver, flags = DRIVERS[name]
+    extra = ("--check_copies",) if name == "dp_ntk" else ()
+    monkeypatch.setattr(dp_sgd, "noisy_mean", public_mean)
+    monkeypatch.setattr(class_sums, "noisy_sums", public_sums)
+    monkeypatch.setattr(run_runner, "time", types.SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr("tqdm.std.time", lambda: 0.0)
+    monkeypatch.setattr(generator_file, "files_digest", numbers_in)
+    out, found = tmp_path / "run", []
+    for seed in (0, 1):
+        private_data(tmp_path / "mine.npz", seed=seed)
+        common = ("--dataset=mine", f"--data_dir={tmp_path}", "--delta=1e-3", "--overwrite")
+        assert drivers.drive(driver.main, *flags, *extra, *common, f"--out_dir={out}") == 0
+        found.append((capfd.readouterr(), everything_in(out)))
+    (said, first), (said_again, second) = found
+    assert said == said_again
+    assert sorted(first) == sorted(second)
+    changed = {n: (held, second[n]) for n, held in first.items() if held != second[n]}
+    assert changed == {}
+    assert drivers.read(out, "released.json")["step"] == (0 if name == "dp_ntk" else 2)
+    copies = out.with_name("run.not_for_release")
+    assert copies.exists() == (name == "dp_ntk")
+    assert not copies.exists() or copies.stat().st_mode & 0o077 == 0

@@ -1,0 +1,27 @@
+"""What tests of the driver with a private teacher share: small runs, and what they leave."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import drivers
+import toy_runs
+
+from experiments import dp_kip_teacher
+from experiments.data.load import load_dataset
+from experiments.runs import released
+from jaxdp.methods import teacher
+from jaxdp.methods.stored import Stored
+
+drive = functools.partial(drivers.drive, dp_kip_teacher.main)
+plan_of = functools.partial(toy_runs.planned, "dp_kip_teacher", subset=())
+
+DIGITS = load_dataset("digits", data_dir="nowhere").spec
+TOY = ("--steps=4", "--batch_size=200", "--distill_steps=3")
+
+
+def read_teacher(out: Path) -> Stored[Any]:
+    """Return what a run has released."""
+    return released.read(out / "teacher.npz", teacher.FORM)

@@ -1,0 +1,103 @@
+"""Facts about data are checked; private examples are held to them, and show nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxdp.data import Codec, Private, Spec, checked
+
+X = np.arange(4 * 6, dtype=np.uint8).reshape(4, 2, 3)
+Y = np.array([0, 1, 1, 0])
+SPEC = Spec.images("scans", X.shape, class_names=["no", "yes"], low=0, high=255)
+TABLE = Spec.rows("table", (4, 2), class_names=["no", "yes"], low=-1, high=1)
+
+
+def test_images_and_rows_have_shapes_of_their_kind() -> None:
+    assert (SPEC.kind, SPEC.shape, SPEC.num_examples) == ("image", (2, 3, 1), 4)
+    assert (SPEC.num_classes, SPEC.dim, SPEC.image_shape) == (2, 6, (2, 3, 1))
+    assert Spec.images("colour", (9, 8, 8, 3), class_names="ab").image_shape == (8, 8, 3)
+    assert (TABLE.kind, TABLE.shape, TABLE.is_image) == ("table", (2,), False)
+    with pytest.raises(ValueError, match="holds rows of 2 values"):
+        _ = TABLE.image_shape
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"kind": "table"}, "kind table cannot have shape"),
+        ({"shape": (2, 0, 1)}, "cannot have shape"),
+        ({"class_names": ("one",)}, "at least 2 classes"),
+        ({"num_examples": 0}, "1 example"),
+    ],
+)
+def test_facts_that_cannot_be_are_refused(changes: dict[str, Any], said: str) -> None:
+    facts = {name: getattr(SPEC, name) for name in ("name", "kind", "shape", "class_names")}
+    facts |= {"num_examples": 4, "codec": SPEC.codec}
+    with pytest.raises(ValueError, match=said):
+        Spec(**(facts | changes))
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [(1.0, 1.0, 0.0, 1.0), (0.0, np.inf, 0.0, 1.0), (0.0, 1.0, 0.0, 0.0), (0.0, 1.0, np.nan, 1.0)],
+)
+def test_constants_without_a_range_are_refused(constants: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="need"):
+        Codec(**dict(zip(("low", "high", "shift", "scale"), constants, strict=True)))
+
+
+@pytest.mark.parametrize("is_bytes", [True, False])
+def test_values_go_to_the_unit_interval_and_back(is_bytes: bool) -> None:
+    codec = Codec(low=0.0, high=255.0, shift=127.5, scale=127.5, is_bytes=is_bytes)
+    stored = np.arange(256, dtype=np.uint8)
+    unit = codec.to_unit(stored)
+    assert unit.dtype == np.float32
+    assert (unit.min(), unit.max()) == (0, 1)
+    back = codec.from_unit(unit)
+    assert (back.dtype == np.uint8) is is_bytes
+    np.testing.assert_allclose(back, stored, atol=1e-4)
+    assert codec.kernel_range == (-1.0, 1.0)
+
+
+def test_drawn_values_beyond_the_range_are_stored_as_bytes_within_it() -> None:
+    codec = Codec(low=0.0, high=255.0, shift=0.0, scale=1.0)
+    assert codec.from_unit(np.array([-0.5, 1.5], np.float32)).tolist() == [0, 255]
+
+
+def test_private_examples_get_the_axis_and_type_of_their_facts() -> None:
+    found = checked(Private(X, Y), SPEC)
+    assert (found.x.shape, found.y.dtype) == ((4, 2, 3, 1), np.int32)
+    assert found.rows.shape == (4, 6)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [
+        (X[:3], Y[:3], "has shape"),
+        (X.astype(np.int64), Y, "must be uint8 or of a float type"),
+        (X, Y[:3], "4 whole numbers"),
+        (X, Y.astype(float), "4 whole numbers"),
+        (X, Y + 1, "labels outside 0..1"),
+        (np.full(X.shape, np.nan), Y, "not finite"),
+        (X.astype(float) + 250, Y, r"outside \[0, 255\]"),
+    ],
+)
+def test_examples_that_contradict_their_facts_are_refused(
+    x: np.ndarray, y: np.ndarray, said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        checked(Private(x, y), SPEC)
+
+
+def test_guarantee_private_examples_show_nothing_of_themselves() -> None:
+    """Neither in a log nor in a traceback that prints its arguments."""
+    shown = repr(Private(X, Y))
+    assert shown == f"{Private(X, Y)}" == "Private(4 examples)"
+    for x, y in ((np.full(X.shape, 254.25), Y), (X, Y + 7)):
+        with pytest.raises(ValueError) as error:  # noqa: PT011
+            checked(Private(x[:3] if x.max() > 200 else x, y), SPEC)
+        assert "254" not in str(error.value)
+        assert "8" not in str(error.value)

@@ -1,0 +1,87 @@
+"""Small runs of every driver, whole or only planned, on 60 digits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import drivers
+
+from experiments import dp_kip, dp_kip_teacher, dp_ntk
+from experiments.data.load import Dataset, dataset_for
+from experiments.run_flags import GenerateFlags, KipFlags, TeacherFlags
+from experiments.runs import driver
+from experiments.runs import start as run_start
+from experiments.runs.folder import RunFolder
+from experiments.runs.release_log import ReleaseLog
+from jaxdp import methods
+from jaxdp.methods.base import Plan
+
+# Flags of data and privacy are added.
+KIP = ("--ipc=1", "--steps=2", "--eval_every=1", "--batch_size=20", "--bounded")
+NTK = ("--ntk_width=4", "--steps=1", "--batch_size=20", "--num_synthetic=20", "--evaluate=none")
+TEACHER = ("--steps=2", "--batch_size=20", "--distill_steps=1", "--whiten=0")
+DRIVERS = {
+    "dp_kip": (dp_kip, KIP),
+    "dp_ntk": (dp_ntk, NTK),
+    "dp_kip_teacher": (dp_kip_teacher, TEACHER),
+}
+SUBSET = ("--subset=60", "--delta=1e-3")
+_METHODS = {
+    "dp_kip": ("dp_kip", KipFlags, methods.dp_kip.Settings),
+    "dp_ntk": ("dp_ntk", GenerateFlags, methods.dp_ntk.Settings),
+    "dp_kip_teacher": ("teacher", TeacherFlags, methods.teacher.Settings),
+}
+
+
+class StoppedError(Exception):
+    """Ends a run where a spy has seen enough."""
+
+
+def forbidden(*_: Any, **__: Any) -> None:
+    """Stand for a release that must not be made."""
+    raise AssertionError("released a second time")
+
+
+def run(name: str, *flags: str) -> int:
+    """Run a driver at toy size; return its exit code."""
+    program, toy = DRIVERS[name]
+    return drivers.drive(program.main, *toy, *SUBSET, *flags)
+
+
+def planned(name: str, *flags: str, subset: tuple[str, ...] = SUBSET) -> Any:
+    """Return the plan of a driver's run."""
+    return _planned(name, *flags, subset=subset)[0]
+
+
+def _planned(
+    name: str, *flags: str, subset: tuple[str, ...] = SUBSET
+) -> tuple[Plan[Any], Any, Dataset]:
+    method, flags_class, settings_class = _METHODS[name]
+    arguments = (*DRIVERS[name][1], *subset, *flags)
+    run_flags = drivers.settings(flags_class, *arguments)
+    settings = drivers.settings(settings_class, *arguments)
+    data = dataset_for(run_flags, seed=settings.seed)
+    return driver.prepared(method, settings, run_flags, data)[0], run_flags, data
+
+
+def begun(name: str, folder: RunFolder, *flags: str) -> Any:
+    """Return a run whose folder is open and which has taken no step."""
+    plan, run_flags, data = _planned(name, *flags)
+    started = run_start.Started(folder, plan.certificate(), ReleaseLog(folder))
+    return driver._Run(plan, run_flags, data, (), started)
+
+
+def private_data(path: Path, *, seed: int) -> None:
+    """Write a data set whose private half depends on the seed, and no other part of it."""
+    import numpy as np
+
+    rng, public = np.random.default_rng(seed), np.random.default_rng(99)
+    np.savez(
+        path,
+        x_train=rng.integers(0, 200 + seed, (60, 8, 8), dtype=np.uint8),
+        y_train=rng.choice(3, 60, p=[0.2 + 0.1 * seed, 0.4, 0.4 - 0.1 * seed]),
+        x_test=public.integers(0, 256, (30, 8, 8), dtype=np.uint8),
+        y_test=np.arange(30) % 3,
+        class_names=np.array(["a", "b", "c"]),
+    )
