@@ -33,6 +33,8 @@ REQUIRED_KEYS = (
     "device",
     "versions",
 )
+# An installed package holds `jaxdp` alone; scripts that import this first find `experiments`, too.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 _PACKAGES = ("jax", "jaxlib", "numpy", "neural-tangents")
 _MB = 1e6
 # A measurement is repeated at least this often and this long, but not started again after the

@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 
+import checkout  # noqa: F401  before what imports experiments
 import dataset_probes
 import faulty_input
 import hypothesis

@@ -29,6 +29,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import checkout  # noqa: F401  before what imports experiments
 import numpy as np
 import results_file
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from jaxdp.data import Spec
 
-_SHOWN = 10
+# How many examples of a class a notebook shows, about how large, and how far apart.
+_SHOWN, _PIXELS, _GAP = 10, 48, 2
 
 
 class Classifier:
@@ -130,9 +131,11 @@ class Made:
         for number, images in enumerate(rows):
             unit = np.clip((images - codec.low) / (codec.high - codec.low), 0, 1)
             grid[number, : len(images)] = np.rint(255 * unit)
-        page = grid.transpose(0, 2, 1, 3, 4).reshape(len(rows) * height, across * width, channels)
-        enlarge = max(1, 48 // max(height, width))
-        page = page.repeat(enlarge, axis=0).repeat(enlarge, axis=1)
+        enlarge = max(1, _PIXELS // max(height, width))
+        grid = grid.repeat(enlarge, axis=2).repeat(enlarge, axis=3)
+        gaps = ((0, 0), (0, 0), (_GAP, _GAP), (_GAP, _GAP), (0, 0))
+        grid = np.pad(grid, gaps, constant_values=255)
+        page = grid.transpose(0, 2, 1, 3, 4).reshape(-1, across * grid.shape[3], channels)
         buffer = io.BytesIO()
         Image.fromarray(page[..., 0] if channels == 1 else page[..., :3]).save(buffer, "PNG")
         return buffer.getvalue()

@@ -5,13 +5,14 @@ made, certificate = jaxdp.run(jaxdp.methods.teacher, settings, spec, jaxdp.Priva
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tqdm.auto import tqdm
+from tqdm import TqdmWarning
 
 from jaxdp.data import Private, Spec, checked
 from jaxdp.methods.base import Plan
@@ -20,6 +21,11 @@ from jaxdp.methods.steps import RowMap, Rows, Steps, compute_anew
 from jaxdp.methods.stored import NOTHING
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.mechanism import private_key
+
+with warnings.catch_warnings():
+    # A notebook without ipywidgets has bars of text, which do as well.
+    warnings.simplefilter("ignore", TqdmWarning)
+    from tqdm.auto import tqdm
 
 State = TypeVar("State", bound=Any)
 _SECONDS = 1.0
@@ -107,14 +113,18 @@ class PlainRunner:
         return rows
 
     def bar(self, what: str, total: int, *, unit: str, initial: int = 0) -> Any:
-        """Return a progress bar: in a log file a line now and then, not ten a second."""
-        style: dict[str, Any] = {} if sys.stderr.isatty() else {"mininterval": 10.0, "ascii": True}
+        """Return a progress bar: in a log file a line now and then, not ten a second.
+
+        There is none for what is done already.
+        """
+        watched = sys.stderr.isatty() or "ipykernel" in sys.modules
+        style: dict[str, Any] = {} if watched else {"mininterval": 10.0, "ascii": True}
         return tqdm(
             total=total,
             initial=initial,
             unit=unit,
             desc=what,
-            disable=not self._progress,
+            disable=not self._progress or initial >= total,
             **style,
         )
 

@@ -16,7 +16,7 @@ from .accounting import (
     analytic_gaussian_stddev,
     gaussian_epsilon,
 )
-from .certificates import Terms, certify, recertified
+from .certificates import Certificate, Terms, certify, recertified
 from .class_sums import ClassChunks, arrange_by_class, release_sums
 from .clipping import clip, global_norm, sum_clipped_grads
 from .dp_sgd import ClippedSum, accounted_steps, noisy_mean
@@ -27,6 +27,7 @@ from .sampling import PoissonSample, poisson_sample, sum_over_chunks
 
 __all__ = [
     "ACCOUNTANTS",
+    "Certificate",
     "ClassChunks",
     "ClippedSum",
     "GaussianRelease",

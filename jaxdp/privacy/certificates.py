@@ -78,7 +78,7 @@ class Terms:
     objection: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Certificate:
     """A certificate for who calls the library: two sentences, and all of its facts.
 
@@ -86,7 +86,7 @@ class Certificate:
         facts: as `certify` gives them.
     """
 
-    facts: Mapping[str, Any] = dataclasses.field(repr=False)
+    facts: Mapping[str, Any]
 
     @property
     def epsilon(self) -> float:
@@ -112,6 +112,13 @@ class Certificate:
         return (
             f"What was made is ({self.epsilon:.4g}, {self.delta:g})-differentially private for "
             f"{self.facts['num_examples']} records ({relation}). {self.facts['verdict']}."
+        )
+
+    def __repr__(self) -> str:
+        """Show the numbers and whether it may leave, in a line."""
+        return (
+            f"Certificate(epsilon={self.epsilon:.4g}, delta={self.delta:g}, "
+            f"releasable={self.releasable})"
         )
 
     def to_json(self) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from jaxdp.privacy import accounting, releases
 from jaxdp.privacy.accounting import calibrate, epsilon
-from jaxdp.privacy.certificates import Terms, certify, delta_warnings, recertified
+from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings, recertified
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, ZERO_OUT, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
@@ -312,3 +312,13 @@ def test_allowances_and_objections_are_kept_and_can_be_added() -> None:
     objected = single(of=terms(objection="nobody knows where it comes from"))
     assert not objected["releasable"]
     assert recertified(objected)["not_releasable_reason"] == "nobody knows where it comes from"
+
+
+def test_a_certificate_shows_its_numbers_and_its_verdict() -> None:
+    found = Certificate(certificate())
+    assert repr(found) == f"Certificate(epsilon={found.epsilon:.4g}, delta=1e-05, releasable=True)"
+    assert str(found).endswith(f"{found.facts['verdict']}.")
+    assert json.loads(found.to_json()) == certificate()
+    without = Certificate(certificate(0.0))
+    assert repr(without) == "Certificate(epsilon=inf, delta=1e-05, releasable=False)"
+    assert "no privacy" in str(without)
