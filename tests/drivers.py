@@ -26,6 +26,15 @@ from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 
 ROOT = Path(__file__).parents[1]
 _LIMIT_SECONDS = 240
+COMMON_FILES = {
+    "report.html",
+    "metrics.json",
+    "privacy.json",
+    "released.json",
+    "config.json",
+    "checkpoints",
+}
+"""What every finished run leaves."""
 FLAGS: dict[str, tuple[Any, Any]] = {
     "dp_kip": (KipFlags, KipSettings),
     "teacher": (TeacherFlags, TeacherSettings),

@@ -6,6 +6,7 @@ import functools
 from pathlib import Path
 
 import drivers
+from drivers import COMMON_FILES
 
 from experiments import dp_kip
 
@@ -13,16 +14,7 @@ drive = functools.partial(drivers.drive, dp_kip.main)
 assert_refused = functools.partial(drivers.assert_refused, dp_kip.main)
 
 TOY = ("--ipc=1", "--steps=6", "--eval_every=2", "--batch_size=50")
-FILES = {
-    "distilled.npz",
-    "distilled.png",
-    "report.html",
-    "metrics.json",
-    "privacy.json",
-    "released.json",
-    "config.json",
-    "checkpoints",
-}
+FILES = COMMON_FILES | {"distilled.npz", "distilled.png"}
 
 
 def finished(folder: Path) -> Path:

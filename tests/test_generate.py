@@ -10,7 +10,7 @@ from pathlib import Path
 import drivers
 import numpy as np
 import pytest
-from drivers import names_in, read
+from drivers import COMMON_FILES, names_in, read
 from generating import TOY, drive, finished_run, plan_of, sample
 from PIL import Image
 from toy_runs import begun
@@ -27,18 +27,7 @@ pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
 
 
 DIGITS = load_dataset("digits", data_dir="nowhere")
-FILES = {
-    "synthetic.npz",
-    "samples.png",
-    "embedding.npz",
-    "generator",
-    "report.html",
-    "metrics.json",
-    "privacy.json",
-    "released.json",
-    "config.json",
-    "checkpoints",
-}
+FILES = COMMON_FILES | {"synthetic.npz", "samples.png", "embedding.npz", "generator"}
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 import drivers
 import numpy as np
 import pytest
-from drivers import names_in, read
+from drivers import COMMON_FILES, names_in, read
 from PIL import Image
 from reuse import assert_certified_again, forbid_private_data, made, runs_of_other_data
 from teaching import TOY, drive, plan_of, read_teacher
@@ -18,17 +18,7 @@ from experiments import dp_kip_teacher as driver
 
 pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
 
-FILES = {
-    "teacher.npz",
-    "distilled.npz",
-    "distilled.png",
-    "report.html",
-    "metrics.json",
-    "privacy.json",
-    "released.json",
-    "config.json",
-    "checkpoints",
-}
+FILES = COMMON_FILES | {"teacher.npz", "distilled.npz", "distilled.png"}
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,10 @@ from typing import Any
 import drivers
 
 from experiments import dp_kip, dp_kip_teacher, dp_ntk
-from experiments.data.load import Dataset, dataset_for
-from experiments.run_flags import GenerateFlags, KipFlags, TeacherFlags
 from experiments.runs import driver
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
-from jaxdp import methods
-from jaxdp.methods.base import Plan
 
 # Flags of data and privacy are added.
 KIP = ("--ipc=1", "--steps=2", "--eval_every=1", "--batch_size=20", "--bounded")
@@ -27,11 +23,7 @@ DRIVERS = {
     "dp_kip_teacher": (dp_kip_teacher, TEACHER),
 }
 SUBSET = ("--subset=60", "--delta=1e-3")
-_METHODS = {
-    "dp_kip": ("dp_kip", KipFlags, methods.dp_kip.Settings),
-    "dp_ntk": ("dp_ntk", GenerateFlags, methods.dp_ntk.Settings),
-    "dp_kip_teacher": ("teacher", TeacherFlags, methods.teacher.Settings),
-}
+_METHODS = {"dp_kip": "dp_kip", "dp_ntk": "dp_ntk", "dp_kip_teacher": "teacher"}
 
 
 class StoppedError(Exception):
@@ -51,23 +43,12 @@ def run(name: str, *flags: str) -> int:
 
 def planned(name: str, *flags: str, subset: tuple[str, ...] = SUBSET) -> Any:
     """Return the plan of a driver's run."""
-    return _planned(name, *flags, subset=subset)[0]
-
-
-def _planned(
-    name: str, *flags: str, subset: tuple[str, ...] = SUBSET
-) -> tuple[Plan[Any], Any, Dataset]:
-    method, flags_class, settings_class = _METHODS[name]
-    arguments = (*DRIVERS[name][1], *subset, *flags)
-    run_flags = drivers.settings(flags_class, *arguments)
-    settings = drivers.settings(settings_class, *arguments)
-    data = dataset_for(run_flags, seed=settings.seed)
-    return driver.prepared(method, settings, run_flags, data)[0], run_flags, data
+    return drivers.prepared(_METHODS[name], *DRIVERS[name][1], *subset, *flags).plan
 
 
 def begun(name: str, folder: RunFolder, *flags: str) -> Any:
     """Return a run whose folder is open and which has taken no step."""
-    plan, run_flags, data = _planned(name, *flags)
+    plan, _, run_flags, data = drivers.prepared(_METHODS[name], *DRIVERS[name][1], *SUBSET, *flags)
     started = run_start.Started(folder, plan.certificate(), ReleaseLog(folder))
     return driver._Run(plan, run_flags, data, (), started)
 

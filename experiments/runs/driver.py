@@ -33,6 +33,8 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     Raises:
         SettingsError: bad input, a folder that is in use, a full disk or a diverged run.
     """
+    if run_flags.evaluate is not None:
+        registry.parse(run_flags.evaluate)  # before features are built
     data = dataset_for(run_flags, seed=settings.seed)
     plan, folder = prepared(method, settings, run_flags, data)
     judges = judging.chosen(plan, run_flags, data)

@@ -75,7 +75,7 @@ def _read(path: str | Path, form: Form, source: str) -> Stored[Any]:
             raise ValueError(f"{name} is not finite")
     released = form.from_arrays(arrays)
     old_noise = FLOAT32_NOISE if arrays.keys() & set(form.float32_arrays) else OLD_NOISE
-    options = form.options(**meta[form.options_key])
+    options = form.options(**{**form.untold, **meta[form.options_key]})
     for field in dataclasses.fields(options):
         if getattr(options, field.name) is None:
             raise ValueError(f"it does not say {field.name}")

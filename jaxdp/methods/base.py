@@ -22,12 +22,20 @@ from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError, bad, budget
 from jaxdp.methods.steps import Runner
 from jaxdp.methods.stored import NOTHING, Earlier, Form
-from jaxdp.privacy import accounting, certificates
+from jaxdp.privacy import accounting, certificates, sampling
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 R = TypeVar("R")
+
+
+DISTILLED_FILES = {
+    "distilled.npz": "the distilled set: inputs, labels, class names and scaling",
+    "distilled.png": "the picture above",
+}
+FREE = (certificates.ACCOUNT, "anything computed from these without the private data")
+"""What every certificate covers beside its releases."""
 
 
 class Words(NamedTuple):
@@ -206,6 +214,22 @@ class Plan(abc.ABC, Generic[R]):
         )
         assert self.ledger is not None
         return certificates.certify(self.ledger, terms) | self.beside
+
+
+def poisson_steps(settings: Any, num_examples: int) -> SubsampledGaussian:
+    """Return the steps of a training on Poisson samples, as yet without noise.
+
+    Args:
+        settings: complete: `batch_size`, `steps` and `clip_norm`.
+        num_examples: n.
+    """
+    return SubsampledGaussian(
+        num_examples=num_examples,
+        sampling_rate=sampling.realised_rate(settings.batch_size / num_examples),
+        num_steps=settings.steps,
+        clip_norm=settings.clip_norm,
+        noise_multiplier=0.0,
+    )
 
 
 def calibrated(

@@ -23,6 +23,7 @@ class Form(NamedTuple):
         from_arrays: makes the release; raises KeyError or ValueError for other arrays.
         float32_arrays: arrays whose noise version 0.1.0 drew in float32.
         nothing: a release of nothing, where a method can do with one.
+        untold: options that the oldest files do not tell, and what they were.
     """
 
     flag: str
@@ -32,6 +33,7 @@ class Form(NamedTuple):
     from_arrays: Callable[[Mapping[str, np.ndarray]], Any]
     float32_arrays: tuple[str, ...] = ()
     nothing: Any = None
+    untold: Mapping[str, Any] = {}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from jaxdp.images import smoothing
 from jaxdp.kernels import krr, preprocess
 from jaxdp.kernels.kip import SupportSet, initial_support, predict
 from jaxdp.methods import base
-from jaxdp.methods.base import Words, calibrated
+from jaxdp.methods.base import Words, calibrated, poisson_steps
 from jaxdp.methods.dp_kip import corruption
 from jaxdp.methods.dp_kip import release as algorithm
 from jaxdp.methods.dp_kip.kernels import KERNELS
@@ -244,7 +244,8 @@ def make_plan(
             f"--kernel={settings.kernel} has no features on --dataset={spec.name}; leave the flag "
             "out",
         )
-    mechanism = _calibrated(settings, spec.num_examples)
+    mechanism = poisson_steps(settings, spec.num_examples)
+    mechanism = calibrated(settings, mechanism, accountant=settings.accountant)
     schedule = optax.cosine_decay_schedule(settings.learning_rate, mechanism.num_steps)
     config = algorithm.KIPConfig(
         ridge=settings.ridge,
@@ -315,15 +316,3 @@ def _smoothing(settings: Settings, spec: Spec) -> optax.GradientTransformation:
     if not spec.is_image:
         return optax.identity()
     return smoothing.smooth_gradients(spec.image_shape, settings.smoothing)
-
-
-def _calibrated(settings: Settings, num_examples: int) -> SubsampledGaussian:
-    """Return the mechanism with the noise that `eps` asks for; none for inf."""
-    mechanism = SubsampledGaussian(
-        num_examples=num_examples,
-        sampling_rate=sampling.realised_rate(settings.batch_size / num_examples),
-        num_steps=settings.steps,
-        clip_norm=settings.clip_norm,
-        noise_multiplier=0.0,
-    )
-    return calibrated(settings, mechanism, accountant=settings.accountant)

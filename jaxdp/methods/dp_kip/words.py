@@ -1,13 +1,11 @@
 """What DP-KIP makes, in words: for certificates, reports and names of files."""
 
-from jaxdp.methods.base import Words
-from jaxdp.privacy import certificates
+from jaxdp.methods.base import DISTILLED_FILES, FREE, Words
 
 COVERS = (
     "distilled.npz and distilled.png: the distilled images (their labels are fixed beforehand)",
     "every checkpoint in checkpoints/, in whatever number",
-    certificates.ACCOUNT,
-    "anything computed from these without the private data",
+    *FREE,
 )
 WORDS = Words(
     kind="distilled",
@@ -19,10 +17,7 @@ WORDS = Words(
     release_clock="train_seconds",
     finish_clock="train_seconds",
     reused="",
-    files={
-        "distilled.npz": "the distilled set: inputs, labels, class names and scaling",
-        "distilled.png": "the picture above",
-    },
+    files=DISTILLED_FILES,
     watched="krr_test_accuracy",
     metrics=(
         ("krr_test_accuracy", None),

@@ -48,4 +48,5 @@ FORM = Form(
     options_key="feature_config",
     options=FeatureOptions,
     from_arrays=from_arrays,
+    untold={"product_share": 0.0},
 )

@@ -57,8 +57,6 @@ class Settings(FeatureOptions, Training):
         super().check()
         if self.batch_size is not None and self.batch_size > 10**6:
             raise bad(self, "batch_size", "must be at most 1e+06")
-        if self.length_scale == 0 and self.features in ("rff", "hermite", "scatter_rbf"):
-            raise bad(self, "length_scale", "must be a number above 0")
 
 
 # Values that depend on the data; here those of a dataset without a row.
@@ -115,6 +113,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         SettingsError: settings do not go together.
     """
     stored = None if earlier is None else earlier.stored
+    if settings.length_scale == 0:
+        raise bad(settings, "length_scale", "must be a number above 0")
     if stored is not None:
         if settings.noise_seed is not None:
             raise bad(settings, "noise_seed", "no noise is drawn again here, leave it out")

@@ -1,14 +1,12 @@
 """What DP-NTK makes, in words: for certificates, reports and names of files."""
 
-from jaxdp.methods.base import Words
-from jaxdp.privacy import certificates
+from jaxdp.methods.base import FREE, Words
 
 COVERS = (
     "embedding.npz: the noisy mean embedding, and the noisy class weights where there are any",
     "generator/ and checkpoints/: the generator; synthetic.npz and samples.png: what it has drawn; "
     "any number of further examples from it",
-    certificates.ACCOUNT,
-    "anything computed from these without the private data",
+    *FREE,
 )
 WORDS = Words(
     kind="generated",

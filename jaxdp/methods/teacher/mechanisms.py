@@ -2,11 +2,11 @@
 
 import math
 
-from jaxdp.methods.base import calibrated
+from jaxdp.methods.base import calibrated, poisson_steps
 from jaxdp.methods.settings import bad
 from jaxdp.methods.stored import Earlier
 from jaxdp.methods.teacher.settings import Settings, draws_noise
-from jaxdp.privacy import accounting, sampling
+from jaxdp.privacy import accounting
 from jaxdp.privacy.ledger import one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
@@ -36,13 +36,7 @@ def mechanisms_for(
     multiplier = None
     if settings.match == "both" and anew and spent is None:
         multiplier = _means_multiplier(settings) if settings.is_private else 0.0
-    mechanism = SubsampledGaussian(
-        num_examples=num_examples,
-        sampling_rate=sampling.realised_rate(settings.batch_size / num_examples),
-        num_steps=settings.steps,
-        clip_norm=settings.clip_norm,
-        noise_multiplier=0.0,
-    )
+    mechanism = poisson_steps(settings, num_examples)
     if anew and settings.is_private:
         if spent is not None:
             _require_room(settings, earlier)

@@ -1,7 +1,6 @@
 """What the private teacher makes, in words: for certificates, reports and names of files."""
 
-from jaxdp.methods.base import Words
-from jaxdp.privacy import certificates
+from jaxdp.methods.base import DISTILLED_FILES, FREE, Words
 
 SOURCES = {
     "teacher": "a private teacher",
@@ -21,8 +20,7 @@ COVERS = {
 }
 DERIVED = (
     "distilled.npz and distilled.png, which are computed from these alone",
-    certificates.ACCOUNT,
-    "anything computed from these without the private data",
+    *FREE,
 )
 WORDS = Words(
     kind="distilled",
@@ -37,8 +35,7 @@ WORDS = Words(
     "costs no privacy beyond that release",
     files={
         "teacher.npz": "the private teacher, which --teacher uses again",
-        "distilled.npz": "the distilled set: inputs, labels, class names and scaling",
-        "distilled.png": "the picture above",
+        **DISTILLED_FILES,
     },
     watched="krr_test_accuracy",
     metrics=(
