@@ -21,16 +21,6 @@ def scale(
     return ((x.astype(jnp.float32) - shift) / scale).astype(jnp.float32)
 
 
-def unscale(
-    x: Float[Array, "n d"],
-    *,
-    shift: float,
-    scale: float,
-) -> Float[Array, "n d"]:
-    """Undo `scale`: return `x * scale + shift`, in the units of the stored data."""
-    return x * scale + shift
-
-
 def centred_one_hot(labels: Int[Array, " n"], num_classes: int) -> Float[Array, "n c"]:
     """Return one-hot rows minus `1 / c`: `1 - 1/c` at the class, `-1/c` elsewhere.
 

@@ -13,15 +13,13 @@ from jaxdp.kernels import preprocess
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32])
-def test_scale_and_unscale(dtype: Any) -> None:
+def test_scale(dtype: Any) -> None:
     x = np.arange(256).reshape(16, 16).astype(dtype)
     scaled = preprocess.scale(jnp.asarray(x), shift=127.5, scale=127.5)
     assert scaled.dtype == jnp.float32
     np.testing.assert_allclose(scaled, (x.astype(np.float64) - 127.5) / 127.5, rtol=1e-6)
     assert float(scaled.min()) == -1.0
     assert float(scaled.max()) == 1.0
-    back = preprocess.unscale(scaled, shift=127.5, scale=127.5)
-    np.testing.assert_allclose(back, x, atol=1e-4)
 
 
 @pytest.mark.usefixtures("float64")
