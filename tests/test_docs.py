@@ -149,8 +149,9 @@ def defined(module: ModuleType) -> set[str]:
     "page", [page for page in PAGES if any(blocks(page, "python"))], ids=name_of
 )
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blocks of a page are one session."""
+    """The blocks of a page are one session; what is distilled in it stays near its start."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("jaxdp.methods.teacher.settings._distillation", lambda ipc: (3, 0.05))
     session: dict[str, object] = {}
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), session)

@@ -58,6 +58,12 @@ def parameters_of(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return cell
 
 
+def text_of(notebook: nbformat.NotebookNode, stream: str) -> str:
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    outputs = [output for cell in cells for output in cell.outputs]
+    return "".join(output.text for output in outputs if output.get("name") == stream)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -73,12 +79,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
     )
     client.execute()
-    said = "".join(
-        output.get("text", "")
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-        for output in cell.outputs
-        if output.get("name") == "stdout"
-    )
+    assert "Warning" not in text_of(notebook, "stderr")
+    said = text_of(notebook, "stdout")
     assert "differentially private" in said
     assert "MAY BE RELEASED" in said

@@ -31,19 +31,10 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         shutil.copytree(ROOT / room, copy / room, ignore=ignored)
     for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, copy)
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", str(copy)]
+    offline = ["--no-deps", "--no-build-isolation", "--no-index", f"--wheel-dir={folder}"]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "--disable-pip-version-check",
-            "wheel",
-            "--no-deps",
-            "--no-build-isolation",
-            "--no-index",
-            f"--wheel-dir={folder}",
-            str(copy),
-        ],
+        [*command, *offline],
         capture_output=True,
         text=True,
     )

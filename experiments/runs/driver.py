@@ -142,6 +142,9 @@ class _Run:
         plan, words = self._plan, self._plan.words
         form = plan.form
         if form is None or words.released is None:
+            if plan.ledger is not None and plan.ledger.releases:
+                # Steps are noted one by one; a single release that is not kept would be made again.
+                raise ValueError(f"{type(plan).__name__} releases once and does not keep it")
             return self._release()
         stored = plan.earlier.stored
         if stored is None and not plan.draws_noise:

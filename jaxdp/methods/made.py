@@ -82,6 +82,7 @@ class Made:
         classifier: that of the released teacher, or kernel ridge regression on the set; None where
             a method has none.
         generator: what drew it, where something did: draws more.
+        released: what it was made from, a teacher or an embedding: the certificate covers it, too.
     """
 
     spec: Spec
@@ -95,6 +96,7 @@ class Made:
     name: str
     classifier: Classifier | None = None
     generator: Any = None
+    released: Any = None
 
     def scaled(self, x: np.ndarray) -> np.ndarray:
         """Return examples as stored on the scale of `rows`, in the shape they have."""

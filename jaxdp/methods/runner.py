@@ -3,6 +3,7 @@
 made, certificate = jaxdp.run(jaxdp.methods.teacher, settings, spec, jaxdp.Private(x, y))
 """
 
+import dataclasses
 import sys
 import time
 import warnings
@@ -74,7 +75,8 @@ def run(
     plan = method.make_plan(complete, spec, NOTHING, cached=compute_anew)
     runner = PlainRunner(progress=progress)
     released = plan.release(private, private_key(complete.noise_seed), runner)
-    return plan.finish(released, runner), Certificate(plan.certificate())
+    made = dataclasses.replace(plan.finish(released, runner), released=released)
+    return made, Certificate(plan.certificate())
 
 
 class PlainRunner:

@@ -49,6 +49,7 @@ def test_a_made_set_fits_the_data(found: Any) -> None:
     np.testing.assert_allclose(made.scaled(made.x).reshape(made.rows.shape), made.rows, atol=0.05)
     assert (made.classifier is None) == (name == "dp_ntk")
     assert (made.generator is None) != (name == "dp_ntk")
+    assert len(made.released[0]) > 1
 
 
 def test_guarantee_the_certificate_is_that_of_what_was_released(found: Any) -> None:

@@ -177,6 +177,16 @@ def test_guarantee_an_embedding_is_released_once_and_stored(
     np.testing.assert_array_equal(stored.released.mu, 1.0)
 
 
+def test_guarantee_a_single_release_that_is_not_kept_is_not_made(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resumed run would make it again: a method of a user's own may forget its form."""
+    monkeypatch.setattr(dp_ntk.NtkPlan, "form", None)
+    monkeypatch.setattr(dp_ntk.NtkPlan, "release", forbidden)
+    with pytest.raises(ValueError, match="NtkPlan releases once and does not keep it"):
+        begun("dp_ntk", folder)._released()
+
+
 @pytest.mark.parametrize("name", ["dp_kip_teacher", "dp_ntk"])
 def test_guarantee_a_release_is_on_disk_before_it_is_used(
     name: str, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
