@@ -57,8 +57,6 @@ def prepared(
     """
     package: Any = importlib.import_module(f"jaxdp.methods.{method}")
     spec = data.spec
-    if method != "dp_kip":  # the others work on values in [0, 1]
-        require_range(data)
     earlier = _earlier(package, settings, run_flags, data)
     complete = package.complete(settings, spec, earlier)
     # A folder that is taken is found before features are built, which may whiten public images.
@@ -66,7 +64,10 @@ def prepared(
     folder = RunFolder(
         run_flags.out_dir or f"runs/{name}", resume=run_flags.resume, overwrite=run_flags.overwrite
     )
-    return package.make_plan(complete, spec, earlier, cached=public_cache.cached), folder
+    plan = package.make_plan(complete, spec, earlier, cached=public_cache.cached)
+    if plan.needs_range:
+        require_range(data)
+    return plan, folder
 
 
 def _earlier(package: Any, settings: Any, run_flags: Any, data: Dataset) -> Earlier:
@@ -125,8 +126,8 @@ class _Run:
         """Release, or take what was released; make what is made of it; write the results."""
         plan, metrics, words = self._plan, self._metrics, self._plan.words
         result = self._released()
-        if getattr(plan, "uses_teacher", False):
-            metrics["teacher_test_accuracy"] = self._accuracy(result)
+        if plan.released_metric is not None:
+            metrics[plan.released_metric] = self._accuracy(result)
         with self._runner.clocked(words.finish_clock):
             made = plan.finish(result, self._runner)
         clocks = {words.release_clock, words.finish_clock}

@@ -160,6 +160,16 @@ class Plan(abc.ABC, Generic[R]):
         raise NotImplementedError
 
     @property
+    def released_metric(self) -> str | None:
+        """Name of the test accuracy of what is released; None where that is no classifier."""
+        return None
+
+    @property
+    def needs_range(self) -> bool:
+        """Whether values must be in the range that the facts declare."""
+        return True
+
+    @property
     def form(self) -> Form | None:
         """How what is released is kept; None where the result is all there is."""
         return None

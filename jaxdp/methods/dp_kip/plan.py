@@ -86,6 +86,11 @@ class KipPlan(base.Plan[SupportSet]):
         return f"DP-KIP: {title}", title
 
     @property
+    def needs_range(self) -> bool:
+        """Kernels take values of any size."""
+        return False
+
+    @property
     def num_bytes(self) -> int:
         """About what the files of a run take."""
         state = jax.eval_shape(self._initial_state)

@@ -94,6 +94,11 @@ class TeacherPlan(base.Plan[Released]):
         return self.settings.uses_teacher
 
     @property
+    def released_metric(self) -> str | None:
+        """Name of the teacher's own test accuracy."""
+        return "teacher_test_accuracy" if self.uses_teacher else None
+
+    @property
     def uses_means(self) -> bool:
         """Whether images are moved towards class means."""
         return self.settings.match != "teacher" and self.earlier.images is None
