@@ -141,3 +141,47 @@ class Made:
         buffer = io.BytesIO()
         Image.fromarray(page[..., 0] if channels == 1 else page[..., :3]).save(buffer, "PNG")
         return buffer.getvalue()
+
+
+def distilled(
+    spec: Spec,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    *,
+    shift: float,
+    scale: float,
+    classifier: Classifier,
+    y_scores: np.ndarray | None = None,
+) -> Made:
+    """Return a distilled set.
+
+    Args:
+        spec: facts about the data.
+        rows: (m, d) float32, as the classifier sees them.
+        labels: (m,) int32.
+        shift: `rows = (stored - shift) / scale`.
+        scale: see `shift`.
+        classifier: of the method.
+        y_scores: (m, c) labels of the regression, where they may be learnt.
+    """
+    x = rows.reshape(-1, *spec.shape)
+    scores = {} if y_scores is None else {"y_scores": y_scores}
+    return Made(
+        spec=spec,
+        x=x * np.float32(scale) + np.float32(shift),
+        y=labels,
+        class_names=spec.class_names,
+        rows=rows,
+        shift=shift,
+        scale=scale,
+        arrays={
+            "x": x,
+            "y": labels,
+            **scores,
+            "class_names": np.array(spec.class_names),
+            "shift": np.float32(shift),
+            "scale": np.float32(scale),
+        },
+        name="distilled",
+        classifier=classifier,
+    )

@@ -23,7 +23,7 @@ from jaxdp.methods.dp_kip import release as algorithm
 from jaxdp.methods.dp_kip.kernels import KERNELS
 from jaxdp.methods.dp_kip.settings import Settings
 from jaxdp.methods.dp_kip.words import COVERS, WORDS
-from jaxdp.methods.made import Classifier, Made, shares
+from jaxdp.methods.made import Classifier, Made, distilled, shares
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import SettingsError, bad
 from jaxdp.methods.steps import Cached, RowMap, Rows, Runner, compute_anew
@@ -182,25 +182,13 @@ class KipPlan(base.Plan[SupportSet]):
 
     def finish(self, released: SupportSet, runner: Runner) -> Made:
         """Return the support set as labelled examples."""
-        rows, codec = np.asarray(released.x), self.spec.codec
-        labels = np.asarray(jnp.argmax(released.y, axis=1), np.int32)
-        shape = (-1, *self.spec.shape)
-        return Made(
-            spec=self.spec,
-            x=(rows * np.float32(codec.scale) + np.float32(codec.shift)).reshape(shape),
-            y=labels,
-            class_names=self.spec.class_names,
-            rows=rows,
+        codec = self.spec.codec
+        return distilled(
+            self.spec,
+            np.asarray(released.x),
+            np.asarray(jnp.argmax(released.y, axis=1), np.int32),
             shift=codec.shift,
             scale=codec.scale,
-            arrays={
-                "x": rows.reshape(shape),
-                "y": labels,
-                "class_names": np.array(self.spec.class_names),
-                "shift": np.float32(codec.shift),
-                "scale": np.float32(codec.scale),
-            },
-            name=WORDS.result,
             classifier=Classifier(
                 self.spec,
                 lambda x: self.scores(released, self.rows(x, runner, "features")),

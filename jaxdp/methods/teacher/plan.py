@@ -18,7 +18,7 @@ from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods import base
 from jaxdp.methods.base import Words, require_image
-from jaxdp.methods.made import Classifier, Made, shares, softmax
+from jaxdp.methods.made import Classifier, Made, distilled, shares, softmax
 from jaxdp.methods.settings import SettingsError, bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
@@ -277,27 +277,15 @@ class TeacherPlan(base.Plan[Released]):
         return self._made(released, support, runner)
 
     def _made(self, released: Released, support: SupportSet, runner: Runner) -> Made:
-        spec, codec, rows = self.spec, self.spec.codec, np.asarray(support.x)
-        labels = np.repeat(np.arange(spec.num_classes), self.settings.ipc).astype(np.int32)
-        shift, scale = codec.low, codec.high - codec.low
+        spec, codec = self.spec, self.spec.codec
         result, to_probabilities = (released, softmax) if self.uses_teacher else (support, shares)
-        return Made(
-            spec=spec,
-            x=(rows * np.float32(scale) + np.float32(shift)).reshape(-1, *spec.shape),
-            y=labels,
-            class_names=spec.class_names,
-            rows=rows,
-            shift=shift,
-            scale=scale,
-            arrays={
-                "x": rows.reshape(-1, *spec.shape),
-                "y": labels,
-                "y_scores": np.asarray(support.y),
-                "class_names": np.array(spec.class_names),
-                "shift": np.float32(shift),
-                "scale": np.float32(scale),
-            },
-            name=WORDS.result,
+        return distilled(
+            spec,
+            np.asarray(support.x),
+            np.repeat(np.arange(spec.num_classes), self.settings.ipc).astype(np.int32),
+            shift=codec.low,
+            scale=codec.high - codec.low,
+            y_scores=np.asarray(support.y),
             classifier=Classifier(
                 spec,
                 lambda x: self.scores(result, self.rows(x, runner, "features")),
