@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from experiments.errors import InputError
+from experiments.evaluation.facts import Facts
 from experiments.evaluation.recipe import DISTILLED, Recipe
-from experiments.evaluation.registry import Facts
 
 # What resizing or a generator's last layer in float32 may be off by.
 _RANGE_SLACK = 1e-5

@@ -11,43 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.errors import InputError
+from experiments.evaluation.facts import IMAGE, TABLE, Facts
 
 if TYPE_CHECKING:
     from experiments.evaluation.problem import Problem
-    from experiments.evaluation.recipe import Recipe
 
-IMAGE, TABLE = "image", "table"
 KRR = "krr"
 """Kernel ridge regression with the run's own kernel, which the run measures itself."""
 NONE = "none"
 """What `--evaluate` says for nothing but what the run measures itself."""
 _INCEPTION = "inception"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What is known of a made set before it is there.
-
-    Attributes:
-        holder: who has the examples, in errors: a flag, such as "--dataset=adult".
-        shape: of one example: (h, w, ch) of an image, (d,) of a table's row.
-        num_classes: classes that are told apart; 1 where labels are not used.
-        num_made: how many examples are made.
-        recipe: how they will be judged.
-        inception_weights: file of the Inception network, where there is one.
-    """
-
-    holder: str
-    shape: tuple[int, ...]
-    num_classes: int
-    num_made: int
-    recipe: Recipe
-    inception_weights: str | None = None
-
-    @property
-    def kind(self) -> str:
-        """Kind of the examples: "image" or "table"."""
-        return IMAGE if len(self.shape) == 3 else TABLE
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Any
 from experiments.data.load import Dataset, require_range
 from experiments.errors import InputError
 from experiments.evaluation import copies, inception, registry
+from experiments.evaluation.facts import Facts
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import DISTILLED, Recipe, for_generated
 from experiments.runs.folder import RunFolder
@@ -27,7 +28,7 @@ def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
         SettingsError: one is unknown, does not work on such a set, or lacks a file or a package.
     """
     spec = plan.spec
-    facts = registry.Facts(
+    facts = Facts(
         holder=f"--dataset={spec.name}",
         shape=spec.shape,
         num_classes=plan.num_classes,

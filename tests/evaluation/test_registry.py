@@ -15,6 +15,7 @@ import stripes
 
 from experiments.errors import InputError
 from experiments.evaluation import inception
+from experiments.evaluation.facts import Facts
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import (
     DISTILLED,
@@ -26,7 +27,6 @@ from experiments.evaluation.recipe import (
 from experiments.evaluation.registry import (
     EVALUATIONS,
     KRR,
-    Facts,
     as_line,
     check,
     chosen,
