@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+from experiments.report.values import round_up
+
 
 def bar_style() -> dict[str, Any]:
     """Return how progress bars look: a log file gets a line now and then, not ten a second."""
@@ -15,7 +17,7 @@ def print_guarantee(certificate: dict[str, Any]) -> None:
         print("NOT private: no noise was added")
     else:
         print(
-            f"({certificate['epsilon']:.4g}, {certificate['delta']:g})-DP, "
+            f"({round_up(certificate['epsilon'])}, {certificate['delta']:g})-DP, "
             f"{certificate['relation'].split(':')[0]}; privacy.json says which files may leave"
         )
     print(certificate["verdict"])

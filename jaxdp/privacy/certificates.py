@@ -6,6 +6,7 @@ of the program, not a proof: it is not signed, and who can edit a file can edit 
 """
 
 import dataclasses
+import decimal
 import json
 import math
 from collections.abc import Mapping
@@ -110,14 +111,14 @@ class Certificate:
             return f"There is no privacy: no noise was added. {self.facts['verdict']}."
         relation = self.facts["relation"].split(":")[0]
         return (
-            f"What was made is ({self.epsilon:.4g}, {self.delta:g})-differentially private for "
+            f"What was made is ({_up(self.epsilon)}, {self.delta:g})-differentially private for "
             f"{self.facts['num_examples']} records ({relation}). {self.facts['verdict']}."
         )
 
     def __repr__(self) -> str:
         """Show the numbers and whether it may leave, in a line."""
         return (
-            f"Certificate(epsilon={self.epsilon:.4g}, delta={self.delta:g}, "
+            f"Certificate(epsilon={_up(self.epsilon)}, delta={self.delta:g}, "
             f"releasable={self.releasable})"
         )
 
@@ -285,7 +286,7 @@ def _verdict(epsilon: float, reason: str | None) -> str:
     if reason is not None:
         return f"MUST NOT BE RELEASED: {reason}"
     strength = "strong" if epsilon <= STRONG * 1.001 else "medium" if epsilon <= MEDIUM else "weak"
-    return f"MAY BE RELEASED, under a {strength} guarantee (epsilon {epsilon:.4g})"
+    return f"MAY BE RELEASED, under a {strength} guarantee (epsilon {_up(epsilon)})"
 
 
 def _warnings(ledger: Ledger, epsilon: float) -> tuple[str, ...]:
@@ -332,6 +333,14 @@ def _other(ledger: Ledger) -> str:
 def _randomness(ledger: Ledger) -> str:
     source = "a known --noise_seed" if ledger.seeded_noise else "the operating system, not kept"
     return f"sampling and noise: keys from {source}; noise: {ledger.noise}"
+
+
+def _up(value: float) -> str:
+    """Return four digits that are never less than the value: for what limits a loss."""
+    if not math.isfinite(value):
+        return str(value)
+    rounded = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING).create_decimal(repr(value))
+    return f"{float(rounded):g}"
 
 
 def _finite(value: float) -> float | None:

@@ -322,3 +322,12 @@ def test_a_certificate_shows_its_numbers_and_its_verdict() -> None:
     without = Certificate(certificate(0.0))
     assert repr(without) == "Certificate(epsilon=inf, delta=1e-05, releasable=False)"
     assert "no privacy" in str(without)
+
+
+@pytest.mark.parametrize("epsilon", [1.00004, 0.99996, 3.14159265, 1e-3])
+def test_guarantee_no_epsilon_is_shown_smaller_than_it_is(epsilon: float) -> None:
+    facts = {"epsilon": epsilon, "delta": 1e-5, "releasable": True, "num_examples": 9}
+    facts |= {"relation": "zero-out: one record", "verdict": "MAY BE RELEASED"}
+    certificate = Certificate(facts)
+    for shown in (str(certificate).split("(")[1], repr(certificate).split("epsilon=")[1]):
+        assert epsilon <= float(shown.split(",")[0]) < 1.001 * epsilon
