@@ -91,8 +91,8 @@ MUTANTS = (
     Mutant(
         "a training accuracy in the teacher's metrics",
         _DRIVER,
-        '            metrics["teacher_test_accuracy"] = self._accuracy(result)\n',
-        '            metrics["teacher_test_accuracy"] = self._accuracy(result)\n'
+        "            metrics[plan.released_metric] = self._accuracy(result)\n",
+        "            metrics[plan.released_metric] = self._accuracy(result)\n"
         '            own = plan.rows(self._data.private.rows, self._runner, "")\n'
         '            metrics["fit"] = float((own @ result.weights).mean())\n',
         (f"{_WRITTEN}[dp_kip_teacher]",),
