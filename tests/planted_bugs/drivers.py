@@ -79,7 +79,7 @@ MUTANTS = (
         _KIP_PLAN,
         "seeded_noise=self.settings.noise_seed is not None,",
         "seeded_noise=False,",
-        _KIP_RUNS,
+        (f"{_KEYS}test_guarantee_seeded_noise_is_noted[dp_kip]",),
     ),
     Mutant(
         "the embedding is released without noise",
@@ -108,7 +108,7 @@ MUTANTS = (
         _NTK_PLAN,
         "seeded_noise=self.settings.noise_seed is not None,",
         "seeded_noise=False,",
-        _NTK_RUNS,
+        (f"{_KEYS}test_guarantee_seeded_noise_is_noted[dp_ntk]",),
     ),
     Mutant(
         "class means are released exactly",
@@ -144,7 +144,7 @@ MUTANTS = (
         _TEACHER_PLAN,
         "seeded_noise=self.settings.noise_seed is not None\n",
         "seeded_noise=False\n",
-        _TEACHER_RUNS,
+        (f"{_KEYS}test_guarantee_seeded_noise_is_noted[dp_kip_teacher]",),
     ),
     Mutant(
         "seeded noise of generated images is forgotten",
