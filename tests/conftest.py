@@ -5,11 +5,13 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import math
 import os
 import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import jax
 import jaxtyping
@@ -17,6 +19,8 @@ import pytest
 
 from experiments import program_cache
 
+# Of a process: beyond it, programs are dropped between modules.
+_MOST_MEMORY = 1.5 * 2**30
 # Drivers are run many times with the same programs, which are most of their time. One folder per
 # process, because jax does not write entries atomically; the programs that tests start share it.
 # JAXDP_TESTS_CACHE names one that processes share which run one after the other (mutants.py).
@@ -60,10 +64,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def free_memory() -> Iterator[None]:
-    """Drop a module's programs: the next one has few of them, and they are on the disk."""
+    """Drop the programs of modules where they take much memory; they are on the disk."""
     yield
-    jax.clear_caches()
-    gc.collect()
+    if _memory() > _MOST_MEMORY:
+        jax.clear_caches()
+        gc.collect()
+
+
+def _memory() -> float:
+    """Return the bytes of this process in memory, infinity where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return math.inf
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.fixture
