@@ -172,11 +172,20 @@ def test_metrics_that_no_run_writes_are_refused(
 def test_metrics_that_a_run_has_no_use_for_are_left_out(tmp_path: Path) -> None:
     """A history belongs to DP-KIP and to generators, and would be drawn on the page of others."""
     first = {"teacher_seconds": 0.0, "finished": False}
-    stored = {"teacher_seconds": 2.0, "history": 5, "evaluation": {"mlp": {}}, "accuracy": 1}
+    judged = {"evaluation": {"mlp": {"mean": 0.5, "std": 0.0}}, "frechet": {"distance": 1.0}}
+    stored = {"teacher_seconds": 2.0, "history": 5, "accuracy": 1} | judged
     with RunFolder(tmp_path / "run", resume=False, overwrite=False) as folder:
         folder.write_json("metrics.json", stored)
         found = metrics.resumed(folder, first, point="krr_test_accuracy")
-    assert found == first | {"teacher_seconds": 2.0, "evaluation": {"mlp": {}}}
+    assert found == first | {"teacher_seconds": 2.0} | judged
+
+
+@pytest.mark.parametrize("found", [5, {"mlp": 5}, {"mlp": {}}, {"nobody": {"mean": 1.0}}, [1]])
+def test_what_no_judge_has_found_is_left_out(tmp_path: Path, found: object) -> None:
+    """An edited file would end the summary of a run in a traceback."""
+    with RunFolder(tmp_path / "run", resume=False, overwrite=False) as folder:
+        folder.write_json("metrics.json", {"evaluation": found, "finished": True})
+        assert metrics.resumed(folder, {"finished": False}) == {"finished": True}
 
 
 # --- Ctrl-C, pipes, memory ---------------------------------------------------------------------

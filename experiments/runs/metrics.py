@@ -3,11 +3,12 @@
 from typing import Any
 
 from experiments.errors import InputError
+from experiments.evaluation import registry
 from experiments.runs.folder import RunFolder
 
 _NAME = "metrics.json"
-# What judges have found, which a run that goes on without them keeps.
-_JUDGED = ("evaluation", "accuracy", "frechet", "frechet_inception_distance")
+# What judges have found, which a run that goes on without them keeps: by judge, or of one.
+_BY_JUDGE, _OF_ONE = ("evaluation", "accuracy"), ("frechet", "frechet_inception_distance")
 
 
 def resumed(
@@ -30,8 +31,18 @@ def resumed(
                 f"--out_dir={folder.path}: {_NAME} holds {name} = {str(value)[:40]}, which no run "
                 "writes; remove that file, which holds measurements alone, and give --resume"
             )
-    judged = (name for name in _JUDGED if isinstance(stored.get(name), dict))
+    judged = (name for name in (*_BY_JUDGE, *_OF_ONE) if _is_judged(name, stored.get(name)))
     return first | {name: stored[name] for name in (*judged, *first) if name in stored}
+
+
+def _is_judged(name: str, found: Any) -> bool:
+    """Whether a stored value can be told as what judges found; it is left out otherwise."""
+    if name in _OF_ONE:
+        return isinstance(found, dict)
+    try:
+        return bool([registry.as_line(judge, one) for judge, one in found.items()])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
 
 
 def _is_like(value: Any, example: Any, point: str | None) -> bool:

@@ -1,7 +1,4 @@
-"""Running a method from Python: progress bars, no files.
-
-made, certificate = jaxdp.run(jaxdp.methods.teacher, settings, spec, jaxdp.Private(x, y))
-"""
+"""Running a method from Python, with progress bars and without files: `jaxdp.run`."""
 
 import dataclasses
 import sys

@@ -89,7 +89,7 @@ class Rule:
             return f"must be in {first}{lower:g}, {self.below:g})"
         words = []
         if self.above is not None:
-            words.append("must be a number above 0" if self.above == 0 else f"above {self.above:g}")
+            words.append(f"must be a number above {self.above:g}")
         if self.at_least is not None:
             least = f"must be at least {self.at_least:g}"
             words.append("must be 0 or above" if self.at_least == 0 else least)

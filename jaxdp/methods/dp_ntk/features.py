@@ -81,6 +81,7 @@ def _entk(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) ->
 
 
 def _network(options: "FeatureOptions", spec: Any, num_logits: int) -> Any:
+    from jaxdp.methods.base import require_image
     from jaxdp.networks import tangent
 
     widths = parse_widths(options.ntk_width)
@@ -95,12 +96,7 @@ def _network(options: "FeatureOptions", spec: Any, num_logits: int) -> Any:
         return tangent.FullyConnected2((widths[0], widths[1]), num_logits)
     if options.network == "cnn_2l":
         return tangent.ColumnNetwork((widths[0], widths[1]), num_logits)
-    if not spec.is_image:
-        raise SettingsError(
-            f"--network={options.network}: works on images, and --dataset={spec.name} holds rows "
-            f"of {spec.dim} values; use fc_1l, fc_2l or cnn_2l"
-        )
-    image = spec.image_shape
+    image = require_image(spec, f"--network={options.network}", "use fc_1l, fc_2l or cnn_2l")
     if options.network == "cnn2d":
         return tangent.Convolutional(image, widths[0], num_logits)
     return tangent.OneLogit(image, residual=options.network == "resnet")
