@@ -1,8 +1,8 @@
-"""A scope in which jax computes in 64 bit, for the few places that need it."""
+"""What depends on jax's settings and devices: a scope of 64 bit, sizes that fit the device."""
 
 import contextlib
 import importlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,3 +23,15 @@ def float64() -> contextlib.AbstractContextManager[None]:
 def has_float64() -> bool:
     """Return whether jax keeps float64 here."""
     return jax.dtypes.canonicalize_dtype(jnp.float64) == jnp.float64
+
+
+class ByBackend(NamedTuple):
+    """A size that fits the device: what a CPU's cache holds, what fills an accelerator."""
+
+    cpu: int
+    accelerator: int
+
+    @property
+    def here(self) -> int:
+        """The size for jax's default device."""
+        return self.cpu if jax.default_backend() == "cpu" else self.accelerator

@@ -26,13 +26,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxdp.features.checks import require_columns, require_positive, require_width
+from jaxdp.numerics import ByBackend
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 # Degrees per iteration of a compiled loop: the copies of what it carries are most of its time.
 _UNROLL = 4
 # Rows whose gradients are summed at once: what stays in a CPU's cache, what fills a GPU.
-_CHUNK = {"cpu": 50}
-_CHUNK_ACCELERATOR = 5000
+_CHUNK = ByBackend(cpu=50, accelerator=5000)
 
 
 def hermite_features(
@@ -280,7 +280,7 @@ def _hermite_sum_backward(
         (_, _, dx, dw), _ = jax.lax.scan(step, start, (coefficients, cotangent), unroll=_UNROLL)
         return dx, dw
 
-    chunk = _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)
+    chunk = _CHUNK.here
     return jax.lax.map(row, (x, w), batch_size=chunk)
 
 

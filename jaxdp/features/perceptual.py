@@ -25,14 +25,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxdp.networks.classifiers import ResNet18Trunk
+from jaxdp.numerics import ByBackend
 
 NORMALISATIONS = ("none", "unit", "group")
 
 _GROUPS = 32
 _VARIANCE_FLOOR = 1e-5
 # Images transformed at once: what a CPU's memory takes, what fills a GPU.
-_CHUNK = {"cpu": 64}
-_CHUNK_ACCELERATOR = 1024
+_CHUNK = ByBackend(cpu=64, accelerator=1024)
 
 
 def perceptual_features(
@@ -77,7 +77,7 @@ def perceptual_features(
         return normalise(phi, normalisation)
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
-        chunk = _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)
+        chunk = _CHUNK.here
         if x.shape[0] <= chunk:
             return jax.vmap(one)(x)
         # Without the checkpoint a gradient would keep the activations of every chunk.

@@ -27,14 +27,15 @@ from jaxtyping import Array, Float
 from kymatio.scattering2d.filter_bank import filter_bank as kymatio_filters
 from kymatio.scattering2d.utils import compute_padding
 
+from jaxdp.numerics import ByBackend
+
 NORMALISATIONS = ("none", "pointwise", "group", "unit")
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 _GROUPS = 27
 _VARIANCE_FLOOR = 1e-5
 # Images transformed at once: what stays in a CPU's cache, what fills a GPU.
-_CHUNK = {"cpu": 64}
-_CHUNK_ACCELERATOR = 2048
+_CHUNK = ByBackend(cpu=64, accelerator=2048)
 
 
 class Wavelet(NamedTuple):
@@ -127,7 +128,7 @@ def scattering(
     def one(image: Array) -> Array:
         return _transform(image, bank)
 
-    chunk = _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)
+    chunk = _CHUNK.here
     if x.shape[0] <= chunk:
         return jax.vmap(one)(x)
     # Without the checkpoint a gradient would keep every chunk's moduli, some hundred times the

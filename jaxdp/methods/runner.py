@@ -17,6 +17,7 @@ from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.steps import RowMap, Rows, Steps, compute_anew
 from jaxdp.methods.stored import NOTHING
+from jaxdp.numerics import ByBackend
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.mechanism import private_key
 
@@ -27,8 +28,7 @@ with warnings.catch_warnings():
 
 State = TypeVar("State", bound=Any)
 _SECONDS = 1.0
-_CHUNK = {"cpu": 128}
-_CHUNK_ACCELERATOR = 2048
+_CHUNK = ByBackend(cpu=128, accelerator=2048)
 
 
 @runtime_checkable
@@ -164,7 +164,7 @@ def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, It
     if len(x) == 0:
         raise ValueError("there are no rows")
     compiled = jax.jit(lambda chunk: rows_fn(chunk).astype(dtype))
-    size = min(_CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR), len(x))
+    size = min(_CHUNK.here, len(x))
 
     def part(start: int) -> np.ndarray:
         chunk = x[start : start + size]

@@ -26,14 +26,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxdp.networks.linear_calls import LinearCall, Window, record_linear_calls
+from jaxdp.numerics import ByBackend
 
 ApplyFn = Callable[[Any, Array], Array]
 
 # Images whose gradients are formed at once: what a CPU's memory takes, what fills a GPU.
-_CHUNK = {"cpu": 64}
-
-
-_CHUNK_ACCELERATOR = 512
+_CHUNK = ByBackend(cpu=64, accelerator=512)
 
 
 class Factors(NamedTuple):
@@ -145,7 +143,7 @@ def dense_factors(
 
 def map_rows(fn: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
     """Return `fn` of every row of a tree of arrays, in chunks."""
-    chunk = chunk_size or _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)
+    chunk = chunk_size or _CHUNK.here
     if jax.tree.leaves(rows)[0].shape[0] <= chunk:
         return jax.vmap(fn)(rows)
     # Without the checkpoint a gradient would keep the activations of every chunk.

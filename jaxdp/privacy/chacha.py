@@ -24,6 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, UInt32
 
+from jaxdp.numerics import ByBackend
+
 KEY_WORDS = 8
 _BLOCK_WORDS = 16
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", "<u4")
@@ -31,8 +33,7 @@ _DOUBLE_ROUNDS = 10
 # First words of nonces: what a block is for.
 _BITS, _SPLIT, _FOLD = 1, 2, 3
 # Blocks at once: what stays in a CPU's cache, what fills a GPU.
-_CHUNK = {"cpu": 2**13}
-_CHUNK_ACCELERATOR = 2**20
+_CHUNK = ByBackend(cpu=2**13, accelerator=2**20)
 _MOST_BLOCKS = 2**32
 
 Words = UInt32[Array, "*n"]
@@ -87,7 +88,7 @@ def _words(key: Array, count: int) -> UInt32[Array, " count"]:
     num_blocks = -(-count // _BLOCK_WORDS)
     if num_blocks > _MOST_BLOCKS:
         raise ValueError(f"one key gives {_MOST_BLOCKS * _BLOCK_WORDS} words, not {count}")
-    chunk = _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)
+    chunk = _CHUNK.here
     size = min(chunk, num_blocks)
     padded = -(-num_blocks // size) * size
     counters = jnp.arange(padded, dtype=jnp.uint32).reshape(-1, size)

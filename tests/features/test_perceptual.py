@@ -15,6 +15,7 @@ from scipy import stats
 from jaxdp import numerics
 from jaxdp.features import perceptual
 from jaxdp.networks import classifiers
+from jaxdp.numerics import ByBackend
 
 SHAPE = (8, 8, 3)
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -100,7 +101,7 @@ def test_a_records_features_do_not_depend_on_other_records(
 def test_chunks_and_float64(rows: jax.Array, monkeypatch: pytest.MonkeyPatch) -> None:
     features = tiny(monkeypatch, SHAPE)
     phi = features(rows)
-    monkeypatch.setattr(perceptual, "_CHUNK", {jax.default_backend(): 2})
+    monkeypatch.setattr(perceptual, "_CHUNK", ByBackend(2, 2))
     with numerics.float64():
         chunked = tiny(monkeypatch, SHAPE)(rows.astype(jnp.float64))
     assert (phi.dtype, chunked.dtype) == (jnp.float32, jnp.float64)

@@ -11,6 +11,7 @@ from kymatio.scattering2d.frontend.jax_frontend import ScatteringJax2D
 
 from jaxdp import kernels
 from jaxdp.features import scattering
+from jaxdp.numerics import ByBackend
 
 CASES = [(8, 8, 2, 8), (12, 10, 1, 3), (16, 8, 3, 1)]
 
@@ -94,7 +95,7 @@ def test_chunks_and_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> No
 
     whole = both(x)
     rows = [both(x[i : i + 1]) for i in (0, 4)]
-    monkeypatch.setattr(scattering, "_CHUNK", {jax.default_backend(): 2})
+    monkeypatch.setattr(scattering, "_CHUNK", ByBackend(2, 2))
     chunked = both(x)
     for k in range(2):
         np.testing.assert_allclose(chunked[k], whole[k], rtol=1e-5, atol=1e-6)

@@ -15,6 +15,7 @@ import pytest
 from jaxdp import kernels
 from jaxdp.kernels import empirical
 from jaxdp.networks import classifiers, gradients
+from jaxdp.numerics import ByBackend
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -111,7 +112,7 @@ def test_all_arguments_and_results_in_chunks(chunk: int, monkeypatch: pytest.Mon
     """Both Gram matrices, their gradients, and norms; 5 rows are two chunks of 2 and a row."""
     kernel, features, x = case("small")
     net, shape = NETWORKS["small"]
-    monkeypatch.setattr(gradients, "_CHUNK", {jax.default_backend(): chunk})
+    monkeypatch.setattr(gradients, "_CHUNK", ByBackend(chunk, chunk))
 
     def evaluate(kernel: kernels.Kernel) -> Any:
         def loss(x: jax.Array) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxdp import numerics
+from jaxdp.numerics import ByBackend
 from jaxdp.privacy import chacha
 from jaxdp.privacy.chacha import CHACHA20
 
@@ -49,7 +50,7 @@ def test_bits_of_every_width_come_from_one_stream(float64: None) -> None:
 
 def test_chunks_of_the_stream_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = np.asarray(jax.random.bits(key(1), (1000,), jnp.uint32))
-    monkeypatch.setitem(chacha._CHUNK, "cpu", 8)
+    monkeypatch.setattr(chacha, "_CHUNK", ByBackend(8, 8))
     jax.clear_caches()
     np.testing.assert_array_equal(jax.random.bits(key(1), (1000,), jnp.uint32), whole)
     assert len(np.unique(whole)) == whole.size

@@ -28,13 +28,13 @@ from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import SettingsError, bad
 from jaxdp.methods.steps import Cached, RowMap, Rows, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier
+from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
-_CHUNK_LIMIT = {"cpu": 256}
-_CHUNK_LIMIT_ACCELERATOR = 4096
+_CHUNK_LIMIT = ByBackend(cpu=256, accelerator=4096)
 # Beyond this, features are computed again at every step instead of being kept.
 MAX_BYTES = 8 * 2**30
 
@@ -276,7 +276,7 @@ def _keeps_features(kernel: kernels.Kernel, spec: Spec) -> bool:
 
 
 def _chunk_size(mechanism: SubsampledGaussian) -> int:
-    limit = _CHUNK_LIMIT.get(jax.default_backend(), _CHUNK_LIMIT_ACCELERATOR)
+    limit = _CHUNK_LIMIT.here
     return sampling.chunk_size_for(mechanism.expected_batch_size, limit=limit)
 
 

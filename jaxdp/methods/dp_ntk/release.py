@@ -33,8 +33,7 @@ EMBEDDING = "mean embedding"
 WEIGHTS = "class weights"
 _LEAST_WEIGHT = 1e-3
 # Examples embedded at once: what stays in a CPU's cache, what fills a GPU.
-_CHUNK = {"cpu": 500}
-_CHUNK_ACCELERATOR = 4096
+_CHUNK = numerics.ByBackend(cpu=500, accelerator=4096)
 
 
 def sensitivities(
@@ -90,7 +89,7 @@ def release(
         private.rows,
         np.zeros_like(private.y) if num_classes == 1 else private.y,
         num_classes=num_classes,
-        chunk_size=min(n, _CHUNK.get(jax.default_backend(), _CHUNK_ACCELERATOR)),
+        chunk_size=min(n, _CHUNK.here),
     )
     return release_embedding(
         key, features, chunks, releases, num_examples=n, num_classes=num_classes

@@ -31,12 +31,12 @@ from jaxdp.methods.teacher.public_maps import mean_map, public_map
 from jaxdp.methods.teacher.released import FORM, Released
 from jaxdp.methods.teacher.settings import MapOptions, Settings, draws_noise
 from jaxdp.methods.teacher.words import COVERS, DERIVED, SOURCES, SOURCES_BESIDE_IMAGES, WORDS
+from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
-_CHUNK_LIMIT = {"cpu": 512}
-_CHUNK_LIMIT_ACCELERATOR = 8192
+_CHUNK_LIMIT = ByBackend(cpu=512, accelerator=8192)
 # Settings of a training, which a run without one does not list.
 _TRAINING = (
     *("epochs", "steps", "batch_size", "learning_rate", "final_learning_rate"),
@@ -222,7 +222,7 @@ class TeacherPlan(base.Plan[Released]):
         """The private training; None where a run has none."""
         if not self.uses_teacher:
             return None
-        limit = _CHUNK_LIMIT.get(jax.default_backend(), _CHUNK_LIMIT_ACCELERATOR)
+        limit = _CHUNK_LIMIT.here
         size = sampling.chunk_size_for(self.mechanism.expected_batch_size, limit=limit)
         settings = self.settings
         config = classifier.TeacherConfig(

@@ -33,6 +33,7 @@ from clipped_problems import (
 from jaxdp import kernels
 from jaxdp.methods.dp_kip.clipped import norms as kip_norms
 from jaxdp.methods.dp_kip.clipped import terms as kip_terms
+from jaxdp.numerics import ByBackend
 
 
 def assert_bounds_hold(ours: Result, margin: float) -> float:
@@ -127,8 +128,7 @@ def test_norms_do_not_depend_on_how_many_are_computed_at_once(
     target = kip_terms.target_terms(CUSTOM, support, jnp.asarray(p.x_t), jnp.asarray(p.y_t))
     want = kip_norms.norm_bounds(support, target)
     size = at_once * 8 * S * S
-    monkeypatch.setattr(kip_norms, "_MATRIX_BYTES", {})
-    monkeypatch.setattr(kip_norms, "_MATRIX_BYTES_ACCELERATOR", size)
+    monkeypatch.setattr(kip_norms, "_MATRIX_BYTES", ByBackend(size, size))
     batches = []
     plain_map = jax.lax.map
 

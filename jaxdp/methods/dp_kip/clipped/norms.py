@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxdp.methods.dp_kip.clipped.terms import SupportTerms, TargetTerms, class_pairs, dot
+from jaxdp.numerics import ByBackend
 
 # Targets whose (s, s) matrices are alive at once: what a CPU's cache holds, what fills a GPU.
-_MATRIX_BYTES = {"cpu": 16 * 2**20}
-_MATRIX_BYTES_ACCELERATOR = 2**30
+_MATRIX_BYTES = ByBackend(cpu=16 * 2**20, accelerator=2**30)
 
 
 def norm_bounds(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
@@ -56,7 +56,7 @@ def _off_square_direct(support: SupportTerms, target: TargetTerms) -> Float[Arra
         off = (v[:, None] * u[None, :] + u[:, None] * v[None, :]) * support.a
         return jnp.sum(dot(off, support.gram) * off)
 
-    limit = _MATRIX_BYTES.get(jax.default_backend(), _MATRIX_BYTES_ACCELERATOR)
+    limit = _MATRIX_BYTES.here
     batch_size = max(1, limit // (8 * support.a.size))
     return jax.lax.map(one, (target.u, target.v), batch_size=batch_size)
 
