@@ -20,12 +20,12 @@ from jaxdp.methods import base
 from jaxdp.methods.base import Words, calibrated, poisson_steps
 from jaxdp.methods.dp_kip import corruption
 from jaxdp.methods.dp_kip import release as algorithm
-from jaxdp.methods.dp_kip.kernels import KERNELS
+from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
 from jaxdp.methods.dp_kip.settings import Settings
 from jaxdp.methods.dp_kip.words import COVERS, WORDS
 from jaxdp.methods.made import Classifier, Made, distilled, shares
 from jaxdp.methods.runner import num_columns
-from jaxdp.methods.settings import SettingsError, bad
+from jaxdp.methods.settings import SettingsError, bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Rows, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier
 from jaxdp.numerics import ByBackend
@@ -120,8 +120,7 @@ class KipPlan(base.Plan[SupportSet]):
     @property
     def row_map(self) -> RowMap:
         """The map from stored rows to what the support is compared with."""
-        names = ("kernel", "scatter_scales", "scatter_angles", "scatter_norm")
-        options = {name: getattr(self.settings, name) for name in names}
+        options = dataclasses.asdict(part_of(self.settings, KernelOptions))
         options |= {"shift": self.spec.codec.shift, "scale": self.spec.codec.scale}
         if KERNELS[self.settings.kernel].seeded:
             options["seed"] = self.settings.seed
