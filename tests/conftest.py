@@ -34,7 +34,8 @@ for _name, _value in {
         os.environ[_name.upper()] = str(_value)  # of programs that tests start
 
 # Most of the suite is compilation, which XLA's older emitters do in half the time and memory. Where
-# XLA_FLAGS is set, even to nothing, it counts: `XLA_FLAGS= make pytest` runs the newer ones.
+# XLA_FLAGS is set, even to nothing, it counts: `XLA_FLAGS= make pytest` compiles as users do.
+_AS_USERS_DO = "XLA_FLAGS" in os.environ
 if jax.__version_info__ >= (0, 10):
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
@@ -62,6 +63,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
+# Rooms without private data: nothing in them clips or adds noise.
+_QUICK_ROOMS = ("features", "images", "networks")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compile_quickly_in_public_rooms(request: pytest.FixtureRequest) -> None:
+    """Use `quick_compilation` for public maps and networks."""
+    if request.path.parent.name in _QUICK_ROOMS:
+        request.getfixturevalue("quick_compilation")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def free_memory() -> Iterator[None]:
     """Drop a module's programs: the next one has few of them, and they are on the disk."""
@@ -81,9 +93,12 @@ def float64() -> Iterator[None]:
 def quick_compilation() -> Iterator[None]:
     """Compile without most optimisations, also in the programs that the tests start.
 
-    For modules that test what a driver does rather than the digits it computes: at toy size
-    compilation is nearly all of their time.
+    For modules that test what a driver does rather than the digits it computes, and for maps of
+    public images: at toy size compilation is nearly all of their time.
     """
+    if _AS_USERS_DO:
+        yield
+        return
     before = jax.config.read("jax_disable_most_optimizations")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
