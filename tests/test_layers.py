@@ -10,8 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LAYERS = {
+    "tables": 0,
     "data": 1,
-    "numerics": 1,
+    "numerics": 0,
     "images": 1,
     "networks": 1,
     "kernels": 2,
