@@ -14,6 +14,7 @@ Where to go:
     jaxdp.features    public feature maps: scattering, Fourier, Hermite, gradients of networks
     jaxdp.networks    networks in flax: classifiers, generators, and their per-example gradients
     jaxdp.images      views, smoothing and augmentation of images
+    jaxdp.tables      schemas of tables: which columns there are, what may stand in them
     jaxdp.data        what is public about data, what is private
     jaxdp.numerics    64-bit mode
 

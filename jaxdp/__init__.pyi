@@ -1,4 +1,4 @@
-from . import data, features, images, kernels, methods, networks, numerics, privacy
+from . import data, features, images, kernels, methods, networks, numerics, privacy, tables
 from .data import Private, Spec
 from .methods.runner import run
 from .methods.settings import SettingsError
@@ -18,4 +18,5 @@ __all__ = [
     "numerics",
     "privacy",
     "run",
+    "tables",
 ]

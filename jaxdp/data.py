@@ -7,9 +7,15 @@ examples themselves; only `release` functions of methods take one.
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+
+from jaxdp.tables.layout import Layout
+from jaxdp.tables.schema import ONE_HOT, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,10 +55,62 @@ class Codec:
         low, high = np.float32(self.low), np.float32(self.high - self.low)
         return (stored.astype(np.float32) - low) / high
 
+    def to_kernel(self, stored: Any) -> Any:
+        """Return values as kernels see them, float32; of numpy or of jax."""
+        return (stored.astype(np.float32) - np.float32(self.shift)) / np.float32(self.scale)
+
     def from_unit(self, rows: np.ndarray) -> np.ndarray:
         """Return values in [0, 1] as they are stored: rounded where that is as bytes."""
         x = rows * (self.high - self.low) + self.low
         return np.clip(np.rint(x), 0, 255).astype(np.uint8) if self.is_bytes else x
+
+    def facts(self) -> dict[str, Any]:
+        """Return what kernels' rows are made by, as JSON."""
+        return {"shift": self.shift, "scale": self.scale}
+
+
+@dataclasses.dataclass(frozen=True)
+class TableCodec:
+    """Public facts between records of a table as stored, rows in [0, 1], and rows of kernels.
+
+    Both rows are the same here, and longer than a record: a category is one-hot.
+
+    Attributes:
+        layout: of the rows.
+    """
+
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+    shift: ClassVar[float] = 0.0
+    scale: ClassVar[float] = 1.0
+    is_bytes: ClassVar[bool] = False
+    layout: Layout
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared."""
+        return self.layout.schema
+
+    @property
+    def kernel_range(self) -> tuple[float, float]:
+        """The least and the largest value that a kernel sees."""
+        return 0.0, 1.0
+
+    def to_unit(self, stored: Any) -> Any:
+        """Return rows in [0, 1] of records (n, columns); of numpy or of jax."""
+        return self.layout.to_unit(stored)
+
+    def to_kernel(self, stored: Any) -> Any:
+        """Return rows as kernels see them: the same."""
+        return self.layout.to_unit(stored)
+
+    def from_unit(self, rows: np.ndarray) -> np.ndarray:
+        """Return the records (n, columns) that rows are nearest to."""
+        return self.layout.from_unit(np.asarray(rows))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what rows are made by, as JSON."""
+        return {"form": self.layout.form, "schema": self.schema.to_json()}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,8 +119,8 @@ class Spec:
 
     Attributes:
         name: of the dataset; some names have defaults of their own.
-        kind: "image", of shape (h, w, channels), or "table", of shape (columns,).
-        shape: of one example.
+        kind: "image", of shape (h, w, channels), or "table", of shape (values,).
+        shape: of one example as a method sees it.
         class_names: of the c classes, in the order of the labels 0..c-1.
         num_examples: n of the private examples, which is public here.
         codec: constants between stored values and [0, 1].
@@ -78,7 +136,7 @@ class Spec:
     shape: tuple[int, ...]
     class_names: tuple[str, ...]
     num_examples: int
-    codec: Codec
+    codec: Codec | TableCodec
     counted_classes: bool = False
 
     def __post_init__(self) -> None:
@@ -99,6 +157,16 @@ class Spec:
     def dim(self) -> int:
         """Number of values in one example."""
         return math.prod(self.shape)
+
+    @property
+    def schema(self) -> Schema | None:
+        """What is declared about the columns of a table; None where nothing is."""
+        return self.codec.schema if isinstance(self.codec, TableCodec) else None
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """Shape of one example as stored: a record of a table has one number for each column."""
+        return self.shape if self.schema is None else (len(self.schema.columns),)
 
     @property
     def is_image(self) -> bool:
@@ -176,6 +244,33 @@ class Spec:
             codec=codec,
         )
 
+    @classmethod
+    def table(cls, name: str, schema: Schema, num_examples: int, *, form: str = ONE_HOT) -> "Spec":
+        """Return the facts about a table, of which everything is declared in its schema.
+
+        Args:
+            name: what to call it.
+            schema: its columns; see `jaxdp.tables`.
+            num_examples: n, the number of records.
+            form: how records become rows: "one_hot", "raw" or "bins".
+        """
+        layout = Layout(schema, form)
+        return cls(
+            name=name,
+            kind="table",
+            shape=(layout.dim,),
+            class_names=schema.class_names,
+            num_examples=num_examples,
+            codec=TableCodec(layout),
+        )
+
+    def in_form(self, form: str) -> "Spec":
+        """Return the same facts with rows of another form, where a table has a schema."""
+        if self.schema is None:
+            return self
+        layout = Layout(self.schema, form)
+        return dataclasses.replace(self, shape=(layout.dim,), codec=TableCodec(layout))
+
 
 class Private(NamedTuple):
     """Private examples as stored. Only `release` functions take them.
@@ -193,6 +288,13 @@ class Private(NamedTuple):
         """The examples as rows (n, d)."""
         return self.x.reshape(len(self.x), -1)
 
+    @classmethod
+    def of_frame(cls, frame: "pd.DataFrame", schema: Schema) -> "Private":
+        """Return the records of a data frame, as `jaxdp.tables.encode` stores them."""
+        from jaxdp.tables import frames  # pandas takes a while
+
+        return cls(*frames.encode(frame, schema))
+
     def __repr__(self) -> str:
         """Show how many, and nothing of them."""
         return f"Private({len(self.x)} examples)"
@@ -209,8 +311,9 @@ def checked(private: Private, spec: Spec) -> Private:
     x, y = np.asarray(private.x), np.asarray(private.y)
     if x.ndim == 3 and spec.is_image and spec.shape[-1] == 1:
         x = x[..., np.newaxis]
-    if x.shape != (spec.num_examples, *spec.shape):
-        raise ValueError(f"x has shape {x.shape}, and spec says {(spec.num_examples, *spec.shape)}")
+    shape = (spec.num_examples, *spec.stored_shape)
+    if x.shape != shape:
+        raise ValueError(f"x has shape {x.shape}, and spec says {shape}")
     if y.shape != (len(x),) or y.dtype.kind not in "iu":
         raise ValueError(f"y must be {len(x)} whole numbers, got {y.dtype} of shape {y.shape}")
     if x.dtype != np.uint8 and x.dtype.kind != "f":
@@ -219,7 +322,10 @@ def checked(private: Private, spec: Spec) -> Private:
         raise ValueError(f"y has labels outside 0..{spec.num_classes - 1}")
     if not np.all(np.isfinite(x)):
         raise ValueError("x has values that are not finite")
-    if x.min() < spec.codec.low or x.max() > spec.codec.high:
+    if isinstance(spec.codec, TableCodec):
+        if not np.array_equal(x, spec.codec.layout.nearest(x)):
+            raise ValueError("x holds records that are not stored as Private.of_frame stores them")
+    elif x.min() < spec.codec.low or x.max() > spec.codec.high:
         raise ValueError(
             f"x has values outside [{spec.codec.low:g}, {spec.codec.high:g}], the range that spec "
             "declares"

@@ -4,6 +4,7 @@ from . import (
     hermite,
     image_maps,
     map_parts,
+    marginals,
     perceptual,
     public_images,
     scattering,
@@ -14,7 +15,7 @@ from .base import (
     FeatureMap,
     block_means,
     joined,
-    rescaled,
+    of_stored,
     squared_distance,
     summed_features,
     unit_features,
@@ -22,6 +23,7 @@ from .base import (
 from .fourier import directional_fourier_features, fourier_features
 from .hermite import hermite_features, hermite_product_features, hermite_weighted_sum
 from .image_maps import fine_map, pooled_map
+from .marginals import marginal_features
 from .perceptual import perceptual_features
 from .public_images import dead_leaves_images
 from .scattering import scatter_features
@@ -45,11 +47,13 @@ __all__ = [
     "image_maps",
     "joined",
     "map_parts",
+    "marginal_features",
+    "marginals",
+    "of_stored",
     "perceptual",
     "perceptual_features",
     "pooled_map",
     "public_images",
-    "rescaled",
     "scatter_features",
     "scattering",
     "second_moment",

@@ -7,7 +7,7 @@ References:
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -72,17 +72,16 @@ def finite_weights(x: Array, weights: Array) -> Array:
     return jnp.where(jnp.all(jnp.isfinite(x), axis=1), weights, 0.0)
 
 
-def rescaled(features: FeatureMap, *, low: float, high: float) -> FeatureMap:
-    """Return the map of rows between `low` and `high` as stored, e.g. bytes.
+def of_stored(features: FeatureMap, to_unit: Callable[[Any], Any]) -> FeatureMap:
+    """Return the map of examples as stored, e.g. bytes or records of a table.
 
     Args:
         features: of rows in [0, 1].
-        low: stored value of 0, public.
-        high: stored value of 1, public.
+        to_unit: from examples as stored to such rows, by public facts alone (`jaxdp.data.Codec`).
     """
 
-    def weighted_sum(x: Num[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
-        return features.weighted_sum((x - low) / (high - low), weights)
+    def weighted_sum(x: Num[Array, "n s"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
+        return features.weighted_sum(to_unit(x), weights)
 
     return features._replace(weighted_sum=weighted_sum)
 

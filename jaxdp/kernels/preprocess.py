@@ -2,23 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Num
-
-
-def scale(
-    x: Num[Array, "n d"],
-    *,
-    shift: float,
-    scale: float,
-) -> Float[Array, "n d"]:
-    """Return `(x - shift) / scale` in float32.
-
-    Args:
-        x: rows as stored, e.g. flattened uint8 images.
-        shift: public constant, not a statistic of private data.
-        scale: public constant > 0, not a statistic of private data.
-    """
-    return ((x.astype(jnp.float32) - shift) / scale).astype(jnp.float32)
+from jaxtyping import Array, Float, Int
 
 
 def centred_one_hot(labels: Int[Array, " n"], num_classes: int) -> Float[Array, "n c"]:

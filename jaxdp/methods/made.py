@@ -3,21 +3,28 @@
 import dataclasses
 import html
 import io
+import math
 from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxdp.data import Spec
+from jaxdp.data import Spec, TableCodec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # How many examples of a class a notebook shows, about how large, and how far apart.
 _SHOWN, _PIXELS, _GAP = 10, 48, 2
 
 
 class Classifier:
-    """A classifier in the style of scikit-learn, of examples as stored; it was released."""
+    """A classifier in the style of scikit-learn, of examples as stored; it was released.
+
+    It takes records of a table as a data frame, too.
+    """
 
     def __init__(
         self,
@@ -35,9 +42,9 @@ class Classifier:
         Raises:
             ValueError: they have another shape than those that it was made from.
         """
-        x = np.asarray(x)
-        if x.ndim < 2 or x.size != len(x) * self._spec.dim or len(x) == 0:
-            raise ValueError(f"x has shape {x.shape}, and an example has {self._spec.shape}")
+        x, shape = as_stored(self._spec, x), self._spec.stored_shape
+        if x.ndim < 2 or x.size != len(x) * math.prod(shape) or len(x) == 0:
+            raise ValueError(f"x has shape {x.shape}, and an example has {shape}")
         return np.asarray(self._scores(x.reshape(len(x), -1)))
 
     def predict(self, x: np.ndarray) -> np.ndarray:
@@ -51,6 +58,15 @@ class Classifier:
     def score(self, x: np.ndarray, y: np.ndarray) -> float:
         """Return the part of examples whose class is predicted."""
         return float(np.mean(self.predict(x) == np.asarray(y)))
+
+
+def as_stored(spec: Spec, x: Any) -> np.ndarray:
+    """Return examples as an array; records of a table may be a data frame."""
+    if spec.schema is None or not hasattr(x, "columns"):
+        return np.asarray(x)
+    from jaxdp.tables import frames  # pandas takes a while
+
+    return frames.records(x, spec.schema)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -71,7 +87,7 @@ class Made:
 
     Attributes:
         spec: facts about the data that it was made from.
-        x: (m, *shape) examples in the units of the data.
+        x: (m, *shape) examples in the units of the data; records of a table as stored.
         y: (m,) their classes.
         class_names: in the order of the classes; one where labels were not used.
         rows: (m, d) float32, the examples as the method's own classifier sees them.
@@ -100,15 +116,45 @@ class Made:
 
     def scaled(self, x: np.ndarray) -> np.ndarray:
         """Return examples as stored on the scale of `rows`, in the shape they have."""
+        if isinstance(self.spec.codec, TableCodec):
+            return self.spec.codec.to_unit(x)
         return (x.astype(np.float32) - np.float32(self.shift)) / np.float32(self.scale)
 
+    @property
+    def frame(self) -> "pd.DataFrame":
+        """The set as a data frame with the columns of its schema.
+
+        Raises:
+            ValueError: it is no table with a schema.
+        """
+        from jaxdp.tables import frames  # pandas takes a while
+
+        if self.spec.schema is None:
+            raise ValueError(f"{self.spec.name} has no schema: x and y are the set")
+        return frames.decode(self.x, self.y, self.spec.schema)
+
     def save(self, folder: str | Path) -> Path:
-        """Write the set into a folder, which is made if need be; return the file's path."""
+        """Write the set into a folder, which is made if need be; return the file's path.
+
+        A table with a schema is a CSV file, and an npz file of its rows beside it.
+        """
         path = Path(folder).expanduser() / f"{self.name}.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **self.arrays)
-        return path
+        if self.spec.schema is None:
+            return path
+        table = path.with_suffix(".csv")
+        table.write_text(self.to_csv(), "utf-8")
+        return table
+
+    def to_csv(self) -> str:
+        """Return a table as the text of a CSV file."""
+        from jaxdp.tables import frames
+
+        frame = self.frame
+        assert self.spec.schema is not None
+        return frames.to_csv(frame, self.spec.schema)
 
     def __repr__(self) -> str:
         """Show how many examples of how many classes."""
@@ -117,6 +163,8 @@ class Made:
     def _repr_html_(self) -> str:
         """Show the first examples of every class, in a notebook."""
         text = f"<p>{html.escape(repr(self))}</p>"
+        if self.spec.schema is not None:
+            return text + self.frame.head(_SHOWN).to_html(index=False)
         if not self.spec.is_image:
             return text
         picture = b64encode(self._picture()).decode("ascii")
@@ -165,10 +213,11 @@ def distilled(
         y_scores: (m, c) labels of the regression, where they may be learnt.
     """
     x = rows.reshape(-1, *spec.shape)
+    table = isinstance(spec.codec, TableCodec)
     scores = {} if y_scores is None else {"y_scores": y_scores}
     return Made(
         spec=spec,
-        x=x * np.float32(scale) + np.float32(shift),
+        x=spec.codec.from_unit(rows) if table else x * np.float32(scale) + np.float32(shift),
         y=labels,
         class_names=spec.class_names,
         rows=rows,

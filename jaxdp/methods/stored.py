@@ -47,6 +47,7 @@ class Stored(Generic[R]):
         num_classes: it tells apart.
         certificate: of its release.
         source: the flag that names it, as --teacher=FILE.
+        schema: what the columns of a table were declared as.
     """
 
     released: R
@@ -55,6 +56,7 @@ class Stored(Generic[R]):
     num_classes: int
     certificate: dict[str, Any]
     source: str
+    schema: dict[str, Any] | None = None
 
     def require_options(self, given: Any, *, leave_out: tuple[str, ...] = ()) -> None:
         """Raise a `SettingsError` where settings contradict how features were made.
@@ -114,7 +116,7 @@ NOTHING = Earlier()
 def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None:
     """Raise a `SettingsError` where what was released is of other data than a run's."""
     for what, here, there in (
-        ("examples of shape", list(spec.shape), list(stored.example_shape)),
+        ("examples of shape", list(spec.stored_shape), list(stored.example_shape)),
         ("classes:", num_classes, stored.num_classes),
     ):
         if here != there:
@@ -122,3 +124,8 @@ def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None
                 f"{stored.source}: was made from {what} {there}, and --dataset={spec.name} has "
                 f"{here}"
             )
+    if stored.schema != (None if spec.schema is None else spec.schema.to_json()):
+        raise SettingsError(
+            f"{stored.source}: was made from a table of another schema than --dataset={spec.name} "
+            "has; give it the same --schema"
+        )

@@ -26,6 +26,7 @@ from typing import Any
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxdp.networks.classifiers import Conv, uniform_init
@@ -179,6 +180,45 @@ class TabularGen(nn.Module):
         x = _dense(inputs, 4 * self.num_columns, name=_FIRST)
         x = _dense(nn.relu(_batch_norm(x, train)), 2 * self.num_columns)
         return _dense(nn.relu(_batch_norm(x, train)), self.num_columns)
+
+
+class TableGen(nn.Module):
+    """`TabularGen` with a head for each choice: a sigmoid for a number, a softmax for categories.
+
+    Attributes:
+        widths: how many places of a row each choice takes, 1 for a number.
+
+    Raises:
+        ValueError: there are none, or one is below 1.
+
+    References:
+        Harder et al. (2021), "DP-MERF", section 5.1 (generators of heterogeneous tables).
+    """
+
+    widths: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.widths or min(self.widths) < 1:
+            raise ValueError(f"widths must be >= 1, got {self.widths}")
+        super().__post_init__()
+
+    @nn.compact
+    def __call__(self, inputs: Float[Array, "b inputs"], *, train: bool) -> Float[Array, "b d"]:
+        """Return rows in [0, 1]; `train` normalises by the batch's statistics."""
+        size = sum(self.widths)
+        x = _dense(inputs, 4 * size, name=_FIRST)
+        x = _dense(nn.relu(_batch_norm(x, train)), 2 * size)
+        x = _dense(nn.relu(_batch_norm(x, train)), size)
+        owner = np.repeat(np.arange(len(self.widths)), self.widths)
+        is_number = np.asarray(self.widths)[owner] == 1
+        return jnp.where(is_number, nn.sigmoid(x), _softmax_of(x, owner, len(self.widths)))
+
+
+def _softmax_of(x: Float[Array, "b d"], owner: np.ndarray, count: int) -> Float[Array, "b d"]:
+    """Return the softmax within the places of each owner."""
+    largest = jax.ops.segment_max(x.T, owner, count)[owner].T
+    powers = jnp.exp(x - jax.lax.stop_gradient(largest))
+    return powers / jax.ops.segment_sum(powers.T, owner, count)[owner].T
 
 
 def init(module: nn.Module, key: Key[Array, ""], code_dim: int, num_classes: int) -> dict[str, Any]:

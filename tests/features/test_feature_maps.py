@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from example_maps import CLASSES, explicit_maps, rows
 
+from jaxdp.data import Codec
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.tangent import entk_map
@@ -90,10 +91,11 @@ def test_guarantee_features_known_by_sums_stay_below_one() -> None:
     assert 0.999 < one < 1 - 4e-4
 
 
-def test_rescaled_features_are_those_of_the_scaled_rows() -> None:
+def test_features_of_stored_examples_are_those_of_their_rows() -> None:
     features = feature_maps.unit_features(jnp.tanh, 4)
     stored = jnp.arange(12, dtype=jnp.uint8).reshape(3, 4)
     weights = jnp.array([1.0, -2.0, 0.5])
-    found = feature_maps.rescaled(features, low=2.0, high=18.0).weighted_sum(stored, weights)
+    codec = Codec(low=2.0, high=18.0, shift=0.0, scale=1.0)
+    found = feature_maps.of_stored(features, codec.to_unit).weighted_sum(stored, weights)
     expected = features.weighted_sum((jnp.asarray(stored, jnp.float32) - 2) / 16, weights)
     np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -14,10 +14,10 @@ from jaxtyping import Array, Key
 from jaxdp import kernels
 from jaxdp.data import Private, Spec
 from jaxdp.images import smoothing
-from jaxdp.kernels import krr, preprocess
+from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet, initial_support, predict
 from jaxdp.methods import base
-from jaxdp.methods.base import Words, calibrated, poisson_steps
+from jaxdp.methods.base import DISTILLED_TABLE, Words, calibrated, poisson_steps
 from jaxdp.methods.dp_kip import corruption
 from jaxdp.methods.dp_kip import release as algorithm
 from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
@@ -66,7 +66,7 @@ class KipPlan(base.Plan[SupportSet]):
     @property
     def covers(self) -> tuple[str, ...]:
         """What is released under the guarantee."""
-        return COVERS
+        return COVERS if self.spec.schema is None else (*COVERS, DISTILLED_TABLE)
 
     @property
     def beside(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class KipPlan(base.Plan[SupportSet]):
     def row_map(self) -> RowMap:
         """The map from stored rows to what the support is compared with."""
         options = dataclasses.asdict(part_of(self.settings, KernelOptions))
-        options |= {"shift": self.spec.codec.shift, "scale": self.spec.codec.scale}
+        options |= self.spec.codec.facts()
         if KERNELS[self.settings.kernel].seeded:
             options["seed"] = self.settings.seed
         return RowMap(_row_fn(self.kernel, self.spec), options, np.float32)
@@ -263,9 +263,8 @@ def _identity(rows: Array) -> Array:
 
 
 def _row_fn(kernel: kernels.Kernel, spec: Spec) -> Rows:
-    codec, features = spec.codec, kernel.features
-    scale = functools.partial(preprocess.scale, shift=codec.shift, scale=codec.scale)
-    return scale if features is None else lambda rows: features(scale(rows))
+    to_kernel, features = spec.codec.to_kernel, kernel.features
+    return to_kernel if features is None else lambda rows: features(to_kernel(rows))
 
 
 def _keeps_features(kernel: kernels.Kernel, spec: Spec) -> bool:

@@ -241,8 +241,7 @@ class TeacherPlan(base.Plan[Released]):
         """The release of class means; None where a run has none."""
         if self.means_multiplier is None:
             return None
-        codec = self.spec.codec
-        features = feature_maps.rescaled(self.mean_features, low=codec.low, high=codec.high)
+        features = feature_maps.of_stored(self.mean_features, self.spec.codec.to_unit)
         return releasing.Means(features, self.means_multiplier)
 
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:

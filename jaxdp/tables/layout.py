@@ -1,0 +1,259 @@
+"""Where the columns of a table lie: in the rows that methods see, and in cells that are counted.
+
+A record as stored is one number for each column: the position in [0, 1] of a numeric value between
+its bounds, -1 where it is missing; the place of a category in its list, one past the last where it
+is missing. From that, and public facts alone, follow
+
+    rows in [0, 1]    one_hot: a numeric column is its position, a category is one-hot
+                      raw: each column is one number, a category its place in the list
+                      bins: each column is one-hot, a numeric one over its bins
+    cells             whole numbers: each column's bin or category
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+
+from jaxdp.tables.columns import Column
+from jaxdp.tables.schema import BINS, FORMS, ONE_HOT, RAW, Schema
+
+MISSING_NUMBER = -1.0
+# A position that stands for a missing one where rows have one number a column.
+_MIDDLE = 0.5
+
+
+def positions(column: Column, values: Any) -> np.ndarray:
+    """Return where values of a numeric column lie between its bounds, in [0, 1]; clipped."""
+    low, high = column.bounds
+    values = np.clip(np.asarray(values, np.float64), low, high)
+    if isinstance(column.bins, tuple):
+        ends = edges(column)
+        return np.interp(values, ends, np.linspace(0, 1, len(ends)))
+    if column.log:
+        return np.log1p(values - low) / np.log1p(high - low)
+    return (values - low) / (high - low)
+
+
+def values_at(column: Column, where: np.ndarray) -> np.ndarray:
+    """Return the values at positions in [0, 1]; whole numbers where the column has these."""
+    low, high = column.bounds
+    where = np.clip(np.asarray(where, np.float64), 0.0, 1.0)
+    if isinstance(column.bins, tuple):
+        ends = edges(column)
+        values = np.interp(where, np.linspace(0, 1, len(ends)), ends)
+    elif column.log:
+        values = low + np.expm1(where * np.log1p(high - low))
+    else:
+        values = low + where * (high - low)
+    return np.clip(np.rint(values) if column.integer else values, low, high)
+
+
+def edges(column: Column) -> np.ndarray:
+    """Return the edges of a numeric column's bins, in its own units, with both ends."""
+    low, high = column.bounds
+    if isinstance(column.bins, tuple):
+        # A whole number fills its bin up to the next one, the largest as any other.
+        return np.array([low, *column.bins, high + column.integer], np.float64)
+    inner = np.linspace(0.0, 1.0, column.bins + 1)[1:-1]
+    found = values_at(dataclasses.replace(column, integer=False), inner)
+    if column.integer:  # no bin without a whole number in it
+        found = np.ceil(found)
+    return np.unique(np.concatenate([[low], found[(found > low) & (found < high)], [high]]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """The places of one column in a row.
+
+    Attributes:
+        column: as declared.
+        start: first place.
+        width: number of places.
+    """
+
+    column: Column
+    start: int
+    width: int
+
+    @property
+    def places(self) -> slice:
+        """All places."""
+        return slice(self.start, self.start + self.width)
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """How records of a schema lie in rows of one form.
+
+    Attributes:
+        schema: public.
+        form: "one_hot", "raw" or "bins".
+
+    Raises:
+        ValueError: the form is unknown.
+    """
+
+    schema: Schema
+    form: str = ONE_HOT
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise ValueError(f"form must be one of {FORMS}, got {self.form!r}")
+
+    @functools.cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The columns' places."""
+        found, start = [], 0
+        for column in self.schema.columns:
+            width = 1 if self.form == RAW else _width(column, self.form)
+            found.append(Block(column, start, width))
+            start += width
+        return tuple(found)
+
+    @property
+    def dim(self) -> int:
+        """Length of a row."""
+        return self.blocks[-1].start + self.blocks[-1].width
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of cells of each column, where numbers are binned."""
+        return tuple(_width(column, BINS) for column in self.schema.columns)
+
+    @functools.cached_property
+    def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """For every place: its column, whether it is a number, and which stored values it marks."""
+        parts = [
+            (np.full(block.width, number), *_intervals(block.column, self.form, block.width))
+            for number, block in enumerate(self.blocks)
+        ]
+        of, is_number, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return of, is_number, low.astype(np.float32), high.astype(np.float32)
+
+    def to_unit(self, stored: Any) -> Any:
+        """Return rows (n, d) in [0, 1] of records (n, columns) as stored; of numpy or of jax."""
+        of, is_number, low, high = self._places
+        spread = stored.astype(np.float32)[:, of]
+        marked = ((spread >= low) & (spread < high)).astype(np.float32)
+        if not is_number.any():
+            return marked
+        # A place of one number has its interval's length as its unit; -1 is a missing number.
+        unit = np.where(is_number, high, 1.0).astype(np.float32)
+        at = spread / unit
+        middle = np.float32(_MIDDLE if self.form == RAW else 0.0)
+        there = (spread >= 0).astype(np.float32)
+        numbers = at * there + middle * (1 - there)
+        return numbers * is_number.astype(np.float32) + marked * (~is_number).astype(np.float32)
+
+    def from_unit(self, rows: np.ndarray) -> np.ndarray:
+        """Return the records as stored that rows (n, d) are nearest to."""
+        stored = np.empty((len(rows), len(self.blocks)), np.float32)
+        for number, block in enumerate(self.blocks):
+            part, column = rows[:, block.places], block.column
+            if self.form == RAW and not column.is_numeric:
+                last = _width(column, ONE_HOT) - 1
+                stored[:, number] = np.clip(np.rint(part[:, 0] * last), 0, last)
+            elif self.form == BINS:
+                stored[:, number] = self._middles(column)[np.argmax(part, axis=1)]
+            elif column.is_numeric:
+                stored[:, number] = np.clip(part[:, 0], 0, 1)
+                if block.width == 2:
+                    stored[part[:, 1] > _MIDDLE, number] = MISSING_NUMBER
+            else:
+                stored[:, number] = np.argmax(part, axis=1)
+        return stored
+
+    def cell_names(self, number: int) -> list[str]:
+        """Return the names of a column's cells: categories, or the least value of a bin."""
+        column = self.schema.columns[number]
+        if column.is_numeric:
+            names = [f"{edge:g}" for edge in edges(column)[:-1]]
+        else:
+            names = list(column.values)
+        return [*names, "missing"] if column.nullable else names
+
+    def nearest(self, stored: np.ndarray) -> np.ndarray:
+        """Return records as stored in which every number is one that may stand there."""
+        found = np.empty_like(stored)
+        for number, column in enumerate(self.schema.columns):
+            values = stored[:, number]
+            if column.is_numeric:
+                clipped = np.clip(values, 0, 1)
+                found[:, number] = np.where((values < 0) & column.nullable, MISSING_NUMBER, clipped)
+            else:
+                last = _width(column, ONE_HOT) - 1
+                found[:, number] = np.clip(np.rint(values), 0, last)
+        return found
+
+    def cells(self, stored: np.ndarray) -> np.ndarray:
+        """Return the cell of every column (n, columns) int32 of records as stored."""
+        found = np.empty(stored.shape, np.int32)
+        for number, column in enumerate(self.schema.columns):
+            values = stored[:, number]
+            if column.is_numeric:
+                inner = positions(column, edges(column)[1:-1]).astype(np.float32)
+                cell = np.searchsorted(inner, values, side="right")
+                found[:, number] = np.where(values < 0, len(inner) + 1, cell)
+            else:
+                found[:, number] = values
+        return found
+
+    def from_cells(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return records as stored, drawn evenly from cells (n, columns)."""
+        stored = np.empty(cells.shape, np.float32)
+        for number, column in enumerate(self.schema.columns):
+            cell = cells[:, number]
+            stored[:, number] = _drawn(column, cell, rng) if column.is_numeric else cell
+        return stored
+
+    def _middles(self, column: Column) -> np.ndarray:
+        """Return what stands for each cell of a column."""
+        if not column.is_numeric:
+            return np.arange(_width(column, BINS), dtype=np.float32)
+        at = positions(column, edges(column))
+        middle = (at[1:] + at[:-1]) / 2
+        return np.append(middle, MISSING_NUMBER).astype(np.float32)
+
+
+def _width(column: Column, form: str) -> int:
+    if column.is_numeric:
+        own = len(edges(column)) - 1 if form == BINS else 1
+    else:
+        own = len(column.values)
+    return own + column.nullable
+
+
+def _intervals(column: Column, form: str, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return for every place whether it is a number, and the stored values [low, high) it marks."""
+    if form == RAW or (form == ONE_HOT and column.is_numeric):
+        unit = 1.0 if column.is_numeric else max(_width(column, ONE_HOT) - 1, 1)
+        low, high = np.array([-np.inf, -np.inf]), np.array([unit, -0.5])
+        return np.array([True, False])[:width], low[:width], high[:width]
+    if column.is_numeric:
+        at = positions(column, edges(column)).astype(np.float32)
+        low, high = at[:-1].copy(), at[1:].copy()
+        low[0], high[-1] = -0.5, np.inf
+        if column.nullable:
+            low, high = np.append(low, -np.inf), np.append(high, -0.5)
+        return np.zeros(width, bool), low, high
+    places = np.arange(width)
+    return np.zeros(width, bool), places - 0.5, places + 0.5
+
+
+def _drawn(column: Column, cell: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return positions of numbers drawn evenly from bins; a cell past the last is missing."""
+    bounds = edges(column)
+    low = bounds[:-1]
+    high = bounds[1:]
+    if column.integer:
+        low, high = np.ceil(low), np.ceil(high) - 1
+        high[-1] = column.bounds[1]
+    inside = np.minimum(cell, len(low) - 1)
+    at_low, at_high = positions(column, low)[inside], positions(column, high)[inside]
+    drawn = at_low + rng.random(len(cell)) * (at_high - at_low)
+    if column.integer:  # evenly in the column's own scale, and never across an edge
+        values = np.clip(values_at(column, drawn), low[inside], high[inside])
+        drawn = positions(column, values)
+    return np.where(cell == len(low), MISSING_NUMBER, drawn)
