@@ -4,6 +4,7 @@ import dataclasses
 
 from experiments.evaluation import registry
 from jaxdp.methods.settings import check_fields, setting
+from jaxdp.tables.schema import BUILT_IN, FORMS
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,27 @@ class RunFlags(ProgramFlags):
         "digits (bundled), {data_dir}/{name}.npz, an image folder "
         "{data_dir}/{name}/{train,test}/{class}/, or a tfds name: mnist, fashion_mnist, "
         "svhn_cropped, cifar10, cifar100.",
+    )
+    csv: str | None = setting(
+        None, "A table, CSV or Parquet, instead of --dataset; needs --schema."
+    )
+    schema: str | None = setting(
+        None,
+        "What is public about a table: a JSON file (experiments.draft_schema begins one), or "
+        f"{', '.join(BUILT_IN)}.",
+    )
+    test_csv: str | None = setting(None, "Test records of a table (default: some are held out).")
+    test_fraction: float | None = setting(
+        None,
+        "Part of a table's records that is held out for tests (default: 0.1).",
+        above=0,
+        below=1,
+    )
+    codes: str | None = setting(
+        None,
+        "How a table's columns become numbers: {names} (default: one_hot); raw takes a category "
+        "as its place in the list, as the papers do.",
+        among=FORMS,
     )
     data_dir: str = setting("data", "Where datasets are looked for.", fixed=False)
     subset: int | None = setting(

@@ -30,8 +30,12 @@ class SampleFlags(ProgramFlags):
     """The flags of this program."""
 
     run: str | None = setting(None, "Folder of a finished run of experiments.dp_ntk.")
-    out: str = setting("samples.npz", "Where to write x (n, ...), y (n,) and class_names.")
-    num: int = setting(1000, "How many examples, equally many of each class.", at_least=1)
+    out: str = setting(
+        "samples.npz", "Where to write x (n, ...), y (n,) and class_names, or a table as CSV."
+    )
+    num: int = setting(
+        1000, "How many examples: equally many of each class, of a table in its shares.", at_least=1
+    )
     sample_seed: int = setting(0, "Of the latent codes.", at_least=0, below=2**63)
 
 
@@ -73,21 +77,43 @@ def _certificate(path: Path, folder: str) -> dict[str, Any]:
         ) from error
 
 
-def _write(path: str, **arrays: np.ndarray) -> None:
-    """Write an npz file, whole or not at all."""
+def _write(path: str, suffix: str, data: bytes) -> Path:
+    """Write a file, whole or not at all; return its path."""
     target = user_path(path, "out")
-    target = target if target.suffix == ".npz" else target.with_name(f"{target.name}.npz")
+    target = target if target.suffix == suffix else target.with_name(f"{target.name}{suffix}")
     temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
     try:
-        temporary.write_bytes(buffer.getvalue())
+        temporary.write_bytes(data)
         temporary.replace(target)
     except (OSError, ValueError) as error:
         with contextlib.suppress(OSError, ValueError):
             temporary.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"--out={path}: cannot be written ({reason})") from error
+    return target
+
+
+def labels_for(generator: Any, num: int, *, seed: int) -> np.ndarray:
+    """Return classes to draw: equally many of each, for tables in the shares that were released."""
+    if generator.class_weights is None:
+        return np.arange(num, dtype=np.int32) % len(generator.class_names)
+    from jaxdp.methods.dp_ntk.drawing import balanced_labels
+
+    return balanced_labels(np.asarray(generator.class_weights), num, seed=seed)
+
+
+def _write_set(path: str, generator: Any, x: np.ndarray, y: np.ndarray) -> Path:
+    """Write what was drawn: a table with a schema as CSV, anything else as npz."""
+    schema = getattr(generator.codec, "schema", None)
+    if schema is None:
+        buffer = io.BytesIO()
+        names = np.array(generator.class_names)
+        np.savez_compressed(buffer, allow_pickle=False, x=x, y=y, class_names=names)
+        return _write(path, ".npz", buffer.getvalue())
+    from jaxdp.tables import frames
+
+    text = frames.to_csv(frames.decode(x, y, schema), schema)
+    return _write(path.removesuffix(".npz"), ".csv", text.encode())
 
 
 def main(argv: Sequence[str]) -> None:
@@ -99,10 +125,9 @@ def main(argv: Sequence[str]) -> None:
         if asked.run is None:
             raise InputError("--run: name the folder of a finished run of experiments.dp_ntk")
         generator, certificate = generator_of(asked.run)
-        labels = np.arange(asked.num, dtype=np.int32) % len(generator.class_names)
+        labels = labels_for(generator, asked.num, seed=asked.sample_seed)
         x = generator(labels, seed=asked.sample_seed)
-        _write(asked.out, x=x, y=labels, class_names=np.array(generator.class_names))
-        print(f"{asked.num} examples: {asked.out}")
+        print(f"{asked.num} examples: {_write_set(asked.out, generator, x, labels)}")
         print_guarantee(certificate)
 
 

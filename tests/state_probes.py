@@ -27,8 +27,8 @@ def _generator_files() -> dict[str, bytes]:
     """Files of a generator by their paths, untrained."""
     plan = planned("dp_ntk", "--ntk_width=2", "--steps=1")
     generator = Generator(
-        module=plan.module,
-        variables=plan.training.init(jax.random.key(0)).average,
+        module=plan.maker.module,
+        variables=plan.maker.training.init(jax.random.key(0)).average,
         code_dim=plan.settings.code_dim,
         class_names=plan.class_names,
         shape=plan.spec.shape,

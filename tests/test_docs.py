@@ -26,7 +26,7 @@ import jaxdp
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-DRIVERS = ("dp_kip", "dp_kip_teacher", "dp_ntk", "sample")
+DRIVERS = ("dp_kip", "dp_kip_teacher", "dp_ntk", "draft_schema", "sample")
 SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
     *sorted((ROOT / "tests").glob("offline_*.py")),
@@ -159,7 +159,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 @every_page
 def test_blocks_say_their_language(page: Path) -> None:
-    assert {block[1] for block in _FENCE.finditer(page.read_text())} <= {"python", "bash"}
+    assert {block[1] for block in _FENCE.finditer(page.read_text())} <= {"python", "bash", "json"}
 
 
 @functools.cache

@@ -15,11 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import image_folder
+from experiments.data import image_folder, tables
 from experiments.data import sources as data_sources
 from experiments.data.outside_files import user_path
 from experiments.data.sources import TFDS_NAMES, RawData, dataset_error
-from jaxdp.data import Codec, Private, Spec
+from experiments.errors import InputError
+from jaxdp.data import Codec, Private, Spec, TableCodec
+from jaxdp.tables.layout import Layout
+from jaxdp.tables.schema import ONE_HOT
 
 _DIGITS = tuple("0123456789")
 _CIFAR10 = "airplane automobile bird cat deer dog frog horse ship truck"
@@ -76,13 +79,16 @@ class Dataset:
     x_test: np.ndarray
     y_test: np.ndarray
     class_names: tuple[str, ...]
-    codec: Codec
+    codec: Codec | TableCodec
     source: str
     counted_classes: bool = False
 
     @property
     def spec(self) -> Spec:
         """The public facts: (h, w, channels) is the shape of an image, (d,) that of a row."""
+        if isinstance(self.codec, TableCodec):
+            layout = self.codec.layout
+            return Spec.table(self.name, layout.schema, len(self.x_train), form=layout.form)
         shape = self.x_train.shape[1:]
         return Spec(
             name=self.name,
@@ -166,10 +172,42 @@ def dataset_for(flags: Any, *, seed: int) -> Dataset:
     Raises:
         InputError: as `load_dataset`.
     """
-    data = load_dataset(flags.dataset, data_dir=flags.data_dir)
+    if flags.csv is None:
+        _require_no_table(flags)
+        data = load_dataset(flags.dataset, data_dir=flags.data_dir)
+    else:
+        data = load_table(flags, seed=seed)
     if flags.subset is None:
         return data
     return random_subset(data, flags.subset, seed=seed)
+
+
+def _require_no_table(flags: Any) -> None:
+    for name in ("schema", "test_csv", "test_fraction", "codes"):
+        if getattr(flags, name) is not None:
+            raise InputError(f"--{name}={getattr(flags, name)}: is about a table; name it by --csv")
+
+
+def load_table(flags: Any, *, seed: int) -> Dataset:
+    """Return the table that `--csv` names, by its schema.
+
+    Raises:
+        InputError: a file cannot be read, or does not hold what the schema declares.
+    """
+    if flags.dataset != "digits":
+        raise InputError(f"--dataset={flags.dataset}: leave it out, --csv={flags.csv} is the data")
+    schema = tables.schema_of(flags.schema)
+    (x_train, y_train), (x_test, y_test) = tables.read_splits(flags, schema, seed=seed)
+    return Dataset(
+        name=Path(flags.csv).name.split(".")[0],
+        x_train=x_train,
+        y_train=y_train,
+        x_test=x_test,
+        y_test=y_test,
+        class_names=schema.class_names,
+        codec=TableCodec(Layout(schema, flags.codes or ONE_HOT)),
+        source=flags.csv,
+    )
 
 
 def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:

@@ -16,6 +16,7 @@ from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.runner import METRICS, FolderRunner, first_metrics
 from experiments.terminal import print_guarantee
+from jaxdp.data import TableCodec
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.stored import Earlier, Stored
@@ -159,7 +160,8 @@ class _Run:
         found = stored or Stored(
             released=self._release(),
             options=plan.stored_options,
-            example_shape=plan.spec.shape,
+            example_shape=plan.spec.stored_shape,
+            schema=None if plan.spec.schema is None else plan.spec.schema.to_json(),
             num_classes=plan.num_classes,
             certificate=self._certificate,
             source="",
@@ -176,28 +178,35 @@ class _Run:
 
     def _write(self, made: Made) -> None:
         from experiments.report import pictures  # imports matplotlib: not before the first step
+        from experiments.report.tables import table_png
 
         plan, folder, words = self._plan, self._folder, self._plan.words
         if made.generator is not None:
             generator_file.write(folder, made.generator)
         folder.write_npz(f"{made.name}.npz", **made.arrays)
         page_title, picture_title = plan.titles
-        picture = pictures.image_grid_png(
-            made.x.astype(np.float32),
-            made.y,
-            made.class_names,
-            low=plan.spec.codec.low,
-            high=plan.spec.codec.high,
-            title=picture_title,
-        )
+        codec = plan.spec.codec
+        if isinstance(codec, TableCodec):
+            folder.write_bytes(f"{made.name}.csv", made.to_csv().encode())
+            picture = table_png(made.x, made.y, codec, made.class_names, title=picture_title)
+        else:
+            picture = pictures.image_grid_png(
+                made.x.astype(np.float32),
+                made.y,
+                made.class_names,
+                low=codec.low,
+                high=codec.high,
+                title=picture_title,
+            )
         folder.write_bytes(words.picture, picture)
         self._metrics |= judging.judged(self._judges, plan, made, self._data, self._flags)
         if getattr(self._flags, "check_copies", False):
             judging.write_copies(plan, made, self._data, folder)
         self._metrics["finished"] = True
         folder.write_json(METRICS, self._metrics)
-        public = (words.released, f"{made.name}.npz", words.picture)
-        run_start.finish(folder, self._certificate, tuple(name for name in public if name))
+        public = (words.released, f"{made.name}.npz", f"{made.name}.csv", words.picture)
+        there = tuple(name for name in public if name and (folder.path / name).exists())
+        run_start.finish(folder, self._certificate, there)
         page = report.render_report(
             title=page_title,
             config=folder.read_json("config.json") or {},

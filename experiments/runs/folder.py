@@ -31,8 +31,10 @@ _LOCK = ".lock"
 _CONFIG = "config.json"
 _OWN_FILES = (
     "distilled.npz",
+    "distilled.csv",
     "distilled.png",
     "synthetic.npz",
+    "synthetic.csv",
     "samples.png",
     "embedding.npz",
     "teacher.npz",

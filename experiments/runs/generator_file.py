@@ -15,33 +15,45 @@ from experiments.data.outside_files import json_object, open_plain
 from experiments.errors import InputError
 from experiments.runs.checkpoints import files_digest, restore_tree, save_tree
 from experiments.runs.folder import RunFolder
-from jaxdp.data import Codec
+from jaxdp.data import Codec, TableCodec
+from jaxdp.methods.dp_ntk.cells import CellGenerator
 from jaxdp.methods.dp_ntk.drawing import Generator
 from jaxdp.networks import generators
+from jaxdp.tables.layout import Layout
+from jaxdp.tables.schema import FORMS, Schema
 
 
-def write(folder: RunFolder, generator: Generator) -> None:
+def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
     """Write a generator into its place in the folder of a run."""
-    arguments = dataclasses.asdict(generator.module)
     codec = generator.codec
-    description = {
-        "module": type(generator.module).__name__,
-        "arguments": {k: v for k, v in arguments.items() if k not in ("parent", "name")},
-        "code_dim": generator.code_dim,
+    description, variables = _network_or_cells(generator)
+    description |= {
         "class_names": list(generator.class_names),
         "example_shape": list(generator.shape),
         "low": codec.low,
         "high": codec.high,
         "bytes": codec.is_bytes,
     }
-    save_tree(folder.generator / "variables", jax.tree.map(np.asarray, generator.variables))
+    if isinstance(codec, TableCodec):
+        description |= codec.facts() | {"class_weights": generator.class_weights}
+    save_tree(folder.generator / "variables", jax.tree.map(np.asarray, variables))
     description["digest"] = files_digest(folder.generator / "variables")
     folder.write_bytes(
         f"{folder.generator.name}/description.json", json.dumps(description, indent=2).encode()
     )
 
 
-def read(path: Path, flag: str) -> Generator:
+def _network_or_cells(generator: Generator | CellGenerator) -> tuple[dict[str, Any], Any]:
+    """Return what tells a generator's kind, and its numbers."""
+    if isinstance(generator, CellGenerator):
+        return {"module": _CELLS, "arguments": {}, "code_dim": 1}, {"shares": generator.shares}
+    arguments = dataclasses.asdict(generator.module)
+    kept = {k: v for k, v in arguments.items() if k not in ("parent", "name")}
+    kind = {"module": type(generator.module).__name__, "arguments": kept}
+    return kind | {"code_dim": generator.code_dim}, generator.variables
+
+
+def read(path: Path, flag: str) -> Generator | CellGenerator:
     """Return the generator in the folder of a run.
 
     Args:
@@ -66,22 +78,58 @@ def read(path: Path, flag: str) -> Generator:
         ) from error
 
 
-def _read(path: Path) -> Generator:
+def _read(path: Path) -> Generator | CellGenerator:
     with open_plain(path / "description.json") as file:
         description = _checked(json_object(file.read()))
-    module = _module(description)
     if description.get("digest") not in (None, files_digest(path / "variables")):
         raise ValueError("its numbers are not those that were saved")
     stored = restore_tree(path / "variables")
-    _require_fit(module, stored, description)
-    low, high = description["low"], description["high"]
+    codec, weights = _codec(description), description.get("class_weights")
+    if description["module"] == _CELLS:
+        return _cells(stored, codec, tuple(description["class_names"]), weights)
+    module = _module(description)
+    _require_fit(module, stored, description, codec)
     return Generator(
         module=module,
         variables=jax.tree.map(jnp.asarray, stored),
         code_dim=description["code_dim"],
         class_names=tuple(description["class_names"]),
         shape=tuple(description["example_shape"]),
-        codec=Codec(low=low, high=high, shift=low, scale=high - low, is_bytes=description["bytes"]),
+        codec=codec,
+        class_weights=None if weights is None else tuple(weights),
+    )
+
+
+def _codec(description: dict[str, Any]) -> Codec | TableCodec:
+    """Return how rows become examples as stored.
+
+    Raises:
+        ValueError: the schema of a table is none, or is of other examples.
+    """
+    if "schema" in description:
+        codec = TableCodec(Layout(Schema.from_json(description["schema"]), description["form"]))
+        if description["example_shape"] != [len(codec.schema.columns)]:
+            raise ValueError("description.json: its schema is of other records")
+        return codec
+    low, high = description["low"], description["high"]
+    return Codec(low=low, high=high, shift=low, scale=high - low, is_bytes=description["bytes"])
+
+
+def _cells(stored: Any, codec: Any, names: tuple[str, ...], weights: Any) -> CellGenerator:
+    """Return the generator of stored shares.
+
+    Raises:
+        ValueError: they are not shares of a table's cells.
+    """
+    shares = (
+        np.asarray(stored["shares"]) if isinstance(stored, dict) and "shares" in stored else None
+    )
+    if not isinstance(codec, TableCodec) or weights is None or shares is None:
+        raise ValueError("it lacks shares, weights or a schema")
+    if shares.shape != (len(names), codec.layout.dim) or not np.all(shares >= 0):
+        raise ValueError(f"its shares have shape {shares.shape}, or are no shares")
+    return CellGenerator(
+        shares=shares, class_names=names, codec=codec, class_weights=tuple(weights)
     )
 
 
@@ -95,6 +143,9 @@ def _checked(description: dict[str, Any]) -> dict[str, Any]:
         if name not in description or not holds(description[name]):
             found = str(description.get(name, "nothing"))[:40]
             raise ValueError(f"description.json holds {name} = {found}")
+    for name, holds in _TABLE.items():
+        if "schema" in description and not holds(description.get(name)):
+            raise ValueError(f"description.json holds no good {name}")
     return description
 
 
@@ -114,7 +165,9 @@ def _module(description: dict[str, Any]) -> Any:
         raise ValueError(f"description.json: {error}") from error
 
 
-def _require_fit(module: Any, variables: Any, description: dict[str, Any]) -> None:
+def _require_fit(
+    module: Any, variables: Any, description: dict[str, Any], codec: Codec | TableCodec
+) -> None:
     """Raise a `ValueError` where weights are not those of a network, or make other examples."""
     labels = jnp.zeros(1, jnp.int32)
 
@@ -126,7 +179,10 @@ def _require_fit(module: Any, variables: Any, description: dict[str, Any]) -> No
         made = jax.eval_shape(rows, variables)
     except Exception as error:  # flax raises many kinds, of which some are of this module
         raise ValueError(f"its weights are of another network ({type(error).__name__})") from error
-    if made.shape[1] != math.prod(description["example_shape"]):
+    wanted = math.prod(description["example_shape"])
+    if isinstance(codec, TableCodec):
+        wanted = codec.layout.dim
+    if made.shape[1] != wanted:
         raise ValueError(f"it makes {made.shape[1]} values, not {description['example_shape']}")
 
 
@@ -134,9 +190,11 @@ def _are(kind: type) -> Callable[[Any], bool]:
     return lambda values: isinstance(values, list) and all(type(v) is kind for v in values)
 
 
+_CELLS = "CellGenerator"
+_MODULES = ("ConvCondGen", "ResnetG", "DenseGen", "TabularGen", "TableGen", _CELLS)
 # What a run writes of its generator, and what each part has to be.
 _DESCRIPTION: dict[str, Callable[[Any], bool]] = {
-    "module": lambda value: value in ("ConvCondGen", "ResnetG", "DenseGen", "TabularGen"),
+    "module": lambda value: value in _MODULES,
     "arguments": lambda value: isinstance(value, dict),
     "code_dim": lambda value: type(value) is int and 0 < value < 2**20,
     "class_names": lambda value: bool(value) and _are(str)(value),
@@ -144,4 +202,10 @@ _DESCRIPTION: dict[str, Callable[[Any], bool]] = {
     "low": lambda value: type(value) in (int, float),
     "high": lambda value: type(value) in (int, float),
     "bytes": lambda value: type(value) is bool,
+}
+# What it writes beside for a table.
+_TABLE: dict[str, Callable[[Any], bool]] = {
+    "schema": lambda value: isinstance(value, dict),
+    "form": lambda value: value in FORMS,
+    "class_weights": lambda value: bool(value) and _are(float)(value) and min(value) > 0,
 }

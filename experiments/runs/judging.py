@@ -12,6 +12,7 @@ from experiments.evaluation.recipe import DISTILLED, Recipe, for_generated
 from experiments.runs.folder import RunFolder
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
+from jaxdp.tables.schema import ONE_HOT
 
 
 def recipe_of(plan: Plan[Any]) -> Recipe:
@@ -56,10 +57,15 @@ def judged(
     if not names:
         return {}
     codec = plan.spec.codec
+    x, x_test = made.rows.reshape(-1, *plan.spec.shape), made.scaled(data.x_test)
+    if plan.words.kind == "generated" and plan.spec.schema is not None:
+        # Judges see the records that are written, whatever the rows that features see.
+        to_unit = plan.spec.in_form(ONE_HOT).codec.to_unit
+        x, x_test = to_unit(made.x), to_unit(data.x_test)
     problem = Problem(
-        x=made.rows.reshape(-1, *plan.spec.shape),
+        x=x,
         y=made.y,
-        x_test=made.scaled(data.x_test),
+        x_test=x_test,
         y_test=data.y_test,
         num_classes=plan.num_classes,
         recipe=recipe_of(plan),

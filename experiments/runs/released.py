@@ -42,6 +42,8 @@ def write(log: ReleaseLog, name: str, form: Form, stored: Stored[Any]) -> None:
         "example_shape": list(stored.example_shape),
         "certificate": stored.certificate,
     }
+    if stored.schema is not None:
+        meta["schema"] = stored.schema
     text = json.dumps(meta, allow_nan=False)
     log.write(name, npz_bytes(**arrays, **{_META: np.array(text)}))
 
@@ -88,4 +90,5 @@ def _read(path: str | Path, form: Form, source: str) -> Stored[Any]:
             checked_form(meta["certificate"]), old_noise=old_noise
         ),
         source=source,
+        schema=meta.get("schema"),
     )

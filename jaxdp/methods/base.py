@@ -32,8 +32,10 @@ R = TypeVar("R")
 
 DISTILLED_FILES = {
     "distilled.npz": "the distilled set: inputs, labels, class names and scaling",
+    "distilled.csv": "the distilled records of a table, each the nearest valid one",
     "distilled.png": "the picture above",
 }
+DISTILLED_TABLE = "distilled.csv: the valid records that are nearest to the distilled ones"
 FREE = (certificates.ACCOUNT, "anything computed from these without the private data")
 """What every certificate covers beside its releases."""
 

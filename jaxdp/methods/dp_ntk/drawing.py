@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxdp.data import Codec
+from jaxdp.data import Codec, TableCodec
 from jaxdp.networks import generators
 
 _CHUNK = 1000
@@ -25,6 +25,7 @@ class Generator:
         class_names: in the order of the labels.
         shape: of an example.
         codec: between [0, 1] and values as stored.
+        class_weights: shares in which classes are drawn where nobody says; None for equal ones.
     """
 
     module: Any
@@ -32,7 +33,8 @@ class Generator:
     code_dim: int
     class_names: tuple[str, ...]
     shape: tuple[int, ...]
-    codec: Codec
+    codec: Codec | TableCodec
+    class_weights: tuple[float, ...] | None = None
 
     def rows(self, labels: np.ndarray, key: Array) -> np.ndarray:
         """Return one row in [0, 1] per label."""
@@ -41,6 +43,13 @@ class Generator:
     def stored(self, rows: np.ndarray) -> np.ndarray:
         """Return rows in [0, 1] as examples, typed as the training data were."""
         return self.codec.from_unit(rows).reshape(len(rows), *self.shape)
+
+    def drawn(self, labels: np.ndarray, key: Array) -> tuple[np.ndarray, np.ndarray]:
+        """Return examples as stored, and their rows in [0, 1] as the features see them."""
+        rows = self.rows(labels, key)
+        stored = self.stored(rows)
+        # Not what the network gives for a category, but the one that is written.
+        return stored, self.codec.to_unit(stored) if isinstance(self.codec, TableCodec) else rows
 
     def __call__(self, labels: np.ndarray, *, seed: int) -> np.ndarray:
         """Return one example per label, scaled and typed as the training data were.

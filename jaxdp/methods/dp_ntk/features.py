@@ -207,12 +207,27 @@ def _scatter_rbf(options: "FeatureOptions", spec: Any, num_logits: int, cached: 
     )
 
 
+def _marginals(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
+    del num_logits, cached
+    from jaxdp.features import marginals
+
+    if spec.schema is None:
+        raise SettingsError(
+            f"--features={options.features}: counts the cells of columns, and nobody has declared "
+            f"the columns of --dataset={spec.name}; give a table with --csv and --schema"
+        )
+    return marginals.marginal_features(spec.dim, len(spec.schema.columns))
+
+
 FEATURES = Registry(
     "features",
     {
         "entk": Entry(build=_entk, help="gradients of a random network, DP-NTK; default"),
         "rff": Entry(build=_fourier, help="random Fourier features, DP-MERF"),
         "hermite": Entry(build=_hermite, help="DP-HP"),
+        "marginals": Entry(
+            build=_marginals, help="counts of every column, best for tables", kinds=("table",)
+        ),
         "scatter": Entry(build=_scatter, help="scattering features", kinds=("image",)),
         "scatter_rbf": Entry(
             build=_scatter_rbf,

@@ -1,12 +1,10 @@
 """From settings of DP-NTK to a checked run: features, releases, generator."""
 
 import dataclasses
-import math
 from typing import Any
 
 import jax
 import numpy as np
-import optax
 from jaxtyping import Array, Key
 
 from jaxdp.data import Private, Spec
@@ -14,21 +12,21 @@ from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods import base
 from jaxdp.methods.base import Words
-from jaxdp.methods.dp_ntk import finish as training_module
 from jaxdp.methods.dp_ntk import release as releasing
-from jaxdp.methods.dp_ntk.drawing import Generator, balanced_labels
+from jaxdp.methods.dp_ntk.drawing import balanced_labels
 from jaxdp.methods.dp_ntk.features import FeatureOptions, build_features
+from jaxdp.methods.dp_ntk.makers import Maker, maker_for
 from jaxdp.methods.dp_ntk.released import FORM, Released
-from jaxdp.methods.dp_ntk.settings import Settings
-from jaxdp.methods.dp_ntk.words import COVERS, WORDS
+from jaxdp.methods.dp_ntk.settings import MARGINALS, Settings
+from jaxdp.methods.dp_ntk.words import COVERS, TABLE, WORDS
 from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError, bad, part_of
 from jaxdp.methods.steps import Cached, Runner, compute_anew
-from jaxdp.methods.stored import NOTHING, Earlier, Form, require_same_data
-from jaxdp.networks import generators
+from jaxdp.methods.stored import NOTHING, Earlier, Form, Stored, require_same_data
 from jaxdp.privacy import releases
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.tables.schema import BINS
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,15 +37,13 @@ class NtkPlan(base.Plan[Released]):
         options: what the features are made from.
         features: the map of rows in [0, 1].
         releases: the embedding's, and the class weights' where there are any.
-        module: the generator.
-        training: of the generator.
+        maker: of examples.
     """
 
     options: FeatureOptions
     features: FeatureMap
     releases: tuple[GaussianRelease, ...]
-    module: Any
-    training: training_module.GeneratorTraining
+    maker: Maker
 
     @property
     def words(self) -> Words:
@@ -62,7 +58,7 @@ class NtkPlan(base.Plan[Released]):
     @property
     def class_names(self) -> tuple[str, ...]:
         """Names of those classes."""
-        return ("all",) if self.settings.unconditional else self.spec.class_names
+        return class_names_of(self.settings, self.spec)
 
     @property
     def ledger(self) -> Ledger | None:
@@ -79,7 +75,7 @@ class NtkPlan(base.Plan[Released]):
     @property
     def covers(self) -> tuple[str, ...]:
         """What is released under the guarantee."""
-        return COVERS
+        return COVERS if self.spec.schema is None else (*COVERS, TABLE)
 
     @property
     def form(self) -> Form:
@@ -105,19 +101,16 @@ class NtkPlan(base.Plan[Released]):
     @property
     def num_bytes(self) -> int:
         """About what the files of a run take."""
-        state = jax.eval_shape(self.training.init, jax.random.key(0))
-        weights = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
         drawn = self.settings.num_synthetic * self.spec.dim
-        return 4 * weights + 4 * self.num_classes * self.features.dim + drawn
+        return self.maker.num_bytes + 4 * self.num_classes * self.features.dim + drawn
 
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
         """Return the noisy embedding of private data."""
         del runner
-        codec = self.spec.codec
         released = releasing.release(
             private,
             key,
-            feature_maps.rescaled(self.features, low=codec.low, high=codec.high),
+            feature_maps.of_stored(self.features, self.spec.codec.to_unit),
             self.releases,
             num_classes=self.num_classes,
         )
@@ -126,24 +119,11 @@ class NtkPlan(base.Plan[Released]):
     def finish(self, released: Released, runner: Runner) -> Made:
         """Return what a generator draws that was trained on the embedding."""
         settings, codec = self.settings, self.spec.codec
-        state = training_module.finish(
-            self.training, released, runner, seed=settings.seed, num_steps=settings.steps
-        )
-        generator = Generator(
-            module=self.module,
-            variables=state.average,
-            code_dim=settings.code_dim,
-            class_names=self.class_names,
-            shape=self.spec.shape,
-            codec=codec,
-        )
-        labels = balanced_labels(
-            np.asarray(released.class_weights), settings.num_synthetic, seed=settings.seed
-        )
-        rows = generator.rows(labels, jax.random.fold_in(jax.random.key(settings.seed), 3))
+        generator, weights = self.maker.make(released, runner)
+        labels = balanced_labels(weights, settings.num_synthetic, seed=settings.seed)
+        x, rows = generator.drawn(labels, jax.random.fold_in(jax.random.key(settings.seed), 3))
         if not np.all(np.isfinite(rows)):
             raise bad(settings, "learning_rate", "training has diverged; lower it")
-        x = generator.stored(rows)
         return Made(
             spec=self.spec,
             x=x,
@@ -161,9 +141,14 @@ class NtkPlan(base.Plan[Released]):
         """Return what must be the same for a run and its resumption, as JSON."""
         return dataclasses.asdict(self.options) | {
             "num_features": self.features.dim,
-            "generator": type(self.module).__name__,
+            "generator": self.maker.name,
             "num_classes": self.num_classes,
         }
+
+
+def class_names_of(settings: Settings, spec: Spec) -> tuple[str, ...]:
+    """Return the names of the classes that are told apart."""
+    return ("all",) if settings.unconditional else spec.class_names
 
 
 def num_classes_of(settings: Settings, spec: Spec) -> int:
@@ -194,22 +179,29 @@ def make_plan(
     if stored is not None:
         require_same_data(stored, spec, num_classes)
         options = stored.options
+    if options.features == MARGINALS:
+        spec = spec.in_form(BINS)
     features = build_features(options, spec, num_classes, cached)
     if stored is not None and stored.released.mu.shape[1] != features.dim:
         raise SettingsError(
             f"{stored.source}: holds {stored.released.mu.shape[1]} features per class, and "
             f"--features={options.features} has {features.dim}: another version made it"
         )
-    module = _generator(settings, spec)
+    released = _releases(settings, spec, features) if stored is None else ()
     return NtkPlan(
         settings=settings,
         spec=spec,
         earlier=earlier,
         options=options,
         features=features,
-        releases=_releases(settings, spec, features) if stored is None else (),
-        module=module,
-        training=_training(module, features, settings, num_classes),
+        releases=released,
+        maker=maker_for(
+            settings,
+            spec,
+            features,
+            stddev=_stddev(released or stored_releases(stored)),
+            class_names=class_names_of(settings, spec),
+        ),
     )
 
 
@@ -224,47 +216,10 @@ def _releases(settings: Settings, spec: Spec, features: FeatureMap) -> tuple[Gau
     )
 
 
-def _generator(settings: Settings, spec: Spec) -> Any:
-    """Return the generator's module."""
-    name = settings.generator
-    if (name == "table") == spec.is_image:
-        raise bad(
-            settings,
-            "generator",
-            f"does not make examples of shape {spec.shape}; leave it out",
-        )
-    if name == "table":
-        return generators.TabularGen(spec.dim)
-    if name == "dense":
-        return generators.DenseGen(spec.dim)
-    kind = generators.ConvCondGen if name == "conv" else generators.ResnetG
-    try:
-        module = kind(spec.image_shape)
-        classes, code_dim = 2, 2
-        jax.eval_shape(
-            lambda key: generators.init(module, key, code_dim, classes), jax.random.key(0)
-        )
-    except ValueError as error:
-        raise SettingsError(f"--generator={name} on --dataset={spec.name}: {error}") from error
-    return module
+def stored_releases(stored: Stored[Any] | None) -> tuple[GaussianRelease, ...]:
+    """Return what a stored embedding was released as."""
+    return () if stored is None else Ledger.from_json(stored.certificate["ledger"]).releases
 
 
-def _training(
-    module: Any, features: FeatureMap, settings: Settings, num_classes: int
-) -> training_module.GeneratorTraining:
-    schedule: Any = optax.cosine_decay_schedule(settings.learning_rate, settings.steps)
-    if settings.schedule == "published":
-        schedule = training_module.published_schedule(
-            settings.learning_rate, math.ceil(settings.steps / 4)
-        )
-    try:
-        config = training_module.GeneratorConfig(
-            num_classes=num_classes,
-            code_dim=settings.code_dim,
-            batch_size=settings.batch_size,
-            optimizer=optax.adam(schedule),
-            ema_decay=settings.ema_decay,
-        )
-    except ValueError as error:
-        raise bad(settings, "batch_size", str(error)) from error
-    return training_module.train_generator(module, features, config)
+def _stddev(released: tuple[GaussianRelease, ...]) -> float:
+    return next(release.stddev for release in released if release.name == releasing.EMBEDDING)

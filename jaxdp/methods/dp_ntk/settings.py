@@ -7,7 +7,8 @@ from typing import Any
 from jaxdp.methods.dp_ntk.features import FeatureOptions
 from jaxdp.methods.settings import ByData, Training, bad, budget, filled, setting
 
-GENERATORS = ("conv", "resnet", "dense", "table")
+GENERATORS = ("conv", "resnet", "dense", "table", "cells")
+MARGINALS = "marginals"
 SCHEDULES = ("cosine", "published")
 PRESETS = ("full", "fast")
 
@@ -125,7 +126,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     features = settings.features or options["features"]
     table = training_defaults(settings, spec.name, features)
     table |= {"generator": generator_for(features, spec)}
-    share = 0.0 if spec.is_image else _TABLE_SHARE
+    # Marginals tell the classes' shares themselves.
+    share = 0.0 if spec.is_image or features == MARGINALS else _TABLE_SHARE
     done = filled(settings, options | table | {"weights_share": share})
     return dataclasses.replace(done, weights_share=0.0) if settings.unconditional else done
 
@@ -146,7 +148,7 @@ def training_defaults(settings: Settings, dataset: str, features: str) -> dict[s
 def generator_for(features: str, spec: Any) -> str:
     """Return the generator's name by features, dataset and an example's shape."""
     if not spec.is_image:
-        return "table"
+        return "cells" if features == MARGINALS else "table"
     sides = spec.shape[:2]
     if spec.shape[2] > 1 and not any(side % 8 for side in sides):
         name = "resnet"
@@ -157,7 +159,7 @@ def generator_for(features: str, spec: Any) -> str:
 
 def feature_defaults(settings: Settings, spec: Any) -> dict[str, Any]:
     """Return what features are made from by default."""
-    features, dim = settings.features or "entk", spec.dim
+    features, dim = settings.features or ("entk" if spec.schema is None else MARGINALS), spec.dim
     network, width = _NETWORK.get(spec.name, ("fc_1l", "800"))
     if settings.network in ("fc_2l", "cnn_2l") and settings.network != network:
         width = "200_100"

@@ -8,6 +8,7 @@ COVERS = (
     "any number of further examples from it",
     *FREE,
 )
+TABLE = "synthetic.csv: the same records as a table"
 WORDS = Words(
     kind="generated",
     result="synthetic",
@@ -21,6 +22,7 @@ WORDS = Words(
     "data, and costs no privacy beyond that release",
     files={
         "synthetic.npz": "the synthetic set: inputs, labels and class names",
+        "synthetic.csv": "the synthetic records of a table",
         "samples.png": "the picture above",
         "embedding.npz": "the released embedding, which --embedding uses again for free",
         "generator/": "the generator, from which experiments.sample draws any number of examples",

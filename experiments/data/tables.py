@@ -1,0 +1,195 @@
+"""Tables from files: CSV or Parquet, read in chunks and brought into their schema at once."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import math
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.data.outside_files import user_path
+from experiments.errors import InputError
+from jaxdp.tables import frames
+from jaxdp.tables.columns import SchemaError
+from jaxdp.tables.schema import Schema, read_schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Split = tuple[np.ndarray, np.ndarray]
+_CHUNK = 200_000
+_TEST_FRACTION = 0.1
+_PARQUET = (".parquet", ".pq")
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A file of a table, and the flag that names it.
+
+    Attributes:
+        flag: without dashes.
+        path: as given.
+    """
+
+    flag: str
+    path: str
+
+    def error(self, what: str) -> InputError:
+        """Return the one-line error about the file."""
+        return InputError(f"--{self.flag}={self.path}: {what}")
+
+
+def schema_of(text: str | None) -> Schema:
+    """Return the schema that a flag names.
+
+    Raises:
+        InputError: there is none.
+    """
+    if not text:
+        raise InputError(
+            "--schema: say what the table's columns are, as --schema=FILE.json or by the name of a "
+            "built-in schema; `python -m experiments.draft_schema --csv=FILE` begins one"
+        )
+    try:
+        return read_schema(text)
+    except SchemaError as error:
+        raise InputError(f"--schema={error}") from error
+
+
+def read_table(source: Source, schema: Schema) -> Split:
+    """Return the records (n, columns) as stored and the labels (n,) of a file.
+
+    Raises:
+        InputError: it cannot be read, or does not hold what the schema declares.
+    """
+    parts = []
+    for frame in _frames(source):
+        try:
+            parts.append(frames.encode(frame, schema))
+        except SchemaError as error:
+            raise source.error(str(error)) from error
+    if not sum(len(y) for _, y in parts):
+        raise source.error("holds no records")
+    return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
+
+
+def read_splits(flags: Any, schema: Schema, *, seed: int) -> tuple[Split, Split]:
+    """Return the training and the test records that flags name.
+
+    Test records come from `--test_csv`, or are held out by a public seed.
+
+    Raises:
+        InputError: a file cannot be read, or does not hold what the schema declares.
+
+    Guarantee:
+        Which records are held out depends on their number and their places alone.
+    """
+    x, y = read_table(Source("csv", flags.csv), schema)
+    if flags.test_csv is not None:
+        if flags.test_fraction is not None:
+            raise InputError(f"--test_fraction={flags.test_fraction}: --test_csv has the test data")
+        return (x, y), read_table(Source("test_csv", flags.test_csv), schema)
+    if len(x) < 2:
+        raise InputError(f"--csv={flags.csv}: two records are needed, one of them to test on")
+    test = held_out(len(x), flags.test_fraction or _TEST_FRACTION, seed=seed)
+    return (x[~test], y[~test]), (x[test], y[test])
+
+
+def held_out(num: int, fraction: float, *, seed: int) -> np.ndarray:
+    """Return which of `num` places are held out: those with the smallest random numbers."""
+    numbers = np.random.default_rng(seed).random(num)
+    chosen = np.zeros(num, bool)
+    chosen[np.argsort(numbers, kind="stable")[: min(math.ceil(fraction * num), num - 1)]] = True
+    return chosen
+
+
+def header(source: Source, *, rows: int) -> pd.DataFrame:
+    """Return the first records of a file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    return next(_frames(source)).head(rows)
+
+
+def _frames(source: Source) -> Iterator[pd.DataFrame]:
+    """Yield the table in chunks, of texts where the file holds texts."""
+    path = user_path(source.path, source.flag)
+    try:
+        if path.suffix.lower() in _PARQUET:
+            yield from _parquet(path, source)
+        else:
+            yield from _csv(path, source)
+    except FileNotFoundError as error:
+        raise source.error("there is no such file") from error
+    except UnicodeError as error:
+        raise source.error("is not UTF-8 text: save it as UTF-8") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise source.error(f"cannot be read ({reason})") from error
+
+
+def _csv(path: Path, source: Source) -> Iterator[pd.DataFrame]:
+    import pandas as pd
+    from pandas.errors import EmptyDataError, ParserError, ParserWarning
+
+    options: dict[str, Any] = {
+        "dtype": str,
+        "na_filter": False,
+        "encoding": "utf-8-sig",
+        "skipinitialspace": True,
+        "index_col": False,
+    }
+    try:
+        names = pd.read_csv(path, header=None, nrows=1, **options).iloc[0]
+        _require_columns([str(name) for name in names], source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ParserWarning)
+            with pd.read_csv(path, chunksize=_CHUNK, **options) as reader:
+                for chunk in reader:
+                    chunk.columns = [str(name).strip() for name in names]
+                    if chunk.isna().any(axis=None):
+                        raise source.error("has lines with fewer fields than its header")
+                    yield chunk
+    except EmptyDataError as error:
+        raise source.error("is empty: it needs a header and records") from error
+    except ParserWarning as error:
+        raise source.error("has lines with more fields than its header") from error
+    except (ParserError, csv.Error) as error:
+        what = " ".join(str(error).replace("Error tokenizing data. C error: ", "").split())
+        raise source.error(
+            f"is not a table with commas ({what}): every line needs as many fields as the header, "
+            "and fields with commas need quotes"
+        ) from error
+
+
+def _require_columns(names: list[str], source: Source) -> None:
+    if len(names) == 1:
+        for mark, what in ((";", "semicolons"), ("\t", "tabs")):
+            if mark in names[0]:
+                raise source.error(f"is separated by {what}: save it with commas")
+    stripped = [name.strip() for name in names]
+    for name in stripped:
+        if stripped.count(name) > 1:
+            raise source.error(f"column {name!r} is there twice")
+
+
+def _parquet(path: Path, source: Source) -> Iterator[pd.DataFrame]:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise source.error(
+            "Parquet needs the extra [tables]: pip install 'jaxdp-toolkit[tables]'"
+        ) from error
+    try:
+        with ParquetFile(path) as file:
+            for batch in file.iter_batches(_CHUNK):
+                yield batch.to_pandas()
+    except ArrowException as error:
+        raise source.error(f"is no Parquet file ({str(error).splitlines()[0]})") from error

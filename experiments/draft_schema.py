@@ -1,0 +1,91 @@
+"""Begin the schema of a table: column names and guessed types; the rest is for a person.
+
+    python -m experiments.draft_schema --csv=patients.csv        # writes patients.json
+
+Bounds and categories are left open on purpose. Read off the data they would tell about single
+records, so a person who knows what can occur writes them down.
+"""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from absl import app
+
+from experiments import command_line
+from experiments.errors import InputError
+from jaxdp.methods.settings import check_fields, setting
+
+_ROWS = 1000
+# A column of fewer different numbers is taken as one of categories.
+_FEW = 10
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DraftFlags:
+    """The flags of this program."""
+
+    csv: str | None = setting(None, "The table, CSV or Parquet.")
+    out: str | None = setting(None, "Where to write the schema (default: beside the table, .json).")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+command_line.define(DraftFlags)
+
+
+def draft(frame: Any) -> dict[str, Any]:
+    """Return a schema of the columns of a frame, with its types guessed and all else left open."""
+    columns = {str(name).strip(): _guessed(frame[name]) for name in frame.columns}
+    return {
+        "about": 'Fill in every null, give one column "target": true, and write {"drop": true} '
+        "for columns that are to be left out",
+        "missing": ["", "NA", "?"],
+        "columns": columns,
+    }
+
+
+def _guessed(values: Any) -> dict[str, Any]:
+    import pandas as pd
+
+    texts = values.astype(str).str.strip()
+    numbers = pd.to_numeric(texts[~texts.isin(["", "NA", "?", "nan", "None"])], errors="coerce")
+    if len(numbers) and numbers.notna().all() and numbers.nunique() > _FEW:
+        whole = {"integer": True} if (numbers % 1 == 0).all() else {}
+        return {"type": "numeric", "lower": None, "upper": None, **whole}
+    return {"type": "categorical", "categories": None}
+
+
+def main(argv: Sequence[str]) -> None:
+    """Write the draft; bad input ends it with one line and exit code 2."""
+    del argv
+    with command_line.one_line_errors():
+        asked = command_line.settings_of(DraftFlags)
+        from experiments.data import tables  # numpy: not before flags are parsed
+
+        if asked.csv is None:
+            raise InputError("--csv: name the table")
+        found = draft(tables.header(tables.Source("csv", asked.csv), rows=_ROWS))
+        name = Path(asked.csv).name.split(".")[0]
+        out = Path(asked.out or Path(asked.csv).with_name(f"{name}.json")).expanduser()
+        _write(out, found)
+        print(f"{out}: fill in every null; nothing of the data but names and types is in it")
+
+
+def _write(out: Path, found: dict[str, Any]) -> None:
+    columns = ",\n".join(
+        f"  {json.dumps(name)}: {json.dumps(facts)}" for name, facts in found["columns"].items()
+    )
+    head = "".join(f" {json.dumps(k)}: {json.dumps(found[k])},\n" for k in ("about", "missing"))
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(f'{{\n{head} "columns": {{\n{columns}\n }}\n}}\n')
+    except FileExistsError as error:
+        raise InputError(f"--out={out}: is there already; name another file") from error
+
+
+if __name__ == "__main__":
+    app.run(main, flags_parser=command_line.parse)

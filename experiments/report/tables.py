@@ -1,0 +1,109 @@
+"""Picture of a made table: how often values occur in each column, and which go together."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.report.pictures import ACCENT, FAINT, INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from jaxdp.data import TableCodec
+
+_MOST_COLUMNS, _ACROSS, _MOST_BARS = 24, 4, 12
+_MOST_PAIRS = 40
+
+
+def table_png(
+    stored: np.ndarray,
+    y: np.ndarray,
+    codec: TableCodec,
+    class_names: tuple[str, ...],
+    *,
+    title: str,
+) -> bytes:
+    """Draw the histograms of a made table's columns, by class, and the correlations of pairs.
+
+    Args:
+        stored: (m, columns) records of the made table; no private data.
+        y: (m,) their classes.
+        codec: public facts about the columns.
+        class_names: in the order of the labels.
+        title: first line of the picture.
+    """
+    from matplotlib.figure import Figure
+
+    columns = codec.schema.columns
+    shown = min(len(columns), _MOST_COLUMNS)
+    down = math.ceil(shown / _ACROSS)
+    figure = Figure(figsize=(14, 2.4 * down + 6.5), layout="constrained")
+    parts: Any = figure.subfigures(2, 1, height_ratios=[2.4 * down, 6])
+    above, below = parts
+    left = f" (the first {shown} of {len(columns)} columns)" if shown < len(columns) else ""
+    above.suptitle(f"{title}: made records{left}", color=INK, fontsize=14)
+    cells = codec.layout.cells(stored)
+    grid = above.subplots(down, _ACROSS, squeeze=False)
+    for number, axes in enumerate(grid.flat):
+        if number < shown:
+            _histogram(axes, codec, number, cells[:, number], y, class_names)
+        else:
+            axes.set_axis_off()
+    grid[0, 0].legend(fontsize=8, frameon=False)
+    _correlations(below.subplots(), stored, y, codec)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=72)
+    return buffer.getvalue()
+
+
+def _histogram(
+    axes: Axes,
+    codec: TableCodec,
+    number: int,
+    cells: np.ndarray,
+    y: np.ndarray,
+    class_names: tuple[str, ...],
+) -> None:
+    column, size = codec.schema.columns[number], codec.layout.sizes[number]
+    order = np.arange(size)
+    if column.type == "categorical" and size > _MOST_BARS:
+        order = np.argsort(-np.bincount(cells, minlength=size), kind="stable")[:_MOST_BARS]
+    bottom = np.zeros(len(order))
+    for label, name in enumerate(class_names[:10]):
+        shares = np.bincount(cells[y == label], minlength=size)[order] / len(cells)
+        color: Any = f"C{label}" if len(class_names) > 1 else ACCENT
+        axes.bar(np.arange(len(order)), shares, bottom=bottom, color=color, label=_short(name))
+        bottom += shares
+    axes.set_title(_short(column.name, 34), fontsize=10, color=INK)
+    texts = codec.layout.cell_names(number)
+    step = max(1, len(order) // 6)
+    axes.set_xticks(np.arange(len(order))[::step])
+    axes.set_xticklabels(
+        [_short(texts[cell], 12) for cell in order[::step]], fontsize=7, rotation=20, ha="right"
+    )
+    axes.tick_params(axis="y", labelsize=7)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _correlations(axes: Axes, stored: np.ndarray, y: np.ndarray, codec: TableCodec) -> None:
+    columns = codec.schema.columns[:_MOST_PAIRS]
+    values = np.column_stack([stored[:, : len(columns)], y]).astype(np.float64)
+    names = [*(column.name for column in columns), codec.schema.target.name]
+    spread = values.std(axis=0)
+    unit = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    image = axes.imshow(unit.T @ unit / len(unit), cmap="RdBu_r", vmin=-1, vmax=1)
+    axes.set_title("correlation of every pair (of places in the list for categories)", color=INK)
+    size = 8 if len(names) <= 20 else 6
+    axes.set_xticks(range(len(names)), [_short(n, 18) for n in names], rotation=90, fontsize=size)
+    axes.set_yticks(range(len(names)), [_short(n, 18) for n in names], fontsize=size)
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8)
+    bar.ax.tick_params(labelsize=8, colors=FAINT)
+
+
+def _short(text: str, limit: int = 16) -> str:
+    text = " ".join(str(text).split()).replace("$", r"\$")
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,131 @@
+"""Records drawn from noisy marginals: post-processing of a released embedding of cells.
+
+Given its class, a record's columns are drawn independently. A class's marginals are its own where
+there are many records of it, and those of the whole table where noise hides them (positive-part
+James-Stein).
+
+References:
+    Stein (1956), "Inadmissibility of the usual estimator for the mean of a multivariate normal
+        distribution"; Efron & Morris (1973), "Stein's estimation rule and its competitors",
+        equation 1.12 (shrinking towards a point, no factor below 0).
+    Duchi et al. (2008), "Efficient projections onto the l1-ball", algorithm 1 (the simplex).
+"""
+
+import dataclasses
+import math
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from jaxdp.data import TableCodec
+from jaxdp.methods.dp_ntk.released import Released
+
+_LEAST_WEIGHT = 1e-3
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class CellGenerator:
+    """Draws records of a table, one for each label: `generator(labels, seed=1)`.
+
+    Attributes:
+        shares: (c, d) each class's share of every cell; those of one column have sum 1.
+        class_names: in the order of the labels.
+        codec: of the rows, whose columns are one-hot over cells.
+        class_weights: shares in which classes are drawn where nobody says.
+    """
+
+    shares: Float[np.ndarray, "c d"]
+    class_names: tuple[str, ...]
+    codec: TableCodec
+    class_weights: tuple[float, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a record as stored."""
+        return (len(self.codec.schema.columns),)
+
+    def drawn(self, labels: np.ndarray, key: Key[Array, ""]) -> tuple[np.ndarray, np.ndarray]:
+        """Return records as stored, and their rows in [0, 1]."""
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+        layout = self.codec.layout
+        cells = np.empty((len(labels), len(layout.blocks)), np.int32)
+        for label in np.unique(labels):
+            of_class = np.flatnonzero(labels == label)
+            for number, block in enumerate(layout.blocks):
+                shares = self.shares[label, block.places]
+                cells[of_class, number] = evenly_drawn(shares, len(of_class), rng)
+        stored = layout.from_cells(cells, rng)
+        return stored, layout.to_unit(stored)
+
+    def __call__(self, labels: np.ndarray, *, seed: int) -> np.ndarray:
+        """Return one record as stored for each label."""
+        return self.drawn(np.asarray(labels), jax.random.key(seed))[0]
+
+
+def evenly_drawn(shares: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return `count` cells in random order, of which each has its share up to one draw."""
+    ends = np.cumsum(shares)
+    points = (np.arange(count) + rng.random()) / count * ends[-1]
+    cells = np.minimum(np.searchsorted(ends, points, side="right"), len(shares) - 1)
+    return rng.permutation(cells)
+
+
+def fitted(
+    released: Released,
+    codec: TableCodec,
+    *,
+    stddev: float,
+    class_names: tuple[str, ...],
+) -> tuple[CellGenerator, np.ndarray]:
+    """Return the generator of what was released, and the classes' shares of the records.
+
+    Args:
+        released: the noisy mean embedding of cells.
+        codec: of its rows.
+        stddev: of the noise on every entry of the embedding.
+        class_names: in the order of the labels.
+    """
+    layout = codec.layout
+    root = math.sqrt(len(layout.blocks))
+    mu, noise = np.asarray(released.mu, np.float64) * root, stddev * root
+    weights = class_weights(mu, [block.places for block in layout.blocks])
+    shares = np.empty_like(mu)
+    for block in layout.blocks:
+        shares[:, block.places] = _shares(mu[:, block.places], weights, noise)
+    generator = CellGenerator(
+        shares=shares,
+        class_names=class_names,
+        codec=codec,
+        class_weights=tuple(map(float, weights)),
+    )
+    return generator, weights
+
+
+def class_weights(mu: np.ndarray, places: list[slice]) -> np.ndarray:
+    """Return the classes' shares: every column's sum tells them, with noise by its cells."""
+    sums = np.stack([mu[:, place].sum(axis=1) for place in places])
+    certain = np.array([1 / (place.stop - place.start) for place in places])
+    weights = np.maximum(np.average(sums, axis=0, weights=certain), _LEAST_WEIGHT)
+    return weights / weights.sum()
+
+
+def _shares(marginals: np.ndarray, weights: np.ndarray, noise: float) -> np.ndarray:
+    """Return each class's shares of the cells of one column."""
+    whole = projected(marginals.sum(axis=0), 1.0)
+    found = np.empty_like(marginals)
+    for label, weight in enumerate(weights):
+        away = marginals[label] - weight * whole
+        size = float(np.sum(away**2))
+        degrees = max(len(away) - 2, 1)
+        kept = max(0.0, 1 - degrees * noise**2 / size) if size > 0 else 0.0
+        found[label] = projected(whole + kept * away / weight, 1.0)
+    return found
+
+
+def projected(values: np.ndarray, total: float) -> np.ndarray:
+    """Return the nearest numbers that are not negative and have a sum."""
+    falling = np.sort(values)[::-1]
+    surplus = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
+    last = np.flatnonzero(falling > surplus)[-1]
+    return np.maximum(values - surplus[last], 0.0)

@@ -1,0 +1,214 @@
+"""What makes examples of a released embedding: a trained network, or draws from its cells."""
+
+import abc
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+from jaxtyping import Array
+
+from jaxdp.data import Spec, TableCodec
+from jaxdp.features.base import FeatureMap
+from jaxdp.methods.dp_ntk import cells
+from jaxdp.methods.dp_ntk import finish as training_module
+from jaxdp.methods.dp_ntk.drawing import Generator
+from jaxdp.methods.dp_ntk.released import Released
+from jaxdp.methods.dp_ntk.settings import Settings
+from jaxdp.methods.settings import SettingsError, bad
+from jaxdp.methods.steps import Runner
+from jaxdp.networks import generators
+from jaxdp.tables.schema import BINS
+
+
+class Maker(abc.ABC):
+    """Turns what was released into something that draws examples; it sees no data."""
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str:
+        """Of the kind."""
+
+    @property
+    @abc.abstractmethod
+    def num_bytes(self) -> int:
+        """About what the files of a run take for it."""
+
+    @abc.abstractmethod
+    def make(self, released: Released, runner: Runner) -> tuple[Any, np.ndarray]:
+        """Return the generator, and the classes' shares of what it is to draw."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NetworkMaker(Maker):
+    """Trains a network until its examples have the released embedding.
+
+    Attributes:
+        module: the network.
+        training: of it.
+        settings: complete.
+        spec: facts about the data.
+        class_names: in the order of the labels.
+    """
+
+    module: Any
+    training: training_module.GeneratorTraining
+    settings: Settings
+    spec: Spec
+    class_names: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the network."""
+        return type(self.module).__name__
+
+    @property
+    def num_bytes(self) -> int:
+        """Of the training's state."""
+        state = jax.eval_shape(self.training.init, jax.random.key(0))
+        return 4 * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+
+    def make(self, released: Released, runner: Runner) -> tuple[Generator, np.ndarray]:
+        """Return the trained generator, and the released shares."""
+        settings = self.settings
+        assert settings.code_dim is not None
+        state = training_module.finish(
+            self.training, released, runner, seed=settings.seed, num_steps=settings.steps
+        )
+        generator = Generator(
+            module=self.module,
+            variables=state.average,
+            code_dim=settings.code_dim,
+            class_names=self.class_names,
+            shape=self.spec.stored_shape,
+            codec=self.spec.codec,
+            class_weights=None if self.spec.is_image else _floats(released.class_weights),
+        )
+        return generator, np.asarray(released.class_weights)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CellMaker(Maker):
+    """Draws from noisy marginals.
+
+    Attributes:
+        codec: of rows that are one-hot over cells.
+        stddev: of the embedding's noise.
+        class_names: in the order of the labels.
+    """
+
+    codec: TableCodec
+    stddev: float
+    class_names: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Of what it makes."""
+        return cells.CellGenerator.__name__
+
+    @property
+    def num_bytes(self) -> int:
+        """Of the shares."""
+        return 8 * len(self.class_names) * self.codec.layout.dim
+
+    def make(self, released: Released, runner: Runner) -> tuple[cells.CellGenerator, np.ndarray]:
+        """Return the generator, and the classes' shares as its marginals tell them."""
+        del runner
+        return cells.fitted(released, self.codec, stddev=self.stddev, class_names=self.class_names)
+
+
+def maker_for(
+    settings: Settings,
+    spec: Spec,
+    features: FeatureMap,
+    *,
+    stddev: float,
+    class_names: tuple[str, ...],
+) -> Maker:
+    """Return what makes examples.
+
+    Args:
+        settings: complete.
+        spec: facts about the data, with rows as features see them.
+        features: the map that the embedding is made with.
+        stddev: of the embedding's noise.
+        class_names: in the order of the labels.
+
+    Raises:
+        SettingsError: the generator does not make examples of that shape.
+    """
+    if settings.generator == "cells":
+        if settings.features != "marginals" or not isinstance(spec.codec, TableCodec):
+            raise bad(settings, "generator", "draws from --features=marginals alone; leave it out")
+        return CellMaker(codec=spec.codec, stddev=stddev, class_names=class_names)
+    module = _network(settings, spec)
+    return NetworkMaker(
+        module=module,
+        training=_training(module, features, settings, len(class_names)),
+        settings=settings,
+        spec=spec,
+        class_names=class_names,
+    )
+
+
+def _floats(values: Array) -> tuple[float, ...]:
+    return tuple(map(float, values))
+
+
+def _network(settings: Settings, spec: Spec) -> Any:
+    """Return the generator's module."""
+    name = settings.generator
+    if (name == "table") == spec.is_image:
+        raise bad(
+            settings,
+            "generator",
+            f"does not make examples of shape {spec.shape}; leave it out",
+        )
+    if name == "table":
+        if isinstance(spec.codec, TableCodec):
+            return generators.TableGen(_widths(spec.codec))
+        return generators.TabularGen(spec.dim)
+    if name == "dense":
+        return generators.DenseGen(spec.dim)
+    kind = generators.ConvCondGen if name == "conv" else generators.ResnetG
+    try:
+        module = kind(spec.image_shape)
+        classes, code_dim = 2, 2
+        jax.eval_shape(
+            lambda key: generators.init(module, key, code_dim, classes), jax.random.key(0)
+        )
+    except ValueError as error:
+        raise SettingsError(f"--generator={name} on --dataset={spec.name}: {error}") from error
+    return module
+
+
+def _training(
+    module: Any, features: FeatureMap, settings: Settings, num_classes: int
+) -> training_module.GeneratorTraining:
+    schedule: Any = optax.cosine_decay_schedule(settings.learning_rate, settings.steps)
+    if settings.schedule == "published":
+        schedule = training_module.published_schedule(
+            settings.learning_rate, math.ceil(settings.steps / 4)
+        )
+    try:
+        config = training_module.GeneratorConfig(
+            num_classes=num_classes,
+            code_dim=settings.code_dim,
+            batch_size=settings.batch_size,
+            optimizer=optax.adam(schedule),
+            ema_decay=settings.ema_decay,
+        )
+    except ValueError as error:
+        raise bad(settings, "batch_size", str(error)) from error
+    return training_module.train_generator(module, features, config)
+
+
+def _widths(codec: TableCodec) -> tuple[int, ...]:
+    """Return how many places each choice takes in a row: 1 for a number and for its absence."""
+    layout, found = codec.layout, []
+    for block in layout.blocks:
+        one = block.column.is_numeric and layout.form != BINS
+        found += [1] * block.width if one else [block.width]
+    return tuple(found)
