@@ -8,19 +8,23 @@ python -m experiments.dp_ntk --dataset=mnist --embedding=runs/mnist_entk_eps1/em
 
 from collections.abc import Sequence
 
-from absl import app
+from absl import app, flags
 
 from experiments import command_line
 from experiments.run_flags import GenerateFlags
 from jaxdp.methods.dp_ntk.settings import Settings
+from jaxdp.methods.labelled.settings import Settings as LabelledSettings
 
-command_line.define(GenerateFlags, Settings)
+command_line.define(GenerateFlags, LabelledSettings)
 
 
 def main(argv: Sequence[str]) -> None:
     """Run the driver; bad input ends it with one line and exit code 2."""
     del argv
-    command_line.run("dp_ntk", GenerateFlags, Settings)
+    if flags.FLAGS.labels == "teacher":
+        command_line.run("labelled", GenerateFlags, LabelledSettings)
+    else:
+        command_line.run("dp_ntk", GenerateFlags, Settings)
 
 
 if __name__ == "__main__":

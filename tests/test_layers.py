@@ -41,8 +41,14 @@ def imported(path: Path) -> Iterator[str]:
                 yield whole if whole in NAMES else node.module
 
 
+COMBINATIONS = {"labelled": ("dp_ntk", "teacher")}
+"""Methods that put others together, under one ledger."""
+
+
 def of_one_method(name: str, other: str) -> bool:
     """Whether two files are of the same method; `jaxdp.methods.base` and its like are of none."""
+    if name.count(".") > 2 and other.split(".")[2] in COMBINATIONS.get(name.split(".")[2], ()):
+        return True
     return name.count(".") > 2 and name.split(".")[2] == other.split(".")[2]
 
 

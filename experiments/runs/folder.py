@@ -37,6 +37,7 @@ _OWN_FILES = (
     "synthetic.csv",
     "samples.png",
     "embedding.npz",
+    "labelled.npz",
     "teacher.npz",
     "not_for_release.json",
     "report.html",

@@ -57,11 +57,12 @@ def judged(
     if not names:
         return {}
     codec = plan.spec.codec
-    x, x_test = made.rows.reshape(-1, *plan.spec.shape), made.scaled(data.x_test)
     if plan.words.kind == "generated" and plan.spec.schema is not None:
         # Judges see the records that are written, whatever the rows that features see.
         to_unit = plan.spec.in_form(ONE_HOT).codec.to_unit
         x, x_test = to_unit(made.x), to_unit(data.x_test)
+    else:
+        x, x_test = made.rows.reshape(-1, *plan.spec.shape), made.scaled(data.x_test)
     problem = Problem(
         x=x,
         y=made.y,

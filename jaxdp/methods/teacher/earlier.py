@@ -37,6 +37,16 @@ def check_earlier(settings: Settings, spec: Spec, earlier: Earlier) -> None:
         )
 
 
+def check_table(settings: Settings, earlier: Earlier) -> None:
+    """Raise a `SettingsError` where settings or earlier releases are about images alone."""
+    if settings.match != "teacher":
+        raise bad(settings, "match", "works on images; records of tables have a teacher alone")
+    if settings.total_variation:
+        raise bad(settings, "total_variation", "works on images, leave it out")
+    if earlier.images is not None:
+        raise SettingsError(f"{earlier.images.source}: holds no images of this table")
+
+
 def check_width(stored: Stored[Released], today: int) -> None:
     """Raise a `SettingsError` where stored class means are of other features than today's."""
     found = 0 if stored.released.means is None else stored.released.means.shape[1]

@@ -314,7 +314,7 @@ def _config(settings: Settings, spec: Spec, extra_loss: Any) -> DistillConfig:
         extra_loss=extra_loss,
         learn_labels=settings.learn_labels,
         total_variation=settings.total_variation,
-        image_shape=spec.image_shape,
+        image_shape=spec.image_shape if spec.is_image else None,
         seed=settings.seed,
         bounds=(0.0, 1.0),  # pixels that can be shown; costs next to no accuracy
     )

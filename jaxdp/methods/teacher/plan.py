@@ -17,7 +17,7 @@ from jaxdp.features.map_parts import FeatureFn
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods import base
-from jaxdp.methods.base import Words, require_image
+from jaxdp.methods.base import DISTILLED_TABLE, Words, require_image
 from jaxdp.methods.made import Classifier, Made, distilled, shares, softmax
 from jaxdp.methods.settings import SettingsError, bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
@@ -25,7 +25,7 @@ from jaxdp.methods.stored import NOTHING, Earlier, Form
 from jaxdp.methods.teacher import classifier, starts
 from jaxdp.methods.teacher import finish as distillation
 from jaxdp.methods.teacher import release as releasing
-from jaxdp.methods.teacher.earlier import BESIDE, check_earlier, check_width
+from jaxdp.methods.teacher.earlier import BESIDE, check_earlier, check_table, check_width
 from jaxdp.methods.teacher.mechanisms import mechanisms_for
 from jaxdp.methods.teacher.public_maps import mean_map, public_map
 from jaxdp.methods.teacher.released import FORM, Released
@@ -35,6 +35,7 @@ from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.tables.schema import BINS
 
 _CHUNK_LIMIT = ByBackend(cpu=512, accelerator=8192)
 # Settings of a training, which a run without one does not list.
@@ -116,7 +117,8 @@ class TeacherPlan(base.Plan[Released]):
     def covers(self) -> tuple[str, ...]:
         """What is released under the guarantee."""
         released = self.settings.match if self.earlier.images is None else "beside images"
-        return (f"{WORDS.released}: {COVERS[released]}", *DERIVED)
+        table = () if self.spec.schema is None else (DISTILLED_TABLE,)
+        return (f"{WORDS.released}: {COVERS[released]}", *DERIVED, *table)
 
     @property
     def beside(self) -> dict[str, Any]:
@@ -185,7 +187,8 @@ class TeacherPlan(base.Plan[Released]):
         scale = {"shift": codec.low, "scale": codec.high - codec.low}
         return RowMap(
             fn=lambda rows: feature_fn(codec.to_unit(rows)),
-            options=dataclasses.asdict(self.options) | scale,
+            options=dataclasses.asdict(self.options)
+            | (scale if self.spec.schema is None else codec.facts()),
             dtype=np.float16,
         )
 
@@ -325,12 +328,18 @@ def make_plan(
     Raises:
         SettingsError: whatever is wrong.
     """
-    shape = require_image(spec, "a private teacher", "use experiments.dp_kip")
+    if spec.schema is not None:
+        spec = spec.in_form(BINS)
+        check_table(settings, earlier)
+    else:
+        shape = require_image(
+            spec, "a private teacher", "declare the columns by --schema, or use experiments.dp_kip"
+        )
+        try:
+            image_maps.pooled_map(shape, mirror=bool(settings.mirror))
+        except ValueError as error:
+            raise SettingsError(f"--dataset={spec.name}: {error}") from error
     check_earlier(settings, spec, earlier)
-    try:
-        image_maps.pooled_map(shape, mirror=bool(settings.mirror))
-    except ValueError as error:
-        raise SettingsError(f"--dataset={spec.name}: {error}") from error
     mechanism, multiplier = mechanisms_for(settings, spec.num_examples, earlier)
     plan = TeacherPlan(
         settings=settings,

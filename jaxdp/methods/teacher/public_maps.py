@@ -22,9 +22,11 @@ def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
 
     Args:
         options: what it is made from.
-        spec: of the images.
+        spec: of the images, or of rows that are one-hot over the cells of every column.
         cached: keeps what is computed on synthetic images.
     """
+    if spec.schema is not None:
+        return cells_of(len(spec.schema.columns))
     phi = image_maps.pooled_map(spec.image_shape, mirror=bool(options.mirror))
     if not options.whiten:
         return phi
@@ -36,6 +38,15 @@ def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
         phi, spec.image_shape, gamma=options.whiten, what=what, cached=cached
     )
     return whitening.transformed(phi, matrix)
+
+
+def cells_of(num_columns: int) -> FeatureFn:
+    """Return the map of rows that are one-hot for every column to features of norm 1."""
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        return rows / math.sqrt(num_columns)
+
+    return features
 
 
 def mean_map(image_shape: tuple[int, int, int]) -> FeatureMap:

@@ -101,6 +101,15 @@ _GENERAL: dict[str, Any] = {
     "mirror": False,
 }
 _SMALL = {"batch_size": 1000}
+TABLE = "a table"
+# Records have few features that tell, so steps may be long; nothing is whitened.
+_TABLE = {
+    "batch_size": 2000,
+    "learning_rate": 4.0,
+    "final_learning_rate": 1.2,
+    "clip_norm": 0.3,
+    "whiten": 0.0,
+}
 # Scenes that their mirror image leaves as they are; digits and house numbers are not.
 _PHOTOS = {"mirror": True, "batch_size": 8192}
 _PHOTOS_NOISY = _PHOTOS | {"learning_rate": 0.8, "final_learning_rate": 0.24}
@@ -108,6 +117,7 @@ _PHOTOS_NOISY = _PHOTOS | {"learning_rate": 0.8, "final_learning_rate": 0.24}
 _LARGE_EPSILON = 3.0
 _NOISY: dict[str, dict[str, Any]] = {
     "digits": _SMALL,
+    TABLE: _TABLE,
     "mnist": {"clip_norm": 0.3, "final_learning_rate": 0.4},
     "cifar10": _PHOTOS_NOISY,
     "cifar100": _PHOTOS_NOISY,
@@ -120,6 +130,7 @@ _PHOTOS_CLEAR = _PHOTOS | {
 }
 _CLEAR: dict[str, dict[str, Any]] = {
     "digits": _SMALL,
+    TABLE: _TABLE,
     "mnist": {"epochs": 40.0},
     "fashion_mnist": {"epochs": 40.0, "learning_rate": 0.8, "final_learning_rate": 0.24},
     "cifar10": _PHOTOS_CLEAR,
@@ -178,7 +189,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         raise SettingsError(f"{images.source}: is for --match=embedding or --match=both")
     if settings.noise_seed is not None and not draws_noise(settings, earlier):
         raise bad(settings, "noise_seed", "nothing is released anew here, leave it out")
-    table = defaults(settings, spec.name, beside_images=images is not None)
+    name = spec.name if spec.is_image else TABLE
+    table = defaults(settings, name, beside_images=images is not None)
     table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
     if stored is not None:
         stored.require_options(settings)

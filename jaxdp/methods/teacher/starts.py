@@ -30,6 +30,14 @@ def initial_support(
         x = representatives(images, settings.ipc, seed=settings.seed)
         labels = jnp.repeat(jnp.arange(spec.num_classes), settings.ipc)
         return SupportSet(jnp.asarray(x), preprocess.centred_one_hot(labels, spec.num_classes))
+    if not spec.is_image:
+        # White noise, as one row of pixels.
+        return initial_images(
+            jax.random.key(settings.seed),
+            ipc=settings.ipc,
+            num_classes=spec.num_classes,
+            image_shape=(1, spec.dim, 1),
+        )
     return initial_images(
         jax.random.key(settings.seed),
         ipc=settings.ipc,

@@ -1,0 +1,231 @@
+"""From settings to a checked run: a generator, a teacher, and what both release together."""
+
+import dataclasses
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key
+
+from jaxdp.data import Private, Spec
+from jaxdp.features import base as feature_maps
+from jaxdp.methods import base
+from jaxdp.methods.base import Words, calibrated
+from jaxdp.methods.dp_ntk import plan as generation
+from jaxdp.methods.dp_ntk import release as embedding
+from jaxdp.methods.dp_ntk.makers import CellMaker
+from jaxdp.methods.dp_ntk.released import Released as Embedded
+from jaxdp.methods.dp_ntk.words import TABLE
+from jaxdp.methods.labelled import release as releasing
+from jaxdp.methods.labelled.earlier import check_earlier
+from jaxdp.methods.labelled.released import FORM, Options, Released
+from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
+from jaxdp.methods.labelled.words import COVERS, WORDS
+from jaxdp.methods.made import Classifier, Made, softmax
+from jaxdp.methods.steps import Cached, Runner, compute_anew
+from jaxdp.methods.stored import NOTHING, Earlier, Form
+from jaxdp.methods.teacher import plan as teaching
+from jaxdp.methods.teacher.released import Released as Taught
+from jaxdp.privacy import accounting
+from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.releases import GaussianRelease
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelledPlan(base.Plan[Released]):
+    """A checked run of a generator and a teacher.
+
+    Attributes:
+        generation: the generator's plan, with all noise that is meant.
+        teaching: the teacher's plan.
+        mechanism: the steps of the teacher's training, with noise.
+        release_of_embedding: the noise of the embedding.
+    """
+
+    generation: generation.NtkPlan
+    teaching: teaching.TeacherPlan
+    mechanism: SubsampledGaussian
+    release_of_embedding: GaussianRelease
+
+    @property
+    def words(self) -> Words:
+        """Names of files and headings."""
+        return WORDS
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """Teacher and embedding under one relation; None where an earlier release is used."""
+        if self.earlier.stored is not None:
+            return None
+        return Ledger(
+            num_examples=self.spec.num_examples,
+            delta=self.settings.delta,
+            steps=self.mechanism,
+            also=(by_removal(self.release_of_embedding, self.spec.num_examples),),
+            seeded_noise=self.settings.noise_seed is not None,
+        )
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """What is released under the guarantee."""
+        return COVERS if self.spec.schema is None else (*COVERS, TABLE)
+
+    @property
+    def form(self) -> Form:
+        """How what is released is kept."""
+        return FORM
+
+    @property
+    def stored_options(self) -> Options:
+        """How features of what is released are made."""
+        ours, theirs = self.generation.options, self.teaching.options
+        return Options(**dataclasses.asdict(ours), **dataclasses.asdict(theirs))
+
+    @property
+    def num_made(self) -> int:
+        """How many examples will be made."""
+        return self.generation.num_made
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Headings of the report page and of the picture."""
+        page, picture = self.generation.titles
+        return f"{page}, labelled by a teacher", f"{picture}, labelled by a teacher"
+
+    @property
+    def num_bytes(self) -> int:
+        """About what the files of a run take."""
+        return self.generation.num_bytes + self.teaching.num_bytes
+
+    @property
+    def released_metric(self) -> str:
+        """Name of the teacher's own test accuracy."""
+        return "teacher_test_accuracy"
+
+    def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
+        """Return the teacher's features of stored rows."""
+        return self.teaching.rows(x, runner, what)
+
+    def scores(self, result: Any, rows: np.ndarray) -> np.ndarray:
+        """Return the teacher's scores; `result` may be a state of its training."""
+        return self.teaching.scores(_taught(result), rows)
+
+    def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
+        """Return a private teacher and a noisy embedding."""
+        training = self.teaching.training
+        assert training is not None
+        plan = self.generation
+        return releasing.release(
+            private,
+            key,
+            runner,
+            spec=self.spec,
+            training=training._replace(mechanism=self.mechanism),
+            features=feature_maps.of_stored(plan.features, plan.spec.codec.to_unit),
+            release_of_embedding=self.release_of_embedding,
+        )
+
+    def finish(self, released: Released, runner: Runner) -> Made:
+        """Return what the generator draws, labelled by the teacher."""
+        uniform = jnp.full(self.num_classes, 1 / self.num_classes)
+        made = self.generation.finish(Embedded(released.mu, uniform), runner)
+        taught = Taught(weights=released.weights)
+
+        def scores_of(x: np.ndarray) -> np.ndarray:
+            return self.scores(taught, self.rows(x, runner, "features"))
+
+        scores = scores_of(made.x.reshape(len(made.x), -1))
+        probabilities = softmax(scores).astype(np.float32)
+        labels = np.argmax(scores, axis=1).astype(np.int32)
+        return dataclasses.replace(
+            made,
+            y=labels,
+            arrays=made.arrays | {"y": labels, "y_scores": probabilities},
+            classifier=Classifier(self.spec, scores_of, softmax),
+        )
+
+    def config(self) -> dict[str, Any]:
+        """Return what must be the same for a run and its resumption, as JSON."""
+        teacher = self.teaching.settings
+        named = ("epochs", "steps", "batch_size", "learning_rate", "clip_norm", "whiten", "mirror")
+        return self.generation.config() | {
+            f"teacher_{name}": getattr(teacher, name) for name in named
+        }
+
+
+def _taught(result: Any) -> Any:
+    return Taught(weights=result.weights) if isinstance(result, Released) else result
+
+
+def by_removal(release: GaussianRelease, num_examples: int) -> float:
+    """Return the noise multiplier of an embedding where an example is replaced by an empty one."""
+    return embedding.multiplier_by_removal((release,), num_examples)
+
+
+def make_plan(
+    settings: Settings,
+    spec: Spec,
+    earlier: Earlier = NOTHING,
+    *,
+    cached: Cached = compute_anew,
+) -> LabelledPlan:
+    """Share the budget out, and check that everything fits.
+
+    Args:
+        settings: as `complete` returns them.
+        spec: facts about the data.
+        earlier: an embedding and a teacher to use again.
+        cached: keeps public arrays.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    generator = generation.make_plan(generation_settings(settings), spec, cached=cached)
+    taught = teaching.make_plan(teacher_settings(settings, spec), spec, cached=cached)
+    check_earlier(earlier, spec, generator.features.dim)
+    noise = _embedding_release(settings, generator, earlier)
+    mechanism = taught.mechanism
+    if earlier.stored is None and settings.is_private:
+        also = (by_removal(noise, spec.num_examples),)
+        unspent = dataclasses.replace(mechanism, noise_multiplier=0.0)
+        mechanism = calibrated(settings, unspent, also=also)
+    return LabelledPlan(
+        settings=settings,
+        spec=spec,
+        earlier=earlier,
+        generation=_with_noise(generator, noise),
+        teaching=taught,
+        mechanism=mechanism,
+        release_of_embedding=noise,
+    )
+
+
+def _embedding_release(
+    settings: Settings, generator: generation.NtkPlan, earlier: Earlier
+) -> GaussianRelease:
+    """Return the release of the embedding: with the noise that its own share of epsilon asks for.
+
+    The teacher is calibrated beside it, and gets all that is left.
+    """
+    n, multiplier = generator.spec.num_examples, 0.0
+    if earlier.stored is not None:
+        (multiplier,) = Ledger.from_json(earlier.stored.certificate["ledger"]).also
+    elif settings.is_private:
+        assert settings.teacher_share is not None
+        multiplier = accounting.analytic_gaussian_stddev(
+            epsilon=(1 - settings.teacher_share) * settings.eps,
+            delta=settings.delta,
+            sensitivity=1.0,
+        )
+    bounds = embedding.sensitivities(generator.features, n, class_weights=False)
+    return GaussianRelease(
+        name=embedding.EMBEDDING, sensitivity=bounds[embedding.EMBEDDING], stddev=multiplier / n
+    )
+
+
+def _with_noise(plan: generation.NtkPlan, noise: GaussianRelease) -> generation.NtkPlan:
+    maker = plan.maker
+    if isinstance(maker, CellMaker):
+        maker = dataclasses.replace(maker, stddev=noise.stddev)
+    return dataclasses.replace(plan, releases=(noise,), maker=maker)

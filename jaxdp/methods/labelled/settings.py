@@ -1,0 +1,71 @@
+"""Settings of a generator whose examples a teacher labels."""
+
+import dataclasses
+from typing import Any
+
+from jaxdp.methods.dp_ntk import settings as generation
+from jaxdp.methods.labelled.earlier import for_generation
+from jaxdp.methods.settings import ByData, SettingsError, bad, budget, setting
+from jaxdp.methods.teacher import settings as teaching
+
+LABELS = ("generator", "teacher")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings(generation.Settings):
+    """Settings of DP-NTK, and who labels; None stands for a default that depends on the data."""
+
+    labels: str = setting(
+        "generator",
+        "Who says which class an example is of: {names}. A private teacher shares the budget.",
+        among=LABELS,
+    )
+    teacher_share: ByData[float] = setting(
+        None,
+        "With --labels=teacher: part of the budget that the teacher gets (default: 0.5).",
+        above=0,
+        below=1,
+    )
+
+
+def generation_settings(settings: Settings) -> generation.Settings:
+    """Return the settings of the generator alone."""
+    names = [field.name for field in dataclasses.fields(generation.Settings)]
+    return generation.Settings(**{name: getattr(settings, name) for name in names})
+
+
+def teacher_settings(settings: Settings, spec: Any) -> teaching.Settings:
+    """Return the settings of the teacher, of which all but the budget have their defaults."""
+    asked = teaching.Settings(
+        eps=settings.eps, delta=settings.delta, seed=settings.seed, noise_seed=settings.noise_seed
+    )
+    return teaching.complete(asked, spec)
+
+
+def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
+    """Return settings in which nothing is None that has a default.
+
+    Args:
+        settings: as given.
+        spec: facts about the data.
+        earlier: what an earlier run has released.
+
+    Raises:
+        SettingsError: settings do not go together.
+    """
+    if settings.unconditional:
+        raise bad(settings, "labels", "tells classes apart, and --unconditional does not")
+    if settings.weights_share:
+        raise bad(settings, "weights_share", "is for --labels=generator, leave it out")
+    if earlier is not None and earlier.stored is not None and settings.teacher_share is not None:
+        raise SettingsError(f"{earlier.stored.source}: has spent its budget; leave --teacher_share")
+    done = generation.complete(generation_settings(settings), spec, for_generation(earlier))
+    values = {f.name: getattr(done, f.name) for f in dataclasses.fields(done)}
+    share = 0.5 if settings.teacher_share is None else settings.teacher_share
+    return dataclasses.replace(settings, **values | {"weights_share": 0.0, "teacher_share": share})
+
+
+def folder_name(settings: Settings, spec: Any, earlier: Any = None) -> str:
+    """Return a name that tells runs of different settings apart."""
+    eps = budget(settings, None if earlier is None else earlier.certificate())
+    return f"{spec.name}_{settings.features}_labelled_eps{eps:g}"

@@ -1,0 +1,21 @@
+"""What a generator with a teacher makes, in words."""
+
+from jaxdp.methods.base import FREE
+from jaxdp.methods.dp_ntk.words import WORDS as GENERATION
+
+COVERS = (
+    "labelled.npz: the noisy mean embedding and the weights of the private teacher, with every "
+    "checkpoint of its training",
+    "generator/ and checkpoints/: the generator; synthetic.npz and samples.png: what it has drawn "
+    "and the teacher labelled; any number of further examples from both",
+    *FREE,
+)
+_FILES = {k: v for k, v in GENERATION.files.items() if k != "embedding.npz"}
+WORDS = GENERATION._replace(
+    released="labelled.npz",
+    reused="an embedding and a teacher that an earlier run released: this run has not used the "
+    "private training data, and costs no privacy beyond that release",
+    files=_FILES
+    | {"labelled.npz": "the released embedding and teacher, which --embedding uses again for free"},
+    metrics=(("teacher_test_accuracy", None), *GENERATION.metrics),
+)
