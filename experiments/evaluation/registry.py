@@ -7,6 +7,7 @@ judged, so `--help` can show the list.
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,12 @@ def _mlp(problem: Problem) -> dict[str, Any]:
     return classifiers.mlp(problem)
 
 
+def _twelve(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import twelve
+
+    return twelve.twelve(problem)
+
+
 def _frechet(problem: Problem) -> dict[str, Any]:
     from experiments.evaluation import frechet
 
@@ -102,6 +109,13 @@ def _no_frechet(facts: Facts) -> str | None:
     return None
 
 
+def _no_xgboost(facts: Facts) -> str | None:
+    del facts
+    if importlib.util.find_spec("xgboost") is None:
+        return "needs xgboost, which the extra [tables] brings"
+    return None
+
+
 def _no_inception(facts: Facts) -> str | None:
     if facts.inception_weights is None:
         return "needs --inception_weights=FILE, a flag of experiments.dp_ntk"
@@ -122,6 +136,13 @@ EVALUATIONS: Mapping[str, Evaluation] = {
     ),
     "logistic": Evaluation(judge=_logistic, help="logistic regression", needs_labels=True),
     "mlp": Evaluation(judge=_mlp, help="perceptron of one hidden layer", needs_labels=True),
+    "twelve": Evaluation(
+        judge=_twelve,
+        help="the papers' twelve classifiers of tables, one setting each",
+        kinds=(TABLE,),
+        needs_labels=True,
+        objection=_no_xgboost,
+    ),
     "frechet": Evaluation(
         judge=_frechet,
         help="Frechet distance of scattering features",

@@ -1,0 +1,118 @@
+"""The papers' tables: what twelve classifiers learn of synthetic or distilled records.
+
+    python benchmarks/tables.py --data_dir=FOLDER --eps=1 --seeds=5 [--out=FILE]
+
+`FOLDER` holds `adult.csv.gz` and its like. Every case trains twelve classifiers of one setting each
+(`experiments.evaluation.twelve`) on what a method has made of the training part, and tests them on
+the rest. `real` trains on the private records themselves: the most that can be expected.
+"""
+
+import argparse
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from _harness import argument_parser, isolated, measurement, record, report, start_memory_mb, timed
+from _tables import TABLES, Split, problem, toy_problem
+
+import jaxdp
+from experiments.evaluation.problem import Problem
+from experiments.evaluation.recipe import DISTILLED
+from experiments.evaluation.twelve import twelve
+from jaxdp.tables import Layout
+
+METHODS = ("real", "marginals", "labelled", "dp_kip", "dp_kip_teacher")
+# Made records are free: a small table gets more of them than it has itself.
+_LEAST_MADE = 10000
+_QUICK = {"num_synthetic": 200}
+_COLUMNS = ("roc", "prc", "f1", "auc", "ap", "seconds")
+
+
+def made_of(method: str, split: Split, *, eps: float, quick: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows (one-hot) and labels that a method makes of the training part."""
+    to_rows = Layout(split.schema).to_unit
+    if method == "real":
+        return to_rows(split.x), split.y
+    spec = jaxdp.Spec.table("table", split.schema, len(split.x))
+    private = jaxdp.Private(split.x, split.y)
+    package, settings = _settings(method, len(split.x), eps=eps, quick=quick)
+    made, certificate = jaxdp.run(package, settings, spec, private, progress=False)
+    assert certificate.epsilon <= eps
+    return to_rows(made.x), made.y
+
+
+def _settings(method: str, num: int, *, eps: float, quick: bool) -> tuple[Any, Any]:
+    methods = jaxdp.methods
+    count = _QUICK["num_synthetic"] if quick else max(num, _LEAST_MADE)
+    if method == "marginals":
+        return methods.dp_ntk, methods.dp_ntk.Settings(eps=eps, num_synthetic=count)
+    if method == "labelled":
+        asked = methods.labelled.Settings(eps=eps, labels="teacher", num_synthetic=count)
+        return methods.labelled, asked
+    package = methods.dp_kip if method == "dp_kip" else methods.teacher
+    return package, package.Settings(eps=eps, ipc=10)
+
+
+def run(args: argparse.Namespace, name: str, method: str, seed: int) -> dict[str, Any]:
+    """Return the record of one case."""
+    if args.quick:
+        split = toy_problem(seed)
+    else:
+        split = problem(name, args.data_dir, protocol=args.protocol, seed=seed)
+    before = start_memory_mb(split.x)
+    seconds, (rows, y) = timed(lambda: made_of(method, split, eps=args.eps, quick=args.quick))
+    measured = measurement(seconds, 0.0, before)
+    found = twelve(
+        Problem(
+            x=rows,
+            y=y,
+            x_test=Layout(split.schema).to_unit(split.x_test),
+            y_test=split.y_test,
+            num_classes=len(split.schema.class_names),
+            recipe=DISTILLED,
+        )
+    )
+    figures = found["figures"]
+    return record(
+        f"{name} {method} eps={args.eps:g} seed={seed}",
+        measured,
+        None,
+        roc=figures.get("roc_auc_of_predictions"),
+        prc=figures.get("average_precision_of_predictions"),
+        f1=figures["f1_weighted"],
+        auc=figures.get("roc_auc"),
+        ap=figures.get("average_precision"),
+        protocol=args.protocol,
+        note="toy" if args.quick else TABLES[name].note,
+        num_train=len(split.x),
+        num_test=len(split.x_test),
+        num_made=len(y),
+        accuracies={name: each["accuracy"] for name, each in found["classifiers"].items()},
+    )
+
+
+def records(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Measure every case."""
+    names = ["toy"] if args.quick else args.tables.split(",")
+    methods = ("real", "labelled") if args.quick else args.methods.split(",")
+    seeds = range(1 if args.quick else args.seeds)
+    for name, seed, method in itertools.product(names, seeds, methods):
+        yield isolated(run, args, name, method, seed)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argument_parser(__doc__.splitlines()[0])
+    parser.add_argument("--data_dir", default="data", help="folder of the tables' files")
+    parser.add_argument("--tables", default=",".join(TABLES), help="names, by commas")
+    parser.add_argument("--methods", default=",".join(METHODS), help="names, by commas")
+    parser.add_argument("--protocol", default="ntk", choices=("ntk", "kip", "natural"))
+    parser.add_argument("--eps", type=float, default=1.0)
+    parser.add_argument("--seeds", type=int, default=1, help="how many splits")
+    args = parser.parse_args()
+    report(records(args), columns=_COLUMNS, out=args.out)
+
+
+if __name__ == "__main__":
+    main()
