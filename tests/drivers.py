@@ -22,6 +22,7 @@ from experiments.runs import driver
 from experiments.runs.folder import RunFolder
 from jaxdp.methods.dp_kip.settings import Settings as KipSettings
 from jaxdp.methods.dp_ntk.settings import Settings as NtkSettings
+from jaxdp.methods.labelled.settings import Settings as LabelledSettings
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +40,7 @@ FLAGS: dict[str, tuple[Any, Any]] = {
     "dp_kip": (KipFlags, KipSettings),
     "teacher": (TeacherFlags, TeacherSettings),
     "dp_ntk": (GenerateFlags, NtkSettings),
+    "labelled": (GenerateFlags, LabelledSettings),
 }
 """The flags of a run and the settings of every method."""
 _ENTRIES = (dp_kip, dp_kip_teacher, dp_ntk)  # define the flags

@@ -218,6 +218,16 @@ DRIVERS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "--weights_share=0.2",
         ),
     ),
+    "labelled": (
+        dp_ntk_driver.main,
+        (
+            "--labels=teacher",
+            "--ntk_width=4",
+            "--steps=3",
+            "--num_synthetic=30",
+            "--evaluate=none",
+        ),
+    ),
 }
 
 

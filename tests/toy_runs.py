@@ -21,9 +21,10 @@ DRIVERS = {
     "dp_kip": (dp_kip, KIP),
     "dp_ntk": (dp_ntk, NTK),
     "dp_kip_teacher": (dp_kip_teacher, TEACHER),
+    "labelled": (dp_ntk, (*NTK, "--labels=teacher")),
 }
 SUBSET = ("--subset=60", "--delta=1e-3")
-_METHODS = {"dp_kip": "dp_kip", "dp_ntk": "dp_ntk", "dp_kip_teacher": "teacher"}
+_METHODS = {name: name for name in DRIVERS} | {"dp_kip_teacher": "teacher"}
 
 
 class StoppedError(Exception):

@@ -36,7 +36,7 @@ class Classifier:
         self._spec, self._scores, self._probabilities = spec, scores_fn, probabilities_fn
         self.classes_ = np.arange(spec.num_classes)
 
-    def decision_function(self, x: np.ndarray) -> np.ndarray:
+    def decision_function(self, x: Any) -> np.ndarray:
         """Return the scores (m, c) of examples (m, *shape) as stored.
 
         Raises:
@@ -47,15 +47,15 @@ class Classifier:
             raise ValueError(f"x has shape {x.shape}, and an example has {shape}")
         return np.asarray(self._scores(x.reshape(len(x), -1)))
 
-    def predict(self, x: np.ndarray) -> np.ndarray:
+    def predict(self, x: Any) -> np.ndarray:
         """Return the classes (m,) of examples as stored."""
         return np.argmax(self.decision_function(x), axis=1)
 
-    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+    def predict_proba(self, x: Any) -> np.ndarray:
         """Return the probabilities (m, c) of the classes."""
         return np.asarray(self._probabilities(self.decision_function(x)))
 
-    def score(self, x: np.ndarray, y: np.ndarray) -> float:
+    def score(self, x: Any, y: np.ndarray) -> float:
         """Return the part of examples whose class is predicted."""
         return float(np.mean(self.predict(x) == np.asarray(y)))
 

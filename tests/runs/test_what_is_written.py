@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
-from toy_runs import DRIVERS, private_data
+from toy_runs import DRIVERS, planned, private_data
 
 from experiments import program_cache
 from experiments.runs import generator_file
@@ -71,7 +71,7 @@ def kept_programs(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not program_cache.is_right(), reason="keeps no programs")
-@pytest.mark.parametrize("name", list(DRIVERS))
+@pytest.mark.parametrize("name", [name for name in DRIVERS if name != "labelled"])  # of the others
 def test_guarantee_kept_programs_tell_nothing_of_the_data(
     name: str, tmp_path: Path, kept_programs: Path
 ) -> None:
@@ -113,7 +113,8 @@ def test_guarantee_nothing_private_is_written_beside_releases(
     assert sorted(first) == sorted(second)
     changed = {n: (held, second[n]) for n, held in first.items() if held != second[n]}
     assert changed == {}
-    assert drivers.read(out, "released.json")["step"] == (0 if name == "dp_ntk" else 2)
+    steps = planned(name).ledger.steps
+    assert drivers.read(out, "released.json")["step"] == (0 if steps is None else steps.num_steps)
     copies = out.with_name("run.not_for_release")
     assert copies.exists() == (name == "dp_ntk")
     assert not copies.exists() or copies.stat().st_mode & 0o077 == 0

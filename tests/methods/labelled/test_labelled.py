@@ -1,0 +1,128 @@
+"""A generator and a teacher under one budget: what is released is what is accounted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import jaxdp
+from jaxdp.methods import labelled
+from jaxdp.methods.labelled import release as releasing
+from jaxdp.methods.labelled.plan import by_removal
+from jaxdp.methods.runner import PlainRunner
+from jaxdp.methods.settings import SettingsError
+from jaxdp.privacy import accounting, private_key
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+SCHEMA = jaxdp.tables.Schema.from_json(
+    {
+        "columns": {
+            "size": {"type": "numeric", "lower": 0, "upper": 1, "bins": 4},
+            "kind": {"type": "categorical", "categories": ["a", "b"]},
+            "class": {"type": "categorical", "categories": ["no", "yes"], "target": True},
+        }
+    }
+)
+N = 400
+SPEC = jaxdp.Spec.table("toy", SCHEMA, N)
+
+
+def private(seed: int = 0) -> jaxdp.Private:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, N).astype(np.int32)
+    size = np.clip(0.5 * rng.random(N) + 0.5 * y, 0, 1)
+    return jaxdp.Private(np.stack([size, rng.integers(0, 2, N)], 1).astype(np.float32), y)
+
+
+def plan_of(**settings: Any) -> Any:
+    asked = labelled.Settings(labels="teacher", num_synthetic=50, **settings)
+    return labelled.make_plan(labelled.complete(asked, SPEC), SPEC)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_guarantee_both_releases_together_spend_the_budget(share: float) -> None:
+    plan = plan_of(eps=1.0, teacher_share=share)
+    ledger = plan.ledger
+    assert ledger.steps == plan.mechanism
+    assert 0.98 < ledger.epsilon() <= 1 + 1e-9
+    multiplier = by_removal(plan.release_of_embedding, N)
+    assert ledger.also == (multiplier,)
+    alone = accounting.gaussian_epsilon(multiplier, delta=plan.settings.delta)
+    assert alone == pytest.approx(1 - share, rel=1e-3)
+    assert plan.certificate()["releasable"]
+
+
+def test_guarantee_what_is_accounted_is_what_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mechanism of the training and the noise of the embedding are those of the ledger."""
+    asked: dict[str, Any] = {}
+
+    def teach(private: Any, key: Any, runner: Any, **given: Any) -> Any:
+        asked["teacher"] = (key, given["training"].mechanism, given["means"])
+        return jaxdp.methods.teacher.release.Released(np.zeros((9, 2), np.float32), None)
+
+    def embed(private: Any, key: Any, features: Any, releases: Any, *, num_classes: int) -> Any:
+        asked["embedding"] = (key, releases, num_classes)
+        return jaxdp.methods.dp_ntk.Released(np.zeros((2, 9)), np.ones(2) / 2)
+
+    monkeypatch.setattr(releasing.teaching, "release", teach)
+    monkeypatch.setattr(releasing.embedding, "release", embed)
+    plan, key = plan_of(eps=1.0), private_key(0)
+    plan.release(private(), key, PlainRunner(progress=False))
+    teacher_key, mechanism, means = asked["teacher"]
+    embedding_key, releases, num_classes = asked["embedding"]
+    assert (mechanism, means, num_classes) == (plan.ledger.steps, None, 2)
+    assert tuple(by_removal(each, N) for each in releases) == plan.ledger.also
+    keys = [jax.random.key_data(each).tobytes() for each in (key, teacher_key, embedding_key)]
+    assert len(set(keys)) == 3
+
+
+def test_guarantee_the_embedding_has_the_noise_that_it_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Cells in which no record lies hold noise alone."""
+    taught = jaxdp.methods.teacher.release.Released(np.zeros((9, 2), np.float32), None)
+    monkeypatch.setattr(releasing.teaching, "release", lambda *_, **__: taught)
+    empty = jaxdp.Private(np.zeros((N, 2), np.float32), np.zeros(N, np.int32))
+    plan = plan_of(eps=1.0, teacher_share=0.5)
+    runner = PlainRunner(progress=False)
+    drawn = [np.asarray(plan.release(empty, private_key(seed), runner).mu)[1] for seed in range(40)]
+    assert np.std(drawn) == pytest.approx(plan.release_of_embedding.stddev, rel=0.15)
+
+
+def test_the_teacher_labels_what_the_generator_draws() -> None:
+    asked = labelled.Settings(labels="teacher", eps=10.0, num_synthetic=200)
+    made, certificate = jaxdp.run(labelled, asked, SPEC, private(), progress=False)
+    assert 9.8 < certificate.epsilon <= 10
+    assert certificate.releasable
+    np.testing.assert_array_equal(made.y, np.argmax(made.arrays["y_scores"], axis=1))
+    np.testing.assert_array_equal(made.y, made.classifier.predict(made.frame))
+    assert set(made.frame["class"]) == {"no", "yes"}
+    size = made.frame["size"].to_numpy()
+    assert size[made.y == 1].mean() > size[made.y == 0].mean() + 0.2
+
+
+def test_without_privacy_nothing_is_releasable() -> None:
+    plan = plan_of(eps=float("inf"))
+    assert plan.release_of_embedding.stddev == 0
+    assert not plan.certificate()["releasable"]
+
+
+def test_seeded_noise_is_not_releasable() -> None:
+    assert not plan_of(noise_seed=1).certificate()["releasable"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"unconditional": True}, "tells classes apart"),
+        ({"weights_share": 0.2}, "weights_share"),
+        ({"teacher_share": 1.0}, "teacher_share"),
+    ],
+)
+def test_settings_that_do_not_do_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        plan_of(**settings)
