@@ -12,7 +12,6 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from _harness import argument_parser, isolated, measurement, record, report, start_memory_mb, timed
 from _tables import TABLES, Split, problem, toy_problem
 
@@ -29,17 +28,22 @@ _QUICK = {"num_synthetic": 200}
 _COLUMNS = ("roc", "prc", "f1", "auc", "ap", "seconds")
 
 
-def made_of(method: str, split: Split, *, eps: float, quick: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows (one-hot) and labels that a method makes of the training part."""
+def made_of(method: str, split: Split, *, eps: float, quick: bool) -> Any:
+    """Return what a method makes of the training part: rows, labels, and how records become rows.
+
+    Distilled records stay as the method's own classifier sees them; synthetic ones are valid.
+    """
     to_rows = Layout(split.schema).to_unit
     if method == "real":
-        return to_rows(split.x), split.y
+        return to_rows(split.x), split.y, to_rows
     spec = jaxdp.Spec.table("table", split.schema, len(split.x))
     private = jaxdp.Private(split.x, split.y)
     package, settings = _settings(method, len(split.x), eps=eps, quick=quick)
     made, certificate = jaxdp.run(package, settings, spec, private, progress=False)
     assert certificate.epsilon <= eps
-    return to_rows(made.x), made.y
+    if made.name == "distilled":
+        return made.rows, made.y, made.scaled
+    return to_rows(made.x), made.y, to_rows
 
 
 def _settings(method: str, num: int, *, eps: float, quick: bool) -> tuple[Any, Any]:
@@ -61,13 +65,15 @@ def run(args: argparse.Namespace, name: str, method: str, seed: int) -> dict[str
     else:
         split = problem(name, args.data_dir, protocol=args.protocol, seed=seed)
     before = start_memory_mb(split.x)
-    seconds, (rows, y) = timed(lambda: made_of(method, split, eps=args.eps, quick=args.quick))
+    seconds, (rows, y, to_rows) = timed(
+        lambda: made_of(method, split, eps=args.eps, quick=args.quick)
+    )
     measured = measurement(seconds, 0.0, before)
     found = twelve(
         Problem(
             x=rows,
             y=y,
-            x_test=Layout(split.schema).to_unit(split.x_test),
+            x_test=to_rows(split.x_test),
             y_test=split.y_test,
             num_classes=len(split.schema.class_names),
             recipe=DISTILLED,
