@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ OTHER = "other"
 """The category of values that a schema does not list."""
 NUM_BINS = 16
 MOST_CATEGORIES = 10**4
+# Bounds beyond which differences of numbers, or numbers that differ by one, are no longer exact.
+_LARGEST, _LARGEST_WHOLE = 1e300, 2**53
 _WHY = "read off the data it would tell about single records, so declare what can occur"
 
 
@@ -90,6 +93,9 @@ class Column:
             raise self.error(f'a numeric column needs "lower" and "upper": {_WHY}')
         if not -math.inf < low < high < math.inf:
             raise self.error(f'needs finite numbers "lower" < "upper", not {low} and {high}')
+        largest = _LARGEST_WHOLE if self.integer else _LARGEST
+        if not (-largest <= low and high <= largest and float(low) < float(high)):
+            raise self.error(f"bounds are too large or too near to each other (at most {largest})")
         if self.categories:
             raise self.error('a numeric column has no "categories"')
         if self.integer and (low % 1 or high % 1):
@@ -97,11 +103,21 @@ class Column:
         if isinstance(self.bins, int):
             if not 1 <= self.bins <= MOST_CATEGORIES:
                 raise self.error(f'"bins" must be between 1 and {MOST_CATEGORIES}')
-        elif list(self.bins) != sorted(set(self.bins)) or not all(
-            low < edge < high + self.integer for edge in self.bins
+        else:
+            self._check_edges(self.bins, low, high)
+
+    def _check_edges(
+        self, inner: tuple[float | int, ...], low: float | int, high: float | int
+    ) -> None:
+        if len(inner) >= MOST_CATEGORIES:
+            raise self.error(f'"bins" must be fewer than {MOST_CATEGORIES} edges')
+        if list(inner) != sorted(set(inner)) or not all(
+            low < edge < high + self.integer for edge in inner
         ):
             raise self.error('"bins" must be ascending edges between "lower" and "upper"')
-        elif self.log:
+        if self.integer and any(edge % 1 for edge in inner):
+            raise self.error('edges in "bins" of whole numbers are whole')
+        if self.log:
             raise self.error('edges in "bins" make the scale: leave out "log"')
 
     def _check_categories(self) -> None:
@@ -133,6 +149,10 @@ class Column:
 
 def as_text(value: Any) -> str:
     """Return how a category is compared: 1, 1.0 and " 1" are the same."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        if math.isfinite(value) and value % 1 == 0:
+            return str(math.floor(value))  # of -0.0 and 1e20, too, which are 0 and 10**20
+        return str(value)
     text = str(value).strip()
     if text[:1] in "-+0123456789" and text.endswith(".0") and text[:-2].lstrip("+-").isdigit():
         return text[:-2]

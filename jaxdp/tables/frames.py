@@ -13,8 +13,10 @@ from jaxdp.tables.schema import Schema
 if TYPE_CHECKING:
     import pandas as pd
 
-# Digits of a number that is no whole number: more than positions in float32 tell apart.
+# Digits of a number that is no whole number, and of its distance from others between the bounds.
 _DIGITS = 6
+# Digits of a whole number that int64 and float64 hold exactly.
+_WHOLE_DIGITS = 15
 
 
 def encode(frame: pd.DataFrame, schema: Schema) -> tuple[np.ndarray, np.ndarray]:
@@ -112,9 +114,13 @@ def _is_text(values: pd.Series) -> bool:
 
 def _missing(values: pd.Series, schema: Schema) -> np.ndarray:
     missing = values.isna().to_numpy()
+    whole = [text for text in schema.missing if _is_whole(text)]
     if _is_text(values):
-        missing = missing | values.astype(str).str.strip().isin(schema.missing).to_numpy()
-    return missing
+        texts = [*schema.missing, *(f"{text}.0" for text in whole)]
+        return missing | values.astype(str).str.strip().isin(texts).to_numpy()
+    if values.dtype.kind == "b":
+        return missing
+    return missing | values.isin([int(text) for text in whole]).to_numpy(bool, na_value=False)
 
 
 def _numbers(column: Column, values: pd.Series, missing: np.ndarray) -> np.ndarray:
@@ -154,7 +160,7 @@ def _listed(values: pd.Series, places: dict[str, int]) -> np.ndarray:
 def _places(values: tuple[str, ...]) -> dict[str, int]:
     """Return the place of each category by its text, and by its text without a final dot."""
     exact = {value: number for number, value in enumerate(values)}
-    plain = [value.rstrip(".") for value in values]
+    plain = [_without_dot(value) for value in values]
     if len(set(plain)) < len(plain):
         return exact
     return {value: number for number, value in enumerate(plain)} | exact
@@ -162,10 +168,18 @@ def _places(values: tuple[str, ...]) -> dict[str, int]:
 
 def _placed(values: pd.Series, places: dict[str, int], *, otherwise: int) -> np.ndarray:
     """Return the places of values; each distinct value is looked up once."""
+    import pandas as pd
+
+    if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) != "string":
+        values = values.map(as_text, na_action="ignore")  # else True and 1 count as one value
     codes, distinct = values.factorize(use_na_sentinel=True)
     texts = [as_text(value) for value in distinct]
-    found = [places.get(text, places.get(text.rstrip("."), otherwise)) for text in texts]
+    found = [places.get(text, places.get(_without_dot(text), otherwise)) for text in texts]
     return np.append(np.array(found, np.int64), otherwise)[codes]
+
+
+def _without_dot(text: str) -> str:
+    return text.rstrip(".") or text
 
 
 def _labels(values: pd.Series, schema: Schema) -> np.ndarray:
@@ -174,7 +188,7 @@ def _labels(values: pd.Series, schema: Schema) -> np.ndarray:
         for number, group in enumerate(schema.groups.values())
         for category in group
     }
-    plain = {category.rstrip("."): number for category, number in places.items()}
+    plain = {_without_dot(category): number for category, number in places.items()}
     found = _placed(values, plain | places, otherwise=-1)
     if np.any(found < 0):
         raise schema.target.error(
@@ -196,23 +210,34 @@ def _decoded(column: Column, stored: np.ndarray) -> Any:
         whole = pd.array(values.astype(np.int64), dtype="Int64")
         whole[missing] = pd.NA
         return whole if missing.any() else values.astype(np.int64)
-    return np.where(missing, np.nan, _rounded(values))
+    return np.where(missing, np.nan, np.clip(_rounded(values, column), *column.bounds))
 
 
-def _rounded(values: np.ndarray) -> np.ndarray:
-    """Return numbers with `_DIGITS` digits."""
-    sizes = np.maximum(np.abs(values), np.finfo(np.float64).tiny)
-    units = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(sizes)))
-    return np.where(values == 0, 0.0, np.rint(values * units) / units)
+def _rounded(values: np.ndarray, column: Column) -> np.ndarray:
+    """Return numbers with `_DIGITS` digits, or so many of the distance between the bounds."""
+    low, high = column.bounds
+    sizes = np.clip(np.abs(values), 1e-290, high - low)
+    return np.array(
+        [
+            round(float(value), _DIGITS - 1 - int(digits))
+            for value, digits in zip(values, np.floor(np.log10(sizes)), strict=True)
+        ]
+    )
 
 
 def _typed(categories: list[str], cells: np.ndarray) -> Any:
     """Return the categories at places, -1 for a missing one; as numbers where all are."""
     import pandas as pd
 
-    whole = [category.lstrip("+-").isdigit() for category in categories]
-    if all(whole) and all(str(int(category)) == category for category in categories):
+    if all(map(_is_whole, categories)):
         found = pd.array([int(category) for category in categories], dtype="Int64")
         taken = found.take(cells, allow_fill=True)
         return taken if (cells < 0).any() else taken.to_numpy(np.int64)
     return pd.array([*categories, None], dtype=object)[cells]
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a text is a whole number as Python writes it, and not too large for one."""
+    digits = text.removeprefix("-")
+    is_number = digits.isdecimal() and digits.isascii() and len(digits) <= _WHOLE_DIGITS
+    return is_number and str(int(text)) == text

@@ -58,8 +58,8 @@ def edges(column: Column) -> np.ndarray:
         return np.array([low, *column.bins, high + column.integer], np.float64)
     inner = np.linspace(0.0, 1.0, column.bins + 1)[1:-1]
     found = values_at(dataclasses.replace(column, integer=False), inner)
-    if column.integer:  # no bin without a whole number in it
-        found = np.ceil(found)
+    if column.integer:  # no bin without a whole number in it, and one for each if they suffice
+        found, high = np.ceil(found), high + 1
     return np.unique(np.concatenate([[low], found[(found > low) & (found < high)], [high]]))
 
 
@@ -212,8 +212,10 @@ class Layout:
         """Return what stands for each cell of a column."""
         if not column.is_numeric:
             return np.arange(_width(column, BINS), dtype=np.float32)
-        at = positions(column, edges(column))
-        middle = (at[1:] + at[:-1]) / 2
+        low, high = _ends(column)
+        middle = (positions(column, low) + positions(column, high)) / 2
+        if column.integer:
+            middle = positions(column, np.clip(values_at(column, middle), low, high))
         return np.append(middle, MISSING_NUMBER).astype(np.float32)
 
 
@@ -244,16 +246,20 @@ def _intervals(column: Column, form: str, width: int) -> tuple[np.ndarray, np.nd
 
 def _drawn(column: Column, cell: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return positions of numbers drawn evenly from bins; a cell past the last is missing."""
-    bounds = edges(column)
-    low = bounds[:-1]
-    high = bounds[1:]
-    if column.integer:
-        low, high = np.ceil(low), np.ceil(high) - 1
-        high[-1] = column.bounds[1]
+    low, high = _ends(column)
     inside = np.minimum(cell, len(low) - 1)
     at_low, at_high = positions(column, low)[inside], positions(column, high)[inside]
     drawn = at_low + rng.random(len(cell)) * (at_high - at_low)
     if column.integer:  # evenly in the column's own scale, and never across an edge
         values = np.clip(values_at(column, drawn), low[inside], high[inside])
         drawn = positions(column, values)
+    else:  # nor by rounding
+        below = np.nextafter(at_high.astype(np.float32), np.float32(0))
+        drawn = np.where(inside == len(low) - 1, drawn, np.minimum(drawn, below))
     return np.where(cell == len(low), MISSING_NUMBER, drawn)
+
+
+def _ends(column: Column) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value of every bin; of numbers the next bin's least."""
+    bounds = edges(column)
+    return bounds[:-1], bounds[1:] - column.integer

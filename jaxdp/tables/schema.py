@@ -64,6 +64,9 @@ class Schema:
             )
         if self.target.nullable:
             raise self.target.error("a class cannot be missing: leave such records out")
+        for column in self.columns:
+            if column.classes is not None:
+                raise column.error('only the target has "classes"')
         if len(self.class_names) < 2:
             raise self.target.error("a target needs at least two classes")
 
@@ -88,7 +91,7 @@ class Schema:
         return {"missing": list(self.missing), "columns": columns}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "Schema":
+    def from_json(cls, stored: Any) -> "Schema":
         """Return the schema that a file holds.
 
         Raises:
@@ -101,7 +104,7 @@ class Schema:
             raise SchemaError(
                 f'{unknown[0]!r} is unknown; a schema has "columns", "missing", "about"'
             )
-        declared = dict(stored["columns"])
+        declared = {str(name): facts for name, facts in stored["columns"].items()}
         dropped = tuple(name for name, facts in declared.items() if _is_dropped(name, facts))
         kept = {name: facts for name, facts in declared.items() if name not in dropped}
         targets = [name for name, facts in kept.items() if facts.get("target") is True]
@@ -145,7 +148,7 @@ def read_schema(name: str | Path) -> Schema:
         raise SchemaError(f"{name}: is not JSON ({error})") from error
     except RecursionError as error:
         raise SchemaError(f"{name}: is not a schema, its JSON is nested too deeply") from error
-    except SchemaError as error:
+    except ValueError as error:  # SchemaError, or a number of too many digits
         raise SchemaError(f"{name}: {error}") from error
 
 
@@ -162,6 +165,9 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def _is_dropped(name: str, facts: Any) -> bool:
     if not isinstance(facts, Mapping):
         raise SchemaError(f'column {name!r}: must be an object, as {{"type": ...}}')
+    for key in ("drop", "target"):
+        if not _is_flag(facts.get(key, False)):
+            raise SchemaError(f"column {name!r}: {key!r} must be true or false")
     return facts.get("drop") is True
 
 
