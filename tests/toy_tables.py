@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from jaxdp.tables import frames
 from jaxdp.tables.schema import Schema
 
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -23,11 +24,25 @@ COLUMNS: dict[str, dict[str, Any]] = {
 MADE = [name for name in COLUMNS if name != "name"]
 """The columns of a table that is made."""
 
+NUMBER = {"type": "numeric", "lower": 0, "upper": 10, "nullable": True}
+TARGET = {"type": "categorical", "categories": ["no", "yes"], "target": True}
+
 
 def schema_of(**columns: dict[str, Any] | None) -> Schema:
     """Return the toy schema with columns changed or, where None, left out."""
     changed = {k: v for k, v in (COLUMNS | columns).items() if v is not None}
     return Schema.from_json({"columns": changed})
+
+
+def one_column(facts: dict[str, Any], *missing: str) -> Schema:
+    """Return the schema of a table of one column `x` and a target."""
+    more = {"missing": list(missing)} if missing else {}
+    return Schema.from_json({"columns": {"x": facts, "t": TARGET}, **more})
+
+
+def stored_of(values: Any, schema: Schema) -> list[float]:
+    """Return how values of the column `x` are stored."""
+    return frames.records(pd.DataFrame({"x": values}), schema)[:, 0].tolist()
 
 
 def frame_of(num: int, *, seed: int = 0) -> pd.DataFrame:

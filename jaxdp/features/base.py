@@ -16,6 +16,8 @@ from jaxtyping import Array, Float, Num
 # Norms stay so far below 1: more than what rounding takes from a float32 norm (1e-6), and than what
 # it adds where a removal shifts a class's later rows between chunks (2e-4 for a million rows).
 _MARGIN = 5e-4
+SUMMED_SCALE = 1 / (1 + _MARGIN)
+"""What `summed_features` multiplies features by."""
 # Squares of what makes up a smaller norm may underflow, so that it would be computed too small.
 _LEAST_NORM = 2.0**-40
 

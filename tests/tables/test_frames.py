@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from typing import Any
 
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_tables import COLUMNS, MADE, frame_of, schema_of, strange_frame_of
+from toy_tables import NUMBER, TARGET, frame_of, one_column, schema_of, stored_of, strange_frame_of
 
 from jaxdp.data import Private, Spec
 from jaxdp.tables import frames
@@ -19,20 +18,7 @@ from jaxdp.tables.columns import SchemaError
 from jaxdp.tables.layout import MISSING_NUMBER
 from jaxdp.tables.schema import Schema
 
-NUMBER = {"type": "numeric", "lower": 0, "upper": 10, "nullable": True}
-TARGET = {"type": "categorical", "categories": ["no", "yes"], "target": True}
 RELAXED = settings(deadline=None)
-
-
-def one_column(facts: dict[str, Any], *missing: str) -> Schema:
-    """Return the schema of a table of one column `x` and a target."""
-    more = {"missing": list(missing)} if missing else {}
-    return Schema.from_json({"columns": {"x": facts, "t": TARGET}, **more})
-
-
-def stored_of(values: Any, schema: Schema) -> list[float]:
-    """Return how values of the column `x` are stored."""
-    return frames.records(pd.DataFrame({"x": values}), schema)[:, 0].tolist()
 
 
 # Values of any kind: numbers beyond all bounds, texts, and values that are equal, yet not written
@@ -297,95 +283,3 @@ def test_records_need_no_target() -> None:
     frame, schema = frame_of(5), schema_of()
     found = frames.records(frame.drop(columns=["ill", "name"]), schema)
     np.testing.assert_array_equal(found, frames.encode(frame, schema)[0])
-
-
-def test_a_made_table_is_as_declared() -> None:
-    schema = schema_of()
-    rng = np.random.default_rng(0)
-    stored = np.column_stack(
-        [
-            rng.random(500),
-            rng.random(500),
-            np.where(rng.random(500) < 0.2, MISSING_NUMBER, rng.random(500)),
-            rng.integers(0, 4, 500),
-            rng.integers(0, 3, 500),
-        ]
-    ).astype(np.float32)
-    y = rng.integers(0, 2, 500)
-    made = frames.decode(stored, y, schema)
-    assert list(made.columns) == MADE
-    assert made["age"].dtype == np.int64
-    assert made["age"].between(0, 120).all()
-    assert made["income"].between(0, 1000).all()
-    np.testing.assert_array_equal(made["debt"].isna(), stored[:, 2] < 0)
-    assert made["debt"].dropna().between(0, 1e5).all()
-    assert set(made["smoker"].dropna()) == {"no", "yes", "other"}
-    np.testing.assert_array_equal(made["smoker"].isna(), stored[:, 3] == 3)
-    assert set(made["stage"]) == {"I", "II", "III"}
-    assert made["ill"].tolist() == [["no", "yes"][label] for label in y]
-
-
-def test_a_made_table_is_stored_again_as_it_was() -> None:
-    """Whole numbers exactly, others up to the digits that are written, also through a file."""
-    schema = schema_of()
-    frame = frame_of(300)
-    x, y = frames.encode(frame, schema)
-    made = frames.decode(x, y, schema)
-    text = frames.to_csv(made, schema)
-    read = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-    for again in (made, read):
-        x_again, y_again = frames.encode(again, schema)
-        np.testing.assert_allclose(x_again, x, atol=2e-6)
-        np.testing.assert_array_equal(x_again[:, 3:], x[:, 3:])
-        np.testing.assert_array_equal(y_again, y)
-    # a missing value, the first text for one, is not told from others where it may not occur
-    assert made["age"].tolist() == frame["age"].astype(int).tolist()
-
-
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [(0.0, 123456.7), (1e6, 1e6 + 1), (-1e-3, 1e-3), (1.6e9, 1.7e9), (-1e299, 1e299), (0, 1e-200)],
-)
-def test_numbers_keep_their_bounds_and_their_digits(low: float, high: float) -> None:
-    facts = {"type": "numeric", "lower": low, "upper": high, "nullable": False}
-    schema = one_column(facts)
-    stored = np.linspace(0, 1, 1001, dtype=np.float32)[:, None]
-    made = frames.decode(stored, np.zeros(1001, int), schema)
-    assert made["x"].between(low, high).all()
-    np.testing.assert_allclose(frames.records(made, schema), stored, atol=2e-5)
-    assert made["x"].iloc[0] == low
-    assert made["x"].iloc[-1] == high
-
-
-def test_missing_whole_numbers_and_categories_stay_whole() -> None:
-    schema = one_column(NUMBER | {"integer": True})
-    made = frames.decode(np.float32([[0.5], [MISSING_NUMBER]]), np.array([0, 1]), schema)
-    assert made["x"].isna().tolist() == [False, True]
-    assert frames.to_csv(made, schema) == "x,t\n5,no\n,yes\n"
-    named = one_column(NUMBER | {"integer": True}, "?", "")
-    assert frames.to_csv(made, named) == "x,t\n5,no\n?,yes\n"
-    schema = one_column({"type": "categorical", "categories": [7, 8], "other": False})
-    made = frames.decode(np.float32([[0], [1]]), np.array([0, 1]), schema)
-    assert made["x"].tolist() == [7, 8]
-    assert made["x"].dtype == np.int64
-
-
-@pytest.mark.parametrize("categories", [["²", "1"], ["--1", "2"], ["007", "8"], ["9" * 30, "1"]])
-def test_categories_that_look_like_numbers_are_written_as_declared(categories: list[str]) -> None:
-    schema = one_column({"type": "categorical", "categories": categories, "other": False})
-    made = frames.decode(np.float32([[0], [1]]), np.array([0, 1]), schema)
-    assert made["x"].astype(str).tolist() == categories
-    assert stored_of(made["x"], schema) == [0, 1]
-
-
-def test_fields_with_marks_of_a_table_survive_the_file() -> None:
-    categories = ["a, b", 'say "so"', "two\nlines", "=1+1"]
-    schema = one_column({"type": "categorical", "categories": categories, "other": False})
-    made = frames.decode(np.arange(4, dtype=np.float32)[:, None], np.zeros(4, int), schema)
-    text = frames.to_csv(made, schema)
-    read = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-    assert stored_of(read["x"], schema) == [0, 1, 2, 3]
-
-
-def test_toy_columns_are_all_there() -> None:
-    assert list(frame_of(2).columns.sort_values()) == sorted(COLUMNS)

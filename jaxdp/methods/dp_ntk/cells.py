@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxdp.data import TableCodec
+from jaxdp.features.base import SUMMED_SCALE
 from jaxdp.methods.dp_ntk.released import Released
 
 _LEAST_WEIGHT = 1e-3
@@ -87,7 +88,7 @@ def fitted(
         class_names: in the order of the labels.
     """
     layout = codec.layout
-    root = math.sqrt(len(layout.blocks))
+    root = math.sqrt(len(layout.blocks)) / SUMMED_SCALE
     mu, noise = np.asarray(released.mu, np.float64) * root, stddev * root
     weights = class_weights(mu, [block.places for block in layout.blocks])
     shares = np.empty_like(mu)
@@ -125,6 +126,7 @@ def _shares(marginals: np.ndarray, weights: np.ndarray, noise: float) -> np.ndar
 
 def projected(values: np.ndarray, total: float) -> np.ndarray:
     """Return the nearest numbers that are not negative and have a sum."""
+    values = values - np.max(values)  # the same for the result; sums stay exact where it counts
     falling = np.sort(values)[::-1]
     surplus = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
     last = np.flatnonzero(falling > surplus)[-1]
