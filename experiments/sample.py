@@ -112,7 +112,8 @@ def _write_set(path: str, generator: Any, x: np.ndarray, y: np.ndarray) -> Path:
         return _write(path, ".npz", buffer.getvalue())
     from jaxdp.tables import frames
 
-    text = frames.to_csv(frames.decode(x, y, schema), schema)
+    labels = y if len(generator.class_names) > 1 else None  # one class: labels were not used
+    text = frames.to_csv(frames.decode(x, labels, schema), schema)
     return _write(path.removesuffix(".npz"), ".csv", text.encode())
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
+import gzip
+import io
 import math
 import warnings
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.data.outside_files import user_path
+from experiments.data.outside_files import open_plain, user_path
 from experiments.errors import InputError
 from jaxdp.tables import frames
 from jaxdp.tables.columns import SchemaError
@@ -102,7 +106,9 @@ def read_splits(flags: Any, schema: Schema, *, seed: int) -> tuple[Split, Split]
 
 def held_out(num: int, fraction: float, *, seed: int) -> np.ndarray:
     """Return which of `num` places are held out: those with the smallest random numbers."""
-    numbers = np.random.default_rng(seed).random(num)
+    # A stream of its own: tables are often simulated with `default_rng(0)`.
+    stream = np.random.SeedSequence(seed).spawn(3)[2]
+    numbers = np.random.default_rng(stream).random(num)
     chosen = np.zeros(num, bool)
     chosen[np.argsort(numbers, kind="stable")[: min(math.ceil(fraction * num), num - 1)]] = True
     return chosen
@@ -114,7 +120,10 @@ def header(source: Source, *, rows: int) -> pd.DataFrame:
     Raises:
         InputError: it cannot be read.
     """
-    return next(_frames(source)).head(rows)
+    first = next(_frames(source), None)
+    if first is None:
+        raise source.error("holds no records")
+    return first.head(rows)
 
 
 def _frames(source: Source) -> Iterator[pd.DataFrame]:
@@ -129,8 +138,8 @@ def _frames(source: Source) -> Iterator[pd.DataFrame]:
         raise source.error("there is no such file") from error
     except UnicodeError as error:
         raise source.error("is not UTF-8 text: save it as UTF-8") from error
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise source.error(f"cannot be read ({reason})") from error
 
 
@@ -141,21 +150,22 @@ def _csv(path: Path, source: Source) -> Iterator[pd.DataFrame]:
     options: dict[str, Any] = {
         "dtype": str,
         "na_filter": False,
-        "encoding": "utf-8-sig",
         "skipinitialspace": True,
         "index_col": False,
     }
     try:
-        names = pd.read_csv(path, header=None, nrows=1, **options).iloc[0]
+        with _opened(path) as file:
+            names = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
         _require_columns([str(name) for name in names], source)
-        with warnings.catch_warnings():
+        is_checked = len(names) == 1
+        with warnings.catch_warnings(), _opened(path) as file:
             warnings.simplefilter("error", ParserWarning)
-            with pd.read_csv(path, chunksize=_CHUNK, **options) as reader:
-                for chunk in reader:
-                    chunk.columns = [str(name).strip() for name in names]
-                    if chunk.isna().any(axis=None):
-                        raise source.error("has lines with fewer fields than its header")
-                    yield chunk
+            for chunk in pd.read_csv(file, chunksize=_CHUNK, **options):
+                chunk.columns = [str(name).strip() for name in names]
+                if not is_checked and (chunk.iloc[:, -1] == "").any():
+                    _require_whole_lines(path, len(names), source)
+                    is_checked = True
+                yield chunk
     except EmptyDataError as error:
         raise source.error("is empty: it needs a header and records") from error
     except ParserWarning as error:
@@ -166,6 +176,23 @@ def _csv(path: Path, source: Source) -> Iterator[pd.DataFrame]:
             f"is not a table with commas ({what}): every line needs as many fields as the header, "
             "and fields with commas need quotes"
         ) from error
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
+    """Open a text, which may be compressed by gzip; no pipe, which can be read but once."""
+    with open_plain(path) as held:
+        plain: Any = gzip.GzipFile(fileobj=held) if path.suffix.lower() == ".gz" else held
+        with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:
+            yield file
+
+
+def _require_whole_lines(path: Path, num_columns: int, source: Source) -> None:
+    """Raise an error where a line has too few fields: pandas takes the others as empty."""
+    with _opened(path) as file:
+        for fields in csv.reader(file, skipinitialspace=True):
+            if fields not in ([], [""]) and len(fields) < num_columns:
+                raise source.error("has lines with fewer fields than its header")
 
 
 def _require_columns(names: list[str], source: Source) -> None:

@@ -85,6 +85,8 @@ def _read(path: Path) -> Generator | CellGenerator:
         raise ValueError("its numbers are not those that were saved")
     stored = restore_tree(path / "variables")
     codec, weights = _codec(description), description.get("class_weights")
+    if weights is not None and len(weights) != len(description["class_names"]):
+        raise ValueError("description.json: its class_weights are of other classes")
     if description["module"] == _CELLS:
         return _cells(stored, codec, tuple(description["class_names"]), weights)
     module = _module(description)

@@ -131,7 +131,8 @@ class Made:
 
         if self.spec.schema is None:
             raise ValueError(f"{self.spec.name} has no schema: x and y are the set")
-        return frames.decode(self.x, self.y, self.spec.schema)
+        labels = self.y if len(self.class_names) > 1 else None  # one class: labels were not used
+        return frames.decode(self.x, labels, self.spec.schema)
 
     def save(self, folder: str | Path) -> Path:
         """Write the set into a folder, which is made if need be; return the file's path.

@@ -63,10 +63,11 @@ def labels(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
     return _labels(frame.iloc[:, _header(frame, schema)[name]], schema)
 
 
-def decode(stored: np.ndarray, y: np.ndarray, schema: Schema) -> pd.DataFrame:
+def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataFrame:
     """Return the frame of records as stored: the schema's columns in its order, typed as declared.
 
-    A class that stands for several categories is written as the first of them.
+    A class that stands for several categories is written as the first of them. Without labels
+    there is no target.
     """
     import pandas as pd
 
@@ -74,9 +75,10 @@ def decode(stored: np.ndarray, y: np.ndarray, schema: Schema) -> pd.DataFrame:
         column.name: _decoded(column, stored[:, number])
         for number, column in enumerate(schema.columns)
     }
-    firsts = [group[0] for group in schema.groups.values()]
-    columns[schema.target.name] = _typed(firsts, np.asarray(y))
-    return pd.DataFrame({name: columns[name] for name in schema.order})
+    if y is not None:
+        firsts = [group[0] for group in schema.groups.values()]
+        columns[schema.target.name] = _typed(firsts, np.asarray(y))
+    return pd.DataFrame({name: columns[name] for name in schema.order if name in columns})
 
 
 def to_csv(frame: pd.DataFrame, schema: Schema) -> str:

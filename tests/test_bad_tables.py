@@ -1,0 +1,153 @@
+"""Tables, schemas and flags that are refused: one line, exit code 2, nothing written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from drivers import assert_refused, drive
+from toy_tables import COLUMNS, frame_of, write_table
+
+from experiments import dp_ntk, draft_schema
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+HEADER = "name,age,income,debt,smoker,stage,ill\n"
+LINE = "x,50,10,,no,I,yes\n"
+
+
+def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, expected: str, *flags: str) -> None:
+    assert_refused(dp_ntk.main, capsys, expected, *flags, "--eps=1", out=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        (HEADER, "holds no records"),
+        (HEADER + LINE, "two records are needed"),
+        (HEADER + LINE + "x,50,10,,no,I\n", "fewer fields"),
+        (HEADER + "x,50\n" + LINE, "fewer fields"),
+        (HEADER + ",\n" + LINE, "fewer fields"),
+        (HEADER + LINE + "x,50,10,,no,I,yes,more\n", "as many fields as the header"),
+        (HEADER + "x,50,10,,no,I,yes,more\n" + LINE, "more fields"),
+        (HEADER + 'x,50,10,,no,I,"yes\n', "is not a table with commas"),
+        ((HEADER + LINE).replace(",", ";"), "separated by semicolons"),
+        ((HEADER + LINE).replace(",", "\t"), "separated by tabs"),
+        ("age," + HEADER + "1," + LINE, "'age' is there twice"),
+        ("more," + HEADER + "1," + LINE, "'more': the schema does not declare it"),
+        (HEADER.replace("age", "years") + LINE, "'age': there is no such column"),
+        (HEADER.replace("ill", "well") + LINE, "'well': the schema does not declare it"),
+        ((HEADER + LINE).encode("utf-16"), "not UTF-8"),
+        ((HEADER + LINE).replace("x", "\xe9").encode("latin-1"), "not UTF-8"),
+        (HEADER + LINE.replace("50", "old"), "column 'age'"),
+        (HEADER + LINE.replace("50", '"1,200"'), "column 'age'"),
+        (HEADER + LINE.replace("yes", "maybe"), "column 'ill'"),
+        (HEADER + LINE.replace("yes", ""), "column 'ill'"),
+    ],
+)
+def test_bad_tables_are_refused(
+    content: str | bytes, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = write_table(tmp_path, frame_of(2))
+    text = content.encode() if isinstance(content, str) else content
+    (tmp_path / "people.csv").write_bytes(text)
+    refused(capsys, tmp_path, expected, *flags)
+
+
+def test_fields_with_commas_in_quotes_are_fine(tmp_path: Path) -> None:
+    flags = write_table(tmp_path, frame_of(2))
+    lines = [LINE, LINE.replace("x", '"a, b"'), "\n", LINE.replace("no,", '"no", ')]
+    (tmp_path / "people.csv").write_text(HEADER + "".join(lines) * 10)
+    options = ("--evaluate=none", "--num_synthetic=9", "--eps=1", "--delta=1e-2")
+    assert drive(dp_ntk.main, *flags, *options, f"--out_dir={tmp_path / 'run'}") == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"plain", "cannot be read"),
+        (gzip.compress(b"a,b\n1,2\n" * 99)[:-12], "cannot be read"),
+        (gzip.compress(b"a,b\n1,2\n")[:30] + b"x" * 30, "cannot be read"),
+    ],
+)
+def test_broken_compressed_tables_are_refused(
+    content: bytes, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = write_table(tmp_path, frame_of(2))[1]
+    (tmp_path / "bad.csv.gz").write_bytes(content)
+    refused(capsys, tmp_path, expected, f"--csv={tmp_path / 'bad.csv.gz'}", schema)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, schema = write_table(tmp_path, frame_of(2))
+    os.mkfifo(tmp_path / "pipe.csv")
+    for name, expected in {
+        "none.csv": "there is no such file",
+        "pipe.csv": "cannot be read",
+        "": "cannot be read",
+    }.items():
+        refused(capsys, tmp_path, expected, f"--csv={tmp_path / name}", schema)
+
+
+def test_bad_flags_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    csv, schema = write_table(tmp_path, frame_of(20))
+    refused(capsys, tmp_path, "--schema: say what", csv)
+    refused(capsys, tmp_path, "name it by --csv", schema)
+    refused(capsys, tmp_path, "name it by --csv", "--codes=raw")
+    refused(capsys, tmp_path, "name it by --csv", "--test_fraction=0.5")
+    refused(capsys, tmp_path, "leave it out", csv, schema, "--dataset=mnist")
+    refused(capsys, tmp_path, "there is no such file", csv, "--schema=nothing.json")
+    refused(capsys, tmp_path, "--codes", csv, schema, "--codes=cooked")
+    refused(capsys, tmp_path, "--test_fraction", csv, schema, "--test_fraction=0")
+    refused(capsys, tmp_path, "--test_fraction", csv, schema, "--test_fraction=1")
+    more = (f"--test_csv={tmp_path / 'people.csv'}", "--test_fraction=0.5")
+    refused(capsys, tmp_path, "--test_csv has the test data", csv, schema, *more)
+    refused(capsys, tmp_path, "no such file", csv, schema, f"--test_csv={tmp_path / 'no.csv'}")
+    refused(capsys, tmp_path, "features", csv, schema, "--features=scatter")
+    refused(capsys, tmp_path, "--generator", csv, schema, "--features=rff", "--generator=cells")
+    refused(capsys, tmp_path, "--generator", csv, schema, "--generator=conv")
+    refused(capsys, tmp_path, "--features=marginals", "--features=marginals")
+
+
+def test_a_draft_must_be_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    csv, _ = write_table(tmp_path, frame_of(50))
+    out = tmp_path / "draft.json"
+    assert drive(draft_schema.main, csv, f"--out={out}") == 0
+    text = out.read_text()
+    drafted = json.loads(text)["columns"]
+    assert list(drafted) == list(frame_of(1).columns)
+    assert drafted["age"] == {"type": "numeric", "lower": None, "upper": None, "integer": True}
+    assert drafted["smoker"] == {"type": "categorical", "categories": None}
+    for value in ("person", "yes", "III", str(frame_of(50)["income"].max())):
+        assert value not in text
+    capsys.readouterr()
+    refused(capsys, tmp_path, "exactly one column", csv, f"--schema={out}")
+    drafted["ill"] = COLUMNS["ill"]
+    out.write_text(json.dumps({"columns": drafted}))
+    refused(capsys, tmp_path, 'needs "', csv, f"--schema={out}")
+    before = out.read_bytes()
+    assert drive(draft_schema.main, csv, f"--out={out}") == 2
+    assert out.read_bytes() == before
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_drafts_of_tables_without_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.csv").write_text(HEADER)
+    out = f"--out={tmp_path / 'draft.json'}"
+    assert drive(draft_schema.main, f"--csv={tmp_path / 'empty.csv'}", out) == 0
+    assert drive(draft_schema.main, out) == 2
+    assert drive(draft_schema.main, f"--csv={tmp_path / 'none.csv'}", out) == 2
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"a": pyarrow.array([], "int64")}), tmp_path / "e.parquet")
+    capsys.readouterr()
+    assert drive(draft_schema.main, f"--csv={tmp_path / 'e.parquet'}", out) == 2
+    assert "holds no records" in capsys.readouterr().err
