@@ -130,7 +130,8 @@ class Layout:
             for number, block in enumerate(self.blocks)
         ]
         of, is_number, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return of, is_number, low.astype(np.float32), high.astype(np.float32)
+        # int32: with int64 jax failed to index where no program was compiled around this
+        return of.astype(np.int32), is_number, low.astype(np.float32), high.astype(np.float32)
 
     def to_unit(self, stored: Any) -> Any:
         """Return rows (n, d) in [0, 1] of records (n, columns) as stored; of numpy or of jax."""
