@@ -11,6 +11,7 @@ from planted_bugs import (
     sampling,
     second_releases,
     stored_files,
+    tables,
 )
 from planted_bugs.mutant import Mutant
 
@@ -25,4 +26,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *second_releases.MUTANTS,
     *stored_files.MUTANTS,
     *leaks.MUTANTS,
+    *tables.MUTANTS,
 )

@@ -1,0 +1,37 @@
+"""Bugs of tables: of their marginals, and of how records come into their schema."""
+
+from planted_bugs.mutant import Mutant
+
+_MAPS, _FRAMES = "jaxdp/features/marginals.py", "jaxdp/tables/frames.py"
+_M, _F = "tests/tables/test_marginals.py::", "tests/tables/test_frames.py::"
+
+MUTANTS = (
+    Mutant(
+        "marginals of all columns are counted in full",
+        _MAPS,
+        "/ math.sqrt(num_columns)",
+        "/ 1.0",
+        (f"{_M}test_guarantee_no_record_has_features_of_a_norm_above_one",),
+    ),
+    Mutant(
+        "records of a table are said to be half as far apart",
+        _MAPS,
+        "diameter=math.sqrt(2)",
+        "diameter=math.sqrt(2) / 2",
+        (f"{_M}test_the_bound_on_distances_is_attained",),
+    ),
+    Mutant(
+        "a missing number becomes the mean of the others",
+        _FRAMES,
+        "MISSING_NUMBER if column.nullable else 0.5, at)",
+        "MISSING_NUMBER if column.nullable else at[~missing].mean(), at)",
+        (f"{_F}test_guarantee_a_record_depends_on_itself_alone",),
+    ),
+    Mutant(
+        "numbers above what the table holds are clipped to that",
+        _FRAMES,
+        "at = positions(column, np.where(missing, column.bounds[0], numbers))",
+        "at = positions(column, np.where(missing, column.bounds[0], numbers)) / np.nanmax(numbers)",
+        (f"{_F}test_guarantee_a_record_depends_on_itself_alone",),
+    ),
+)
