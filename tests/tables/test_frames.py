@@ -46,14 +46,15 @@ def test_guarantee_a_record_depends_on_itself_alone(
 ) -> None:
     """What is stored of a record is what is stored of it in a table of its own."""
     choice = {"type": "categorical", "categories": ["a", "b", 0, 1, "True", 10**16]}
-    schema = Schema.from_json({"columns": {"x": NUMBER, "c": choice, "t": TARGET}})
+    columns = {"x": NUMBER, "z": NUMBER | {"nullable": False}, "c": choice, "t": TARGET}
+    schema = Schema.from_json({"columns": columns})
 
     def stored(table: list[tuple[Any, Any]]) -> np.ndarray:
         if as_text:
             table = [(str(x), str(c)) for x, c in table]
         numbers, choices = zip(*table, strict=True)
-        columns = {"x": pd.Series(numbers, dtype=object), "c": pd.Series(choices, dtype=object)}
-        return frames.records(pd.DataFrame(columns), schema)
+        x, c = (pd.Series(values, dtype=object) for values in (numbers, choices))
+        return frames.records(pd.DataFrame({"x": x, "z": x, "c": c}), schema)
 
     whole = stored(rows)
     alone = np.concatenate([stored([row]) for row in rows])
