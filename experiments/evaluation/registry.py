@@ -22,6 +22,7 @@ KRR = "krr"
 NONE = "none"
 """What `--evaluate` says for nothing but what the run measures itself."""
 _INCEPTION = "inception"
+_KINDS = {IMAGE: "images", TABLE: "rows"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -223,7 +224,9 @@ def _objection(name: str, facts: Facts) -> str | None:
     """Return why a judge does not work on a set, in words that follow its name."""
     evaluation = EVALUATIONS[name]
     if facts.kind not in evaluation.kinds:
-        return f"works on images, and {facts.holder} holds rows of {facts.shape[0]} values"
+        holds = "images" if facts.kind == IMAGE else f"rows of {facts.shape[0]} values"
+        works = " and ".join(_KINDS[kind] for kind in evaluation.kinds)
+        return f"works on {works}, and {facts.holder} holds {holds}"
     if evaluation.needs_labels and facts.num_classes < 2:
         return "tells classes apart, and here all examples are one class"
     return evaluation.objection(facts)

@@ -69,8 +69,8 @@ def twelve(problem: Problem) -> dict[str, Any]:
     """Judge a made table by twelve classifiers.
 
     Returns:
-        `mean` and `std` of the accuracy over classifiers, and `figures`: means over classifiers of
-        what `figures_of` tells; and all of it by classifier.
+        `seeds`, one alone; `mean` and `std` of the accuracy over classifiers, and `figures`: means
+        over classifiers of what `figures_of` tells; and all of it by classifier.
     """
     seed = problem.recipe.seeds[0]
     x, x_test = standardised(problem.rows, problem.test_rows)
@@ -81,6 +81,7 @@ def twelve(problem: Problem) -> dict[str, Any]:
         found[name] = figures_of(problem.y_test, predicted, scores)
     accuracies = [each["accuracy"] for each in found.values()]
     return {
+        "seeds": [seed],
         "mean": float(np.mean(accuracies)),
         "std": float(np.std(accuracies)),
         "figures": _means(list(found.values())),

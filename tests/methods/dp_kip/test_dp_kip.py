@@ -14,7 +14,8 @@ import pytest
 from kip_problem import RIDGE, C, D, N, config, drawn, mechanism, oracle_sum
 
 from jaxdp import kernels, numerics
-from jaxdp.kernels import krr, preprocess
+from jaxdp.data import Codec
+from jaxdp.kernels import krr
 from jaxdp.methods import dp_kip
 from jaxdp.privacy.mechanism import private_key
 
@@ -97,7 +98,7 @@ def test_stored_bytes_are_scaled_inside(support: dp_kip.SupportSet) -> None:
     labels = jnp.asarray(rng.integers(0, C, size=N), jnp.int32)
 
     def target_fn(rows: jax.Array) -> jax.Array:
-        return preprocess.scale(rows, shift=100.0, scale=50.0)
+        return Codec(low=0.0, high=255.0, shift=100.0, scale=50.0).to_kernel(rows)
 
     key = private_key(4)
     inside = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config(target_fn=target_fn))
