@@ -45,8 +45,12 @@ class Settings(FeatureOptions, Training):
         at_least=0,
         below=1,
     )
-    num_synthetic: int = setting(
-        60000, "Size of the synthetic dataset, equal per class.", above=0, fixed=False
+    num_synthetic: ByData[int] = setting(
+        None,
+        "Size of the synthetic dataset (default: 60000, of a table with a schema as many as it has "
+        "records).",
+        above=0,
+        fixed=False,
     )
 
     def __post_init__(self) -> None:
@@ -128,8 +132,13 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     table |= {"generator": generator_for(features, spec)}
     # Marginals tell the classes' shares themselves.
     share = 0.0 if spec.is_image or features == MARGINALS else _TABLE_SHARE
-    done = filled(settings, options | table | {"weights_share": share})
+    made = {"weights_share": share, "num_synthetic": _num_synthetic(spec)}
+    done = filled(settings, options | table | made)
     return dataclasses.replace(done, weights_share=0.0) if settings.unconditional else done
+
+
+def _num_synthetic(spec: Any) -> int:
+    return 60000 if spec.schema is None else spec.num_examples
 
 
 def training_defaults(settings: Settings, dataset: str, features: str) -> dict[str, Any]:
