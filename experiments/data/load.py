@@ -17,52 +17,13 @@ import numpy as np
 
 from experiments.data import image_folder, tables
 from experiments.data import sources as data_sources
+from experiments.data.known import BYTES, CLASS_NAMES, CODECS, FLOATS
 from experiments.data.outside_files import user_path
 from experiments.data.sources import TFDS_NAMES, RawData, dataset_error
 from experiments.errors import InputError
 from jaxdp.data import Codec, Private, Spec, TableCodec
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import ONE_HOT
-
-_DIGITS = tuple("0123456789")
-_CIFAR10 = "airplane automobile bird cat deer dog frog horse ship truck"
-_CIFAR100 = """
-apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly
-camel can castle caterpillar cattle chair chimpanzee clock cloud cockroach couch crab crocodile
-cup dinosaur dolphin elephant flatfish forest fox girl hamster house kangaroo keyboard lamp
-lawn_mower leopard lion lizard lobster man maple_tree motorcycle mountain mouse mushroom oak_tree
-orange orchid otter palm_tree pear pickup_truck pine_tree plain plate poppy porcupine possum
-rabbit raccoon ray road rocket rose sea seal shark shrew skunk skyscraper snail snake spider
-squirrel streetcar sunflower sweet_pepper table tank telephone television tiger tractor train
-trout tulip turtle wardrobe whale willow_tree wolf woman worm
-"""
-_FASHION = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot"
-CLASS_NAMES: dict[str, tuple[str, ...]] = {
-    "digits": _DIGITS,
-    "mnist": _DIGITS,
-    "svhn_cropped": _DIGITS,
-    "fashion_mnist": tuple(_FASHION.split(",")),
-    "cifar10": tuple(_CIFAR10.split()),
-    "cifar100": tuple(_CIFAR100.split()),
-}
-"""Class names of the datasets known by name, used where the source gives none."""
-
-
-_BYTES = Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
-_FLOATS = Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, is_bytes=False)
-# White strokes on black: with the background at 0 the kernel sees the strokes alone, which
-# distils far better than -1 to 1.
-_STROKES = Codec(shift=0.0, scale=80.0, low=0.0, high=255.0)
-_PHOTOS = Codec(shift=120.0, scale=64.0, low=0.0, high=255.0)
-CODECS = {
-    "digits": Codec(shift=0.0, scale=5.0, low=0.0, high=16.0),
-    "mnist": _STROKES,
-    "fashion_mnist": _STROKES,
-    "cifar10": _PHOTOS,
-    "cifar100": _PHOTOS,
-    "svhn_cropped": _PHOTOS,
-}
-"""Datasets of bytes that do better with other constants than most; all are round numbers."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -148,7 +109,7 @@ def load_dataset(name: str, *, data_dir: str | os.PathLike[str], download: bool 
         x_test=x_test,
         y_test=_check_range(name, raw, "y_test", y_test, len(class_names)),
         class_names=class_names,
-        codec=CODECS.get(name, _BYTES) if is_bytes else _FLOATS,
+        codec=CODECS.get(name, BYTES) if is_bytes else FLOATS,
         source=raw.source,
         counted_classes=raw.class_names is None and name not in CLASS_NAMES,
     )

@@ -216,8 +216,7 @@ class TableGen(nn.Module):
 
 def _softmax_of(x: Float[Array, "b d"], owner: np.ndarray, count: int) -> Float[Array, "b d"]:
     """Return the softmax within the places of each owner."""
-    largest = jax.ops.segment_max(x.T, owner, count)[owner].T
-    powers = jnp.exp(x - jax.lax.stop_gradient(largest))
+    powers = jnp.exp(x - jax.lax.stop_gradient(jax.ops.segment_max(x.T, owner, count)[owner].T))
     return powers / jax.ops.segment_sum(powers.T, owner, count)[owner].T
 
 

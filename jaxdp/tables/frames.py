@@ -95,7 +95,8 @@ def _header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
             continue
         if found.count(name) != 1:
             how = "there is no such column" if name not in found else "it is there twice"
-            raise SchemaError(f"column {name!r}: {how}; the table has {_few(found)}")
+            # Not what is there instead: without a header that is the first record.
+            raise SchemaError(f"column {name!r}: {how}; the first line must name the columns")
     for name in found:
         if name not in declared:
             raise SchemaError(
@@ -103,11 +104,6 @@ def _header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
                 'or leave it out with {"drop": true}'
             )
     return {name: found.index(name) for name in schema.order if name in found}
-
-
-def _few(names: list[str]) -> str:
-    text = ", ".join(map(repr, names[:5]))
-    return text + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _is_text(values: pd.Series) -> bool:

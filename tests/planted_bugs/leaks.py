@@ -115,8 +115,8 @@ MUTANTS = (
     Mutant(
         "scaling by the mean of the data",
         "experiments/data/load.py",
-        "if is_bytes else _FLOATS,",
-        "if is_bytes else dataclasses.replace(_FLOATS, shift=float(x_train.mean())),",
+        "if is_bytes else FLOATS,",
+        "if is_bytes else dataclasses.replace(FLOATS, shift=float(x_train.mean())),",
         ("tests/data/test_npz.py::test_npz_of_scaled_rows",),
     ),
     Mutant(

@@ -284,3 +284,11 @@ def test_records_need_no_target() -> None:
     frame, schema = frame_of(5), schema_of()
     found = frames.records(frame.drop(columns=["ill", "name"]), schema)
     np.testing.assert_array_equal(found, frames.encode(frame, schema)[0])
+
+
+def test_a_table_without_a_header_does_not_show_its_first_record() -> None:
+    frame = pd.DataFrame([["40", "no"]], columns=["39", "a secret"])
+    with pytest.raises(SchemaError) as caught:
+        frames.encode(frame, one_column(NUMBER))
+    assert "'x'" in str(caught.value)
+    assert not {"39", "secret"} & set(str(caught.value).replace("'", " ").split())

@@ -199,7 +199,7 @@ def make_plan(
             settings,
             spec,
             features,
-            stddev=_stddev(released or stored_releases(stored)),
+            stddev=_stddev(released or _stored_releases(stored)),
             class_names=class_names_of(settings, spec),
         ),
     )
@@ -216,9 +216,18 @@ def _releases(settings: Settings, spec: Spec, features: FeatureMap) -> tuple[Gau
     )
 
 
-def stored_releases(stored: Stored[Any] | None) -> tuple[GaussianRelease, ...]:
-    """Return what a stored embedding was released as."""
-    return () if stored is None else Ledger.from_json(stored.certificate["ledger"]).releases
+def _stored_releases(stored: Stored[Any] | None) -> tuple[GaussianRelease, ...]:
+    """Return what a stored embedding was released as.
+
+    Raises:
+        SettingsError: its ledger has no embedding.
+    """
+    if stored is None:
+        return ()
+    found = Ledger.from_json(stored.certificate["ledger"]).releases
+    if releasing.EMBEDDING not in {release.name for release in found}:
+        raise SettingsError(f"{stored.source}: its ledger has no {releasing.EMBEDDING}")
+    return found
 
 
 def _stddev(released: tuple[GaussianRelease, ...]) -> float:

@@ -22,6 +22,7 @@ from jaxdp.methods.labelled.released import FORM, Options, Released
 from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
 from jaxdp.methods.labelled.words import COVERS, WORDS
 from jaxdp.methods.made import Classifier, Made, softmax
+from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
 from jaxdp.methods.teacher import plan as teaching
@@ -210,7 +211,10 @@ def _embedding_release(
     """
     n, multiplier = generator.spec.num_examples, 0.0
     if earlier.stored is not None:
-        (multiplier,) = Ledger.from_json(earlier.stored.certificate["ledger"]).also
+        also = Ledger.from_json(earlier.stored.certificate["ledger"]).also
+        if len(also) != 1:
+            raise SettingsError(f"{earlier.stored.source}: its ledger has no embedding of its own")
+        (multiplier,) = also
     elif settings.is_private:
         assert settings.teacher_share is not None
         multiplier = accounting.analytic_gaussian_stddev(

@@ -11,15 +11,14 @@ from jaxtyping import Array, Key
 
 from jaxdp.data import Private, Spec
 from jaxdp.features import base as feature_maps
-from jaxdp.features import image_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods import base
-from jaxdp.methods.base import DISTILLED_TABLE, Words, require_image
+from jaxdp.methods.base import DISTILLED_TABLE, Words
 from jaxdp.methods.made import Classifier, Made, distilled, shares, softmax
-from jaxdp.methods.settings import SettingsError, bad, part_of
+from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
 from jaxdp.methods.teacher import classifier, starts
@@ -27,7 +26,7 @@ from jaxdp.methods.teacher import finish as distillation
 from jaxdp.methods.teacher import release as releasing
 from jaxdp.methods.teacher.earlier import BESIDE, check_earlier, check_table, check_width
 from jaxdp.methods.teacher.mechanisms import mechanisms_for
-from jaxdp.methods.teacher.public_maps import mean_map, public_map
+from jaxdp.methods.teacher.public_maps import mean_map, public_map, require_image_map
 from jaxdp.methods.teacher.released import FORM, Released
 from jaxdp.methods.teacher.settings import MapOptions, Settings, draws_noise
 from jaxdp.methods.teacher.words import COVERS, DERIVED, SOURCES, SOURCES_BESIDE_IMAGES, WORDS
@@ -332,13 +331,7 @@ def make_plan(
         spec = spec.in_form(BINS)
         check_table(settings, earlier)
     else:
-        shape = require_image(
-            spec, "a private teacher", "declare the columns by --schema, or use experiments.dp_kip"
-        )
-        try:
-            image_maps.pooled_map(shape, mirror=bool(settings.mirror))
-        except ValueError as error:
-            raise SettingsError(f"--dataset={spec.name}: {error}") from error
+        require_image_map(spec, mirror=bool(settings.mirror))
     check_earlier(settings, spec, earlier)
     mechanism, multiplier = mechanisms_for(settings, spec.num_examples, earlier)
     plan = TeacherPlan(

@@ -10,11 +10,24 @@ from jaxdp.features import image_maps, scattering, whitening
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.images import views
+from jaxdp.methods.base import require_image
+from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached
 from jaxdp.methods.teacher.settings import MapOptions
 
 # Of the squared norm. Normalised coefficients do not tell brightness: pixels do.
 _PIXEL_SHARE = 0.2
+
+
+def require_image_map(spec: Spec, *, mirror: bool) -> None:
+    """Raise a `SettingsError` where examples are no images of a size that the map takes."""
+    shape = require_image(
+        spec, "a private teacher", "declare the columns by --schema, or use experiments.dp_kip"
+    )
+    try:
+        image_maps.pooled_map(shape, mirror=mirror)
+    except ValueError as error:
+        raise SettingsError(f"--dataset={spec.name}: {error}") from error
 
 
 def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:

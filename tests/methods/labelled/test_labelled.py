@@ -14,6 +14,7 @@ from jaxdp.methods.labelled import release as releasing
 from jaxdp.methods.labelled.plan import by_removal
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.stored import Earlier, Stored
 from jaxdp.privacy import accounting, private_key
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -126,3 +127,24 @@ def test_seeded_noise_is_not_releasable() -> None:
 def test_settings_that_do_not_do_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         plan_of(**settings)
+
+
+@pytest.mark.parametrize("method", [labelled, jaxdp.methods.dp_ntk])
+def test_a_stored_ledger_without_an_embedding_is_refused(method: Any) -> None:
+    """As an edited file may hold it: of a teacher, or of class means, alone."""
+    asked = method.Settings(num_synthetic=50)
+    plan = method.make_plan(method.complete(asked, SPEC), SPEC)
+    released = method.Released(np.zeros((2, SPEC.in_form("bins").dim)), np.zeros((7, 2)))
+    teacher = jaxdp.methods.teacher
+    spent = teacher.make_plan(teacher.complete(teacher.Settings(), SPEC), SPEC).certificate()
+    stored = Stored(
+        released=released,
+        options=plan.stored_options,
+        example_shape=SPEC.stored_shape,
+        num_classes=2,
+        certificate=spent,
+        source="--embedding=edited.npz",
+        schema=SCHEMA.to_json(),
+    )
+    with pytest.raises(SettingsError, match=r"^--embedding=edited.npz: its ledger has no"):
+        method.make_plan(method.complete(asked, SPEC), SPEC, Earlier(stored))
