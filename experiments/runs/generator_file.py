@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from experiments.runs.folder import RunFolder
 from jaxdp.data import Codec, TableCodec
 from jaxdp.methods.dp_ntk.cells import CellGenerator
 from jaxdp.methods.dp_ntk.drawing import Generator
+from jaxdp.methods.dp_ntk.tree import ROOT, TreeGenerator, in_order
 from jaxdp.networks import generators
 from jaxdp.tables.layout import Layout
+from jaxdp.tables.pairs import Pairs
 from jaxdp.tables.schema import FORMS, Schema
 
 
@@ -45,6 +47,10 @@ def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
 
 def _network_or_cells(generator: Generator | CellGenerator) -> tuple[dict[str, Any], Any]:
     """Return what tells a generator's kind, and its numbers."""
+    if isinstance(generator, TreeGenerator):
+        given = {str(number): generator.given[number] for number in _hanging(generator.parents)}
+        kind = {"module": _TREE, "arguments": {"parents": list(generator.parents)}, "code_dim": 1}
+        return kind, {"shares": generator.shares, "given": given}
     if isinstance(generator, CellGenerator):
         return {"module": _CELLS, "arguments": {}, "code_dim": 1}, {"shares": generator.shares}
     arguments = dataclasses.asdict(generator.module)
@@ -87,8 +93,9 @@ def _read(path: Path) -> Generator | CellGenerator:
     codec, weights = _codec(description), description.get("class_weights")
     if weights is not None and len(weights) != len(description["class_names"]):
         raise ValueError("description.json: its class_weights are of other classes")
-    if description["module"] == _CELLS:
-        return _cells(stored, codec, tuple(description["class_names"]), weights)
+    if description["module"] in (_CELLS, _TREE):
+        cells = _cells(stored, codec, tuple(description["class_names"]), weights)
+        return cells if description["module"] == _CELLS else _tree(cells, stored, description)
     module = _module(description)
     _require_fit(module, stored, description, codec)
     return Generator(
@@ -133,6 +140,32 @@ def _cells(stored: Any, codec: Any, names: tuple[str, ...], weights: Any) -> Cel
     return CellGenerator(
         shares=shares, class_names=names, codec=codec, class_weights=tuple(weights)
     )
+
+
+def _tree(cells: CellGenerator, stored: Any, description: dict[str, Any]) -> TreeGenerator:
+    """Return the generator of stored shares of cells given another column's.
+
+    Raises:
+        ValueError: its columns hang on none that is there, or its tables are of other columns.
+    """
+    layout, parents = cells.codec.layout, description["arguments"].get("parents")
+    if not _are(int)(parents) or len(parents) != len(layout.blocks):
+        raise ValueError("description.json: its parents are of other columns")
+    in_order(tuple(parents))
+    merged, given = Pairs(layout).widths, [np.empty(0)] * len(parents)
+    for number in _hanging(parents):
+        table = np.asarray(stored.get("given", {}).get(str(number), 0.0))
+        shape = (len(cells.class_names), merged[parents[number]], layout.blocks[number].width)
+        if table.shape != shape or not np.all(table >= 0) or not np.all(table.sum(axis=-1) > 0):
+            raise ValueError(f"its shares of column {number} have shape {table.shape}, or are none")
+        given[number] = table
+    facts = {field.name: getattr(cells, field.name) for field in dataclasses.fields(cells)}
+    return TreeGenerator(parents=tuple(parents), given=tuple(given), **facts)
+
+
+def _hanging(parents: Sequence[int]) -> list[int]:
+    """Return the columns that hang on another one."""
+    return [number for number, parent in enumerate(parents) if parent != ROOT]
 
 
 def _checked(description: dict[str, Any]) -> dict[str, Any]:
@@ -192,8 +225,8 @@ def _are(kind: type) -> Callable[[Any], bool]:
     return lambda values: isinstance(values, list) and all(type(v) is kind for v in values)
 
 
-_CELLS = "CellGenerator"
-_MODULES = ("ConvCondGen", "ResnetG", "DenseGen", "TabularGen", "TableGen", _CELLS)
+_CELLS, _TREE = "CellGenerator", "TreeGenerator"
+_MODULES = ("ConvCondGen", "ResnetG", "DenseGen", "TabularGen", "TableGen", _CELLS, _TREE)
 # What a run writes of its generator, and what each part has to be.
 _DESCRIPTION: dict[str, Callable[[Any], bool]] = {
     "module": lambda value: value in _MODULES,

@@ -23,7 +23,7 @@ from .base import (
 from .fourier import directional_fourier_features, fourier_features
 from .hermite import hermite_features, hermite_product_features, hermite_weighted_sum
 from .image_maps import fine_map, pooled_map
-from .marginals import marginal_features
+from .marginals import marginal_features, pair_features
 from .perceptual import perceptual_features
 from .public_images import dead_leaves_images
 from .scattering import scatter_features
@@ -50,6 +50,7 @@ __all__ = [
     "marginal_features",
     "marginals",
     "of_stored",
+    "pair_features",
     "perceptual",
     "perceptual_features",
     "pooled_map",

@@ -1,4 +1,4 @@
-from . import columns, frames, layout, schema
+from . import columns, frames, layout, pairs, schema
 from .columns import Column, SchemaError
 from .frames import decode, encode
 from .layout import Layout
@@ -14,6 +14,7 @@ __all__ = [
     "encode",
     "frames",
     "layout",
+    "pairs",
     "read_schema",
     "schema",
 ]

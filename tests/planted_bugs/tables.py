@@ -4,6 +4,7 @@ from planted_bugs.mutant import Mutant
 
 _MAPS, _FRAMES = "jaxdp/features/marginals.py", "jaxdp/tables/frames.py"
 _M, _F = "tests/tables/test_marginals.py::", "tests/tables/test_frames.py::"
+_P = "tests/tables/test_pairs.py::"
 
 MUTANTS = (
     Mutant(
@@ -16,9 +17,24 @@ MUTANTS = (
     Mutant(
         "records of a table are said to be half as far apart",
         _MAPS,
-        "diameter=math.sqrt(2)",
-        "diameter=math.sqrt(2) / 2",
+        "_DIAMETER = math.sqrt(2)",
+        "_DIAMETER = math.sqrt(2) / 2",
         (f"{_M}test_the_bound_on_distances_is_attained",),
+    ),
+    Mutant(
+        "pairs of columns are counted in full",
+        _MAPS,
+        "root = math.sqrt(len(pairs.all))",
+        "root = 1.0",
+        (f"{_P}test_guarantee_no_record_has_features_of_a_norm_above_one",),
+    ),
+    Mutant(
+        "a cell of a pair is counted for a neighbouring one, too",
+        "jaxdp/tables/pairs.py",
+        "return np.eye(sum(self.widths), dtype=np.float32)[places]",
+        "return (np.eye(sum(self.widths)) + np.eye(sum(self.widths), k=1)).astype(\n"
+        "            np.float32)[places]",
+        (f"{_P}test_guarantee_no_record_has_features_of_a_norm_above_one",),
     ),
     Mutant(
         "a missing number becomes the mean of the others",

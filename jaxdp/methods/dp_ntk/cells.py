@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Key
 from jaxdp.data import TableCodec
 from jaxdp.features.base import SUMMED_SCALE
 from jaxdp.methods.dp_ntk.released import Released
+from jaxdp.tables.layout import Layout
 
 _LEAST_WEIGHT = 1e-3
 
@@ -53,11 +54,17 @@ class CellGenerator:
         cells = np.empty((len(labels), len(layout.blocks)), np.int32)
         for label in np.unique(labels):
             of_class = np.flatnonzero(labels == label)
-            for number, block in enumerate(layout.blocks):
-                shares = self.shares[label, block.places]
-                cells[of_class, number] = evenly_drawn(shares, len(of_class), rng)
+            cells[of_class] = self.cells_of(int(label), len(of_class), rng)
         stored = layout.from_cells(cells, rng)
         return stored, layout.to_unit(stored)
+
+    def cells_of(self, label: int, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the cell of every column (count, columns) of records of a class."""
+        columns = [
+            evenly_drawn(self.shares[label, block.places], count, rng)
+            for block in self.codec.layout.blocks
+        ]
+        return np.stack(columns, axis=1)
 
     def __call__(self, labels: np.ndarray, *, seed: int) -> np.ndarray:
         """Return one record as stored for each label."""
@@ -87,13 +94,9 @@ def fitted(
         stddev: of the noise on every entry of the embedding.
         class_names: in the order of the labels.
     """
-    layout = codec.layout
-    root = math.sqrt(len(layout.blocks)) / SUMMED_SCALE
-    mu, noise = np.asarray(released.mu, np.float64) * root, stddev * root
-    weights = class_weights(mu, [block.places for block in layout.blocks])
-    shares = np.empty_like(mu)
-    for block in layout.blocks:
-        shares[:, block.places] = _shares(mu[:, block.places], weights, noise)
+    root = math.sqrt(len(codec.layout.blocks)) / SUMMED_SCALE
+    mu = np.asarray(released.mu, np.float64) * root
+    shares, weights = shares_of(mu, codec.layout, noise=stddev * root)
     generator = CellGenerator(
         shares=shares,
         class_names=class_names,
@@ -101,6 +104,21 @@ def fitted(
         class_weights=tuple(map(float, weights)),
     )
     return generator, weights
+
+
+def shares_of(mu: np.ndarray, layout: Layout, *, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return each class's shares of the cells of every column, and the classes' own shares.
+
+    Args:
+        mu: (c, d) parts of all records that are of a class and in a cell, with noise.
+        layout: of rows that are one-hot over cells.
+        noise: standard deviation of every entry.
+    """
+    weights = class_weights(mu, [block.places for block in layout.blocks])
+    shares = np.empty_like(mu)
+    for block in layout.blocks:
+        shares[:, block.places] = _shares(mu[:, block.places], weights, noise)
+    return shares, weights
 
 
 def class_weights(mu: np.ndarray, places: list[slice]) -> np.ndarray:
@@ -116,12 +134,16 @@ def _shares(marginals: np.ndarray, weights: np.ndarray, noise: float) -> np.ndar
     whole = projected(marginals.sum(axis=0), 1.0)
     found = np.empty_like(marginals)
     for label, weight in enumerate(weights):
-        away = marginals[label] - weight * whole
-        size = float(np.sum(away**2))
-        degrees = max(len(away) - 2, 1)
-        kept = max(0.0, 1 - degrees * noise**2 / size) if size > 0 else 0.0
-        found[label] = projected(whole + kept * away / weight, 1.0)
+        away = shrunk(marginals[label] - weight * whole, noise)
+        found[label] = projected(whole + away / weight, 1.0)
     return found
+
+
+def shrunk(values: np.ndarray, noise: float) -> np.ndarray:
+    """Return noisy values times what is certain of them: 0 where they are as large as noise."""
+    size = float(np.sum(values**2))
+    degrees = max(values.size - 2, 1)
+    return values * (max(0.0, 1 - degrees * noise**2 / size) if size > 0 else 0.0)
 
 
 def projected(values: np.ndarray, total: float) -> np.ndarray:

@@ -17,6 +17,7 @@ _NUM_WAVES, _WHITEN = 4000, 0.1
 _NUM_PIXEL_WAVES, _PIXEL_SHARE, _PIXEL_SCALE = 2000, 0.2, 0.18
 _HERMITE_ORDER = 100
 _PRODUCT_ORDER, _NUM_PAIRS = 20, 10
+_MOST_PAIR_CELLS = 500_000
 
 
 def build_features(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
@@ -37,10 +38,10 @@ def build_features(options: "FeatureOptions", spec: Any, num_logits: int, cached
             f"--moments={options.moments}: --features={options.features} has no second moments "
             "here; use rff or scatter"
         )
-    if options.product_share and options.features != "hermite":
+    if options.product_share and options.features not in ("hermite", "pairs"):
         raise SettingsError(
             f"--product_share={options.product_share}: --features={options.features} has no "
-            "product kernel; use hermite"
+            "pairs of columns; use hermite or pairs"
         )
     return entry.build(options, spec, num_logits, cached)
 
@@ -219,6 +220,25 @@ def _marginals(options: "FeatureOptions", spec: Any, num_logits: int, cached: An
     return marginals.marginal_features(spec.dim, len(spec.schema.columns))
 
 
+def _pairs(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
+    from jaxdp.features import base as feature_maps
+    from jaxdp.features import marginals
+    from jaxdp.tables.pairs import Pairs
+
+    single = _marginals(options, spec, num_logits, cached)
+    pairs, share = Pairs(spec.codec.layout), options.product_share or 0.0
+    if not pairs.all or not share:
+        raise SettingsError(
+            "--features=pairs: needs two columns and a --product_share above 0; use marginals"
+        )
+    if pairs.dim > _MOST_PAIR_CELLS:
+        raise SettingsError(
+            f"--features=pairs: {len(pairs.all)} pairs of columns have {pairs.dim} cells, and "
+            f"noise hides more than {_MOST_PAIR_CELLS}; use marginals"
+        )
+    return feature_maps.joined([(single, 1 - share), (marginals.pair_features(pairs), share)])
+
+
 FEATURES = Registry(
     "features",
     {
@@ -227,6 +247,9 @@ FEATURES = Registry(
         "hermite": Entry(build=_hermite, help="DP-HP"),
         "marginals": Entry(
             build=_marginals, help="counts of every column, best for tables", kinds=("table",)
+        ),
+        "pairs": Entry(
+            build=_pairs, help="counts of every column and every pair of them", kinds=("table",)
         ),
         "scatter": Entry(build=_scatter, help="scattering features", kinds=("image",)),
         "scatter_rbf": Entry(
@@ -272,7 +295,8 @@ class FeatureOptions:
     )
     product_share: ByData[float] = setting(
         None,
-        "Part of hermite that is the product kernel of random pairs of columns (default: 0.2).",
+        "Part of hermite that is the product kernel of random pairs of columns (default: 0.2), or "
+        "of pairs that counts pairs (default: 0.5).",
         at_least=0,
         below=1,
     )

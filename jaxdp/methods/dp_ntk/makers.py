@@ -12,14 +12,15 @@ from jaxtyping import Array
 
 from jaxdp.data import Spec, TableCodec
 from jaxdp.features.base import FeatureMap
-from jaxdp.methods.dp_ntk import cells
+from jaxdp.methods.dp_ntk import cells, tree
 from jaxdp.methods.dp_ntk import finish as training_module
 from jaxdp.methods.dp_ntk.drawing import Generator
 from jaxdp.methods.dp_ntk.released import Released
-from jaxdp.methods.dp_ntk.settings import Settings
+from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS, Settings
 from jaxdp.methods.settings import SettingsError, bad
 from jaxdp.methods.steps import Runner
 from jaxdp.networks import generators
+from jaxdp.tables.pairs import Pairs
 from jaxdp.tables.schema import BINS
 
 
@@ -95,28 +96,34 @@ class CellMaker(Maker):
 
     Attributes:
         codec: of rows that are one-hot over cells.
+        pairs: part of the features that counts pairs of columns; 0 for columns alone.
         stddev: of the embedding's noise.
         class_names: in the order of the labels.
     """
 
     codec: TableCodec
+    pairs: float
     stddev: float
     class_names: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """Of what it makes."""
-        return cells.CellGenerator.__name__
+        return (tree.TreeGenerator if self.pairs else cells.CellGenerator).__name__
 
     @property
     def num_bytes(self) -> int:
-        """Of the shares."""
-        return 8 * len(self.class_names) * self.codec.layout.dim
+        """Of the shares; a tree's tables are at most so wide for every cell."""
+        each = max(Pairs(self.codec.layout).widths) if self.pairs else 0
+        return 8 * len(self.class_names) * self.codec.layout.dim * (1 + each)
 
     def make(self, released: Released, runner: Runner) -> tuple[cells.CellGenerator, np.ndarray]:
         """Return the generator, and the classes' shares as its marginals tell them."""
         del runner
-        return cells.fitted(released, self.codec, stddev=self.stddev, class_names=self.class_names)
+        facts: dict[str, Any] = {"stddev": self.stddev, "class_names": self.class_names}
+        if self.pairs:
+            return tree.fitted(released, self.codec, share=self.pairs, **facts)
+        return cells.fitted(released, self.codec, **facts)
 
 
 def maker_for(
@@ -140,9 +147,12 @@ def maker_for(
         SettingsError: the generator does not make examples of that shape.
     """
     if settings.generator == "cells":
-        if settings.features != "marginals" or not isinstance(spec.codec, TableCodec):
-            raise bad(settings, "generator", "draws from --features=marginals alone; leave it out")
-        return CellMaker(codec=spec.codec, stddev=stddev, class_names=class_names)
+        if settings.features not in COUNTS or not isinstance(spec.codec, TableCodec):
+            raise bad(
+                settings, "generator", "draws from --features=marginals or pairs; leave it out"
+            )
+        pairs = (settings.product_share or 0.0) if settings.features == PAIRS else 0.0
+        return CellMaker(codec=spec.codec, pairs=pairs, stddev=stddev, class_names=class_names)
     module = _network(settings, spec)
     return NetworkMaker(
         module=module,

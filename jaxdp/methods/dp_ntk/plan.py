@@ -17,7 +17,7 @@ from jaxdp.methods.dp_ntk.drawing import balanced_labels
 from jaxdp.methods.dp_ntk.features import FeatureOptions, build_features
 from jaxdp.methods.dp_ntk.makers import Maker, maker_for
 from jaxdp.methods.dp_ntk.released import FORM, Released
-from jaxdp.methods.dp_ntk.settings import MARGINALS, Settings
+from jaxdp.methods.dp_ntk.settings import COUNTS, Settings
 from jaxdp.methods.dp_ntk.words import COVERS, TABLE, WORDS
 from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError, bad, part_of
@@ -179,7 +179,7 @@ def make_plan(
     if stored is not None:
         require_same_data(stored, spec, num_classes)
         options = stored.options
-    if options.features == MARGINALS:
+    if options.features in COUNTS:
         spec = spec.in_form(BINS)
     features = build_features(options, spec, num_classes, cached)
     if stored is not None and stored.released.mu.shape[1] != features.dim:
