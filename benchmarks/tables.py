@@ -5,13 +5,19 @@
 `FOLDER` holds `adult.csv.gz` and its like. Every case trains twelve classifiers of one setting each
 (`experiments.evaluation.twelve`) on what a method has made of the training part, and tests them on
 the rest. `real` trains on the private records themselves: the most that can be expected.
+
+`--methods` also knows what others make of a table (`_baselines`): `majority`, `independent`, `mst`
+and `aim`. The last two need `mbi`, which the extra `[dev]` has. A table that is too wide for one of
+them is left out, and a line says so.
 """
 
 import argparse
 import itertools
+import sys
 from collections.abc import Iterator
 from typing import Any
 
+import _baselines
 from _harness import argument_parser, isolated, measurement, record, report, start_memory_mb, timed
 from _tables import TABLES, Split, problem, toy_problem
 
@@ -19,16 +25,17 @@ import jaxdp
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import DISTILLED
 from experiments.evaluation.twelve import twelve
-from jaxdp.tables import Layout
+from jaxdp.tables import Layout, read_schema
 
 METHODS = ("real", "marginals", "labelled", "dp_kip", "dp_kip_teacher")
 # Made records are free: a small table gets more of them than it has itself.
 _LEAST_MADE = 10000
 _QUICK = {"num_synthetic": 200}
+_QUICK_METHODS = ("real", "labelled", "majority", "independent")
 _COLUMNS = ("roc", "prc", "f1", "auc", "ap", "seconds")
 
 
-def made_of(method: str, split: Split, *, eps: float, quick: bool) -> Any:
+def made_of(method: str, split: Split, *, eps: float, seed: int, quick: bool) -> Any:
     """Return what a method makes of the training part: rows, labels, and how records become rows.
 
     Distilled records stay as the method's own classifier sees them; synthetic ones are valid.
@@ -36,9 +43,14 @@ def made_of(method: str, split: Split, *, eps: float, quick: bool) -> Any:
     to_rows = Layout(split.schema).to_unit
     if method == "real":
         return to_rows(split.x), split.y, to_rows
+    count = _QUICK["num_synthetic"] if quick else max(len(split.x), _LEAST_MADE)
+    if method in _baselines.NAMES:
+        delta = jaxdp.methods.dp_ntk.Settings(eps=eps).delta
+        x, y = _baselines.baseline(method, split, eps=eps, delta=delta, count=count, seed=seed)
+        return to_rows(x), y, to_rows
     spec = jaxdp.Spec.table("table", split.schema, len(split.x))
     private = jaxdp.Private(split.x, split.y)
-    package, settings = _settings(method, len(split.x), eps=eps, quick=quick)
+    package, settings = _settings(method, count, eps=eps)
     made, certificate = jaxdp.run(package, settings, spec, private, progress=False)
     assert certificate.epsilon <= eps
     if made.name == "distilled":
@@ -46,9 +58,8 @@ def made_of(method: str, split: Split, *, eps: float, quick: bool) -> Any:
     return to_rows(made.x), made.y, to_rows
 
 
-def _settings(method: str, num: int, *, eps: float, quick: bool) -> tuple[Any, Any]:
+def _settings(method: str, count: int, *, eps: float) -> tuple[Any, Any]:
     methods = jaxdp.methods
-    count = _QUICK["num_synthetic"] if quick else max(num, _LEAST_MADE)
     if method == "marginals":
         return methods.dp_ntk, methods.dp_ntk.Settings(eps=eps, num_synthetic=count)
     if method == "labelled":
@@ -66,7 +77,7 @@ def run(args: argparse.Namespace, name: str, method: str, seed: int) -> dict[str
         split = problem(name, args.data_dir, protocol=args.protocol, seed=seed)
     before = start_memory_mb(split.x)
     seconds, (rows, y, to_rows) = timed(
-        lambda: made_of(method, split, eps=args.eps, quick=args.quick)
+        lambda: made_of(method, split, eps=args.eps, seed=seed, quick=args.quick)
     )
     measured = measurement(seconds, 0.0, before)
     found = twelve(
@@ -101,9 +112,13 @@ def run(args: argparse.Namespace, name: str, method: str, seed: int) -> dict[str
 def records(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Measure every case."""
     names = ["toy"] if args.quick else args.tables.split(",")
-    methods = ("real", "labelled") if args.quick else args.methods.split(",")
+    methods = _QUICK_METHODS if args.quick else args.methods.split(",")
     seeds = range(1 if args.quick else args.seeds)
     for name, seed, method in itertools.product(names, seeds, methods):
+        why_not = None if args.quick else _baselines.why_not(method, read_schema(name))
+        if why_not:
+            print(f"{name} {method} is left out: {why_not}", file=sys.stderr)
+            continue
         yield isolated(run, args, name, method, seed)
 
 
