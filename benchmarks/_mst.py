@@ -39,8 +39,9 @@ def mst(
     singles = [table.measured((column,), budget, stddev) for column in range(num)]
     merging = [merged_cells(each) for each in singles]
     small = merged_table(table, merging)
+    total = total_of(singles)
     singles = [merged(each, cells) for each, cells in zip(singles, merging, strict=True)]
-    edges = chosen_tree(small, independent_counts(singles), budget, budget.rho / 3)
+    edges = chosen_tree(small, independent_counts(singles, total), budget, budget.rho / 3)
     stddev = math.sqrt(3 * len(edges) / (2 * budget.rho))
     pairs = [small.measured(edge, budget, stddev) for edge in edges]
     made = drawn(small.sizes, [*singles, *pairs], count, budget.rng, iterations=iterations)
@@ -81,15 +82,12 @@ def unmerged(cells: np.ndarray, merging: list[np.ndarray], rng: np.random.Genera
     return found
 
 
-def independent_counts(singles: list[Measurement]) -> list[np.ndarray]:
-    """Return every column's counts, consistent: not negative, all of one sum."""
-    whole = [each for each in singles if each.weights is None]
-    total = total_of(whole or singles)
-    found = []
-    for each in singles:
-        weights = np.ones(each.counts.shape) if each.weights is None else each.weights
-        found.append(projected(each.counts / weights, total))
-    return found
+def independent_counts(singles: list[Measurement], total: float) -> list[np.ndarray]:
+    """Return every column's counts, consistent: not negative, with the sum `total`."""
+    return [
+        projected(each.counts if each.weights is None else each.counts / each.weights, total)
+        for each in singles
+    ]
 
 
 def chosen_tree(

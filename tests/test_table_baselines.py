@@ -183,6 +183,8 @@ def test_cells_that_noise_hides_are_merged_and_drawn_evenly(code: SimpleNamespac
     small = code.mst.merged(measurement, cells)
     np.testing.assert_allclose(small.counts, [50, 40, 1 / math.sqrt(2)])
     np.testing.assert_allclose(small.weights, [1, 1, 1 / math.sqrt(2)])
+    [counts] = code.mst.independent_counts([small], total=100.0)
+    np.testing.assert_allclose(counts, [50 + 3, 40 + 3, 1 + 3])
     made = np.repeat([[0], [1], [2]], 2000, axis=0)
     found = np.bincount(code.mst.unmerged(made, [cells], np.random.default_rng(0))[:, 0])
     assert found[[0, 2]].tolist() == [2000, 2000]
