@@ -105,18 +105,23 @@ def render_report(
     Returns:
         The text of the page; every value in it is escaped.
     """
-    curve = _figure_section(words.curve_heading, curve_png) if curve_png else ""
+    curve = figure_section(words.curve_heading, curve_png) if curve_png else ""
     sections = [
         _headline(_facts(config, metrics), privacy),
         _banners(privacy),
         _guarantee(privacy),
-        _figure_section(words.picture_heading, picture_png),
+        figure_section(words.picture_heading, picture_png),
         curve,
-        _table_section("Metrics", metrics),
-        _table_section("Privacy certificate", privacy),
-        _table_section("Configuration", config),
+        table_section("Metrics", metrics),
+        table_section("Privacy certificate", privacy),
+        table_section("Configuration", config),
         _files_section(words, set(files)),
     ]
+    return document(title, sections)
+
+
+def document(title: str, sections: Iterable[str]) -> str:
+    """Return a page of sections, each HTML or empty."""
     name = html.escape(title)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -221,7 +226,8 @@ def _change(privacy: Mapping[str, Any]) -> str:
     return f"one record changed ({html.escape(relation)})"
 
 
-def _figure_section(heading: str, png: bytes) -> str:
+def figure_section(heading: str, png: bytes) -> str:
+    """Return a section with a picture in it."""
     width, height = struct.unpack(">II", png[16:24])
     data = base64.b64encode(png).decode("ascii")
     return (
@@ -230,7 +236,8 @@ def _figure_section(heading: str, png: bytes) -> str:
     )
 
 
-def _table_section(heading: str, values: Mapping[str, Any]) -> str:
+def table_section(heading: str, values: Mapping[str, Any]) -> str:
+    """Return a section with JSON values in it."""
     return f"<section><h2>{heading}</h2>{as_html(values)}</section>"
 
 

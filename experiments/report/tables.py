@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from jaxdp.data import TableCodec
+    from jaxdp.tables.columns import Column
 
 _MOST_COLUMNS, _ACROSS, _MOST_BARS = 24, 4, 12
 _MOST_PAIRS = 40
@@ -69,21 +71,30 @@ def _histogram(
     class_names: tuple[str, ...],
 ) -> None:
     column, size = codec.schema.columns[number], codec.layout.sizes[number]
-    order = np.arange(size)
-    if column.type == "categorical" and size > _MOST_BARS:
-        order = np.argsort(-np.bincount(cells, minlength=size), kind="stable")[:_MOST_BARS]
+    order = shown_cells(column, np.bincount(cells, minlength=size))
     bottom = np.zeros(len(order))
     for label, name in enumerate(class_names[:10]):
         shares = np.bincount(cells[y == label], minlength=size)[order] / len(cells)
         color: Any = f"C{label}" if len(class_names) > 1 else ACCENT
-        axes.bar(np.arange(len(order)), shares, bottom=bottom, color=color, label=_short(name))
+        axes.bar(np.arange(len(order)), shares, bottom=bottom, color=color, label=short(name))
         bottom += shares
-    axes.set_title(_short(column.name, 34), fontsize=10, color=INK)
-    texts = codec.layout.cell_names(number)
+    name_cells(axes, column.name, codec.layout.cell_names(number), order)
+
+
+def shown_cells(column: Column, counts: np.ndarray) -> np.ndarray:
+    """Return the cells that a histogram shows: of many categories the most frequent ones."""
+    if column.type == "categorical" and len(counts) > _MOST_BARS:
+        return np.argsort(-counts, kind="stable")[:_MOST_BARS]
+    return np.arange(len(counts))
+
+
+def name_cells(axes: Axes, title: str, texts: Sequence[str], order: np.ndarray) -> None:
+    """Write a histogram's title and the names of its cells."""
+    axes.set_title(short(title, 34), fontsize=10, color=INK)
     step = max(1, len(order) // 6)
     axes.set_xticks(np.arange(len(order))[::step])
     axes.set_xticklabels(
-        [_short(texts[cell], 12) for cell in order[::step]], fontsize=7, rotation=20, ha="right"
+        [short(texts[cell], 12) for cell in order[::step]], fontsize=7, rotation=20, ha="right"
     )
     axes.tick_params(axis="y", labelsize=7)
     axes.spines[["top", "right"]].set_visible(False)
@@ -98,12 +109,13 @@ def _correlations(axes: Axes, stored: np.ndarray, y: np.ndarray, codec: TableCod
     image = axes.imshow(unit.T @ unit / len(unit), cmap="RdBu_r", vmin=-1, vmax=1)
     axes.set_title("correlation of every pair (of places in the list for categories)", color=INK)
     size = 8 if len(names) <= 20 else 6
-    axes.set_xticks(range(len(names)), [_short(n, 18) for n in names], rotation=90, fontsize=size)
-    axes.set_yticks(range(len(names)), [_short(n, 18) for n in names], fontsize=size)
+    axes.set_xticks(range(len(names)), [short(n, 18) for n in names], rotation=90, fontsize=size)
+    axes.set_yticks(range(len(names)), [short(n, 18) for n in names], fontsize=size)
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.8)
     bar.ax.tick_params(labelsize=8, colors=FAINT)
 
 
-def _short(text: str, limit: int = 16) -> str:
+def short(text: str, limit: int = 16) -> str:
+    """Return a text that fits into a picture; a dollar sign is only a dollar sign."""
     text = " ".join(str(text).split()).replace("$", r"\$")
     return text if len(text) <= limit else text[: limit - 1] + "…"
