@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import drivers
 import jax
-import jax.numpy as jnp
-import numpy as np
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
+from public_releases import everything_in, release_in_public
 from toy_runs import DRIVERS, planned, private_data
 
 from experiments import program_cache
-from experiments.runs import generator_file
-from experiments.runs import runner as run_runner
-from experiments.runs.checkpoints import restore_tree
-from jaxdp.privacy import class_sums, dp_sgd
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
-
-
-def public_mean(
-    key: Any, mechanism: Any, clipped: dp_sgd.ClippedSum, *, chunk_size: int
-) -> jax.Array:
-    """Stand for a step's noisy mean: of the right shape, and of no data."""
-    shape = jax.eval_shape(clipped.assemble, clipped.zero).shape
-    return clipped.after(jax.random.normal(jax.random.key(1), shape, jnp.float64))
-
-
-def public_sums(key: Any, exact: jax.Array, *, stddev: float, divisor: float) -> jax.Array:
-    """Stand for noisy sums."""
-    return jax.random.uniform(jax.random.key(2), exact.shape, jnp.float32)
-
-
-def numbers_in(folder: Path) -> str:
-    """Stand for the digest of orbax's files, which hold the time."""
-    leaves = jax.tree.leaves(restore_tree(folder))
-    return hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in leaves)).hexdigest()
-
-
-# Orbax writes the time into these, too.
-_ORBAX = ("checkpoints", "variables")
-
-
-def everything_in(folder: Path) -> dict[str, bytes]:
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
-    return {n: held for n, held in found.items() if not set(Path(n).parts) & set(_ORBAX)}
 
 
 @pytest.fixture
@@ -97,11 +60,7 @@ def test_guarantee_nothing_private_is_written_beside_releases(
     """With releases that do not depend on the data, nothing does: no file, no line, to the byte."""
     driver, flags = DRIVERS[name]
     extra = ("--check_copies",) if name == "dp_ntk" else ()
-    monkeypatch.setattr(dp_sgd, "noisy_mean", public_mean)
-    monkeypatch.setattr(class_sums, "noisy_sums", public_sums)
-    monkeypatch.setattr(run_runner, "time", types.SimpleNamespace(monotonic=lambda: 0.0))
-    monkeypatch.setattr("tqdm.std.time", lambda: 0.0)
-    monkeypatch.setattr(generator_file, "files_digest", numbers_in)
+    release_in_public(monkeypatch)
     out, found = tmp_path / "run", []
     for seed in (0, 1):
         private_data(tmp_path / "mine.npz", seed=seed)
