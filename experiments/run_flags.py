@@ -62,6 +62,13 @@ class RunFlags(ProgramFlags):
         None, "Where results go (default: a folder in runs/).", fixed=False
     )
     evaluate: str | None = setting(None, registry.help_text(), fixed=False)
+    check_fidelity: bool = setting(
+        False,
+        "Also compare what is made of a table with its private records, column by column and pair "
+        "by pair: figures that are private themselves, in a folder beside the run's, "
+        "{out_dir}.not_for_release.",
+        fixed=False,
+    )
     resume: bool = setting(
         False, "Continue the run in out_dir from its last checkpoint.", fixed=False
     )

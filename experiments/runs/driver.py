@@ -39,6 +39,8 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     data = dataset_for(run_flags, seed=settings.seed)
     plan, folder = prepared(method, settings, run_flags, data)
     judges = judging.chosen(plan, run_flags, data)
+    if run_flags.check_fidelity or getattr(run_flags, "check_copies", False):
+        folder.require_not_for_release()
     facts = {"data_source": data.source} | _facts(plan, run_flags)
     left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
     with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
@@ -218,6 +220,8 @@ class _Run:
             files={path.name for path in folder.path.iterdir()},
         )
         folder.write_bytes("report.html", page.encode())
+        if self._flags.check_fidelity:
+            judging.write_fidelity(plan, made, self._data, folder)
 
 
 def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:

@@ -46,6 +46,7 @@ _OWN_FILES = (
     "released.json",
     _CONFIG,
 )
+_COMPARISONS = ("copies.json", "fidelity.json", "fidelity.html")
 _CHECKPOINTS = "checkpoints"
 _GENERATOR = "generator"
 TEMPORARY = ".part"
@@ -66,6 +67,18 @@ def rename_durably(source: Path, target: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _write_flushed(path: Path, content: bytes) -> None:
+    """Write a file and flush it to disk; leave none where that fails."""
+    try:
+        with path.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 class RunFolder:
@@ -116,7 +129,26 @@ class RunFolder:
     @property
     def not_for_release(self) -> Path:
         """A folder beside it, for what is as private as the data."""
-        return self.path.with_name(f"{self.path.name}.not_for_release")
+        path = Path(os.path.abspath(self.path))  # `.` has no name
+        return path.with_name(f"{path.name}.not_for_release")
+
+    def require_not_for_release(self) -> None:
+        """Raise an `InputError` unless comparisons with private data can go beside the run."""
+        path = self.not_for_release
+        if (path.exists() and not path.is_dir()) or (path / _CONFIG).exists():
+            raise InputError(
+                f"--out_dir={self.path}: {path} is where comparisons with private data go, and it "
+                "is a file or holds a run; name another --out_dir"
+            )
+
+    def write_not_for_release(self, name: str, content: bytes) -> Path:
+        """Write a file into the folder beside, for its owner alone; return its path."""
+        self.not_for_release.mkdir(mode=0o700, exist_ok=True)
+        self.not_for_release.chmod(0o700)  # it may have been there
+        path = self.not_for_release / name
+        _write_flushed(path.with_name(f"{name}{TEMPORARY}"), content)
+        rename_durably(path.with_name(f"{name}{TEMPORARY}"), path)
+        return path
 
     @property
     def generator(self) -> Path:
@@ -192,6 +224,10 @@ class RunFolder:
         for name in (_CHECKPOINTS, _GENERATOR):
             if (self.path / name).exists():
                 (self.path / name).rename(self.path / f"{name}{TEMPORARY}")
+        # Comparisons with private data would be those of a run that is gone.
+        for path in map(self.not_for_release.joinpath, _COMPARISONS):
+            if path.is_file():
+                path.unlink()
         for name in _OWN_FILES:
             (self.path / name).unlink(missing_ok=True)
         self._remove_leftovers()
@@ -225,12 +261,8 @@ class RunFolder:
         """
         temporary = self.path / f"{name}{TEMPORARY}"
         try:
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            _write_flushed(temporary, content)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise InputError(
                     f"--out_dir={self.path}: no space left while writing {name}; free some and "

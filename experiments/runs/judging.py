@@ -5,11 +5,12 @@ from typing import Any
 
 from experiments.data.load import Dataset, require_range
 from experiments.errors import InputError
-from experiments.evaluation import copies, inception, registry
+from experiments.evaluation import copies, fidelity, inception, registry
 from experiments.evaluation.facts import Facts
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import DISTILLED, Recipe, for_generated
 from experiments.runs.folder import RunFolder
+from jaxdp.data import TableCodec
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.tables.schema import ONE_HOT
@@ -46,6 +47,11 @@ def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
         raise InputError(
             f"--check_copies: compares images, and --dataset={spec.name} holds rows of "
             f"{spec.dim} values; leave it out"
+        )
+    if run_flags.check_fidelity and spec.schema is None:
+        raise InputError(
+            f"--check_fidelity: compares tables with a schema, and --dataset={spec.name} has none; "
+            "leave it out, or name a table by --csv and --schema"
         )
     return names
 
@@ -84,7 +90,32 @@ def write_copies(plan: Plan[Any], made: Made, data: Dataset, folder: RunFolder) 
     """Write how near the made set comes to private examples: for its owner alone, not released."""
     sets = [made.scaled(x).reshape(len(x), -1) for x in (data.x_train, data.x_test)]
     found = copies.nearest_neighbours(made.rows, *sets, seed=0)
-    folder.not_for_release.mkdir(mode=0o700, exist_ok=True)
-    path = folder.not_for_release / "copies.json"
-    path.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n")
+    content = json.dumps(found, indent=2, allow_nan=False) + "\n"
+    path = folder.write_not_for_release("copies.json", content.encode())
     print(f"NOT FOR RELEASE: {path} was computed from private data without noise")
+
+
+def write_fidelity(plan: Plan[Any], made: Made, data: Dataset, folder: RunFolder) -> None:
+    """Compare a made table with the private one: for its owner alone, not released.
+
+    Guarantee:
+        What it finds goes into the folder that is not for release, and nowhere else.
+    """
+    from experiments.report import fidelity as report  # imports matplotlib
+
+    codec = plan.spec.codec
+    assert isinstance(codec, TableCodec)  # see `chosen`
+    found = fidelity.compare(
+        codec.layout,
+        (data.x_train, data.y_train),
+        (made.x, made.y),
+        labelled=len(made.class_names) > 1,
+    )
+    text = json.dumps(fidelity.figures(found), indent=2, allow_nan=False) + "\n"
+    folder.write_not_for_release("fidelity.json", text.encode())
+    page = report.render(found, codec.layout, title=f"{plan.spec.name}: made and private records")
+    path = folder.write_not_for_release("fidelity.html", page.encode())
+    print(
+        f"NOT FOR RELEASE: {path} was computed from private records without noise; the guarantee "
+        "does not cover it"
+    )

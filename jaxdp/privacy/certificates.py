@@ -46,7 +46,8 @@ MUST_STAY = (
     "the training data, and folders of --feature_cache: features are as private as the data",
     "metrics.json and report.html where the test data are private: accuracies are computed from "
     "them without noise",
-    "the folder of --check_copies: distances to training records, without noise",
+    "the folder of --check_copies and --check_fidelity, named .not_for_release: comparisons with "
+    "training records, without noise",
 )
 STRONG, MEDIUM, MOST = 1.0, 10.0, 50.0
 """Largest epsilon of a strong and of a medium guarantee, and of one that needs no allowance."""

@@ -4,6 +4,7 @@ from planted_bugs.mutant import Mutant
 
 _BESIDE = "tests/runs/test_what_is_written.py::"
 _WRITTEN = f"{_BESIDE}test_guarantee_nothing_private_is_written_beside_releases"
+_COMPARED = "tests/test_check_fidelity.py::test_guarantee_a_comparison_changes_nothing_that_leaves"
 _F = "tests/runs/test_rows.py::"
 _DRIVER, _TEACHER = "experiments/runs/driver.py", "jaxdp/methods/teacher/release.py"
 
@@ -69,16 +70,32 @@ MUTANTS = (
     Mutant(
         "distances to training images in the run's folder",
         "experiments/runs/folder.py",
-        'return self.path.with_name(f"{self.path.name}.not_for_release")',
-        'return self.path / "not_for_release"',
+        'return path.with_name(f"{path.name}.not_for_release")',
+        'return path / "not_for_release"',
         (f"{_WRITTEN}[dp_ntk]",),
     ),
     Mutant(
         "distances to training images for everybody",
-        "experiments/runs/judging.py",
-        "folder.not_for_release.mkdir(mode=0o700, exist_ok=True)",
-        "folder.not_for_release.mkdir(exist_ok=True)",
+        "experiments/runs/folder.py",
+        "        self.not_for_release.mkdir(mode=0o700, exist_ok=True)\n"
+        "        self.not_for_release.chmod(0o700)",
+        "        self.not_for_release.mkdir(exist_ok=True)\n"
+        "        self.not_for_release.chmod(0o755)",
         (f"{_WRITTEN}[dp_ntk]",),
+    ),
+    Mutant(
+        "a comparison with private records in the run's folder",
+        "experiments/runs/judging.py",
+        'folder.write_not_for_release("fidelity.json"',
+        'folder.write_bytes("fidelity.json"',
+        (_COMPARED,),
+    ),
+    Mutant(
+        "a distance to private records on the terminal",
+        "experiments/runs/judging.py",
+        "    text = json.dumps(fidelity.figures(found)",
+        "    print(found.columns)\n    text = json.dumps(fidelity.figures(found)",
+        (_COMPARED,),
     ),
     Mutant(
         "a statistic of private features on the terminal",
