@@ -7,6 +7,7 @@ References:
 from pathlib import Path
 from typing import NamedTuple
 
+import _harness  # noqa: F401  finds `experiments`
 import numpy as np
 
 from experiments.data.tables import Source, read_table
