@@ -129,3 +129,12 @@ def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None
             f"{stored.source}: was made from a table of another schema than --dataset={spec.name} "
             "has; give it the same --schema"
         )
+
+
+def require_width(stored: Stored[Any], width: int, num_features: int) -> None:
+    """Raise a `SettingsError` where what was released has other features than its options make."""
+    if width != num_features:
+        raise SettingsError(
+            f"{stored.source}: holds {width} features per class, and its options make "
+            f"{num_features}: another version made it"
+        )

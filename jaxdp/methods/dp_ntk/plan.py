@@ -22,7 +22,7 @@ from jaxdp.methods.dp_ntk.words import COVERS, TABLE, WORDS
 from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError, bad, part_of
 from jaxdp.methods.steps import Cached, Runner, compute_anew
-from jaxdp.methods.stored import NOTHING, Earlier, Form, Stored, require_same_data
+from jaxdp.methods.stored import NOTHING, Earlier, Form, Stored, require_same_data, require_width
 from jaxdp.privacy import releases
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
@@ -182,11 +182,8 @@ def make_plan(
     if options.features in COUNTS:
         spec = spec.in_form(BINS)
     features = build_features(options, spec, num_classes, cached)
-    if stored is not None and stored.released.mu.shape[1] != features.dim:
-        raise SettingsError(
-            f"{stored.source}: holds {stored.released.mu.shape[1]} features per class, and "
-            f"--features={options.features} has {features.dim}: another version made it"
-        )
+    if stored is not None:
+        require_width(stored, stored.released.mu.shape[1], features.dim)
     released = _releases(settings, spec, features) if stored is None else ()
     return NtkPlan(
         settings=settings,

@@ -4,8 +4,8 @@ import dataclasses
 
 from jaxdp.data import Spec
 from jaxdp.methods.dp_ntk.features import FeatureOptions
-from jaxdp.methods.settings import SettingsError, part_of
-from jaxdp.methods.stored import Earlier, require_same_data
+from jaxdp.methods.settings import part_of
+from jaxdp.methods.stored import Earlier, require_same_data, require_width
 
 
 def for_generation(earlier: Earlier | None) -> Earlier | None:
@@ -22,9 +22,4 @@ def check_earlier(earlier: Earlier, spec: Spec, num_features: int) -> None:
     if stored is None:
         return
     require_same_data(stored, spec, spec.num_classes)
-    found = stored.released.mu.shape[1]
-    if found != num_features:
-        raise SettingsError(
-            f"{stored.source}: holds {found} features per class, and its features have "
-            f"{num_features}: another version made it"
-        )
+    require_width(stored, stored.released.mu.shape[1], num_features)
