@@ -4,6 +4,7 @@ Heavy packages are imported by the one reader that needs them, so that a driver 
 """
 
 import contextlib
+import importlib.util
 import io
 import json
 import sys
@@ -42,14 +43,21 @@ def dataset_error(name: str, message: str) -> InputError:
 
 def read_digits() -> RawData:
     """Read scikit-learn's 8x8 digits, split by a fixed permutation into 1437 and 360."""
-    from sklearn.datasets import load_digits
-
-    x, y = load_digits(return_X_y=True)
-    x = x.astype(np.uint8).reshape(-1, 8, 8)  # whole numbers 0..16
+    table = np.loadtxt(_digits_file(), delimiter=",")
+    x = table[:, :-1].astype(np.uint8).reshape(-1, 8, 8)  # whole numbers 0..16
+    y = table[:, -1].astype(int)
     # RandomState, because NumPy keeps its stream unchanged between versions.
     order = np.random.RandomState(0).permutation(len(x))
     train, test = order[:1437], order[1437:]
     return RawData(x[train], y[train], x[test], y[test], None, "scikit-learn's bundled digits")
+
+
+def _digits_file() -> Path:
+    """Return the file that `sklearn.datasets.load_digits` reads: importing that takes a second."""
+    spec = importlib.util.find_spec("sklearn")
+    if spec is None or spec.origin is None:
+        raise dataset_error("digits", "scikit-learn brings it along, and is not installed")
+    return Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 
 def read_npz(name: str, path: Path) -> RawData:
