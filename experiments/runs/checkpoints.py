@@ -1,6 +1,11 @@
-"""Checkpoints of a run's state with orbax: atomic, the latest two kept, each with its digest."""
+"""Checkpoints of a run's state with orbax: atomic, the latest two kept, each with its digest.
+
+Orbax takes a third of a second to import, so that is done when something is saved or restored: a
+run that starts anew has taken its first step by then.
+"""
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
@@ -13,7 +18,6 @@ from typing import Any, TypeVar
 
 import jax
 import numpy as np
-import orbax.checkpoint as ocp
 from absl import logging
 
 from experiments.errors import InputError
@@ -40,11 +44,17 @@ class Checkpoints:
                 accounted for. A step whose checkpoint was never finished was never shown.
         """
         self._folder, self.repeatable = folder, repeatable
+        folder.mkdir(parents=True, exist_ok=True)  # where that fails, before the first step
+
+    @functools.cached_property
+    def _manager(self) -> Any:
+        import orbax.checkpoint as ocp
+
         options = ocp.CheckpointManagerOptions(
             max_to_keep=2, enable_async_checkpointing=False, cleanup_tmp_directories=True
         )
         with _undisturbed():
-            self._manager = ocp.CheckpointManager(folder.absolute(), options=options)
+            return ocp.CheckpointManager(self._folder.absolute(), options=options)
 
     def save(self, step: int, state: State) -> None:
         """Save, returning when the checkpoint is on disk.
@@ -52,6 +62,8 @@ class Checkpoints:
         Raises:
             OSError: the disk is full, or cannot be written.
         """
+        import orbax.checkpoint as ocp
+
         # One array, because tensorstore reports in the background, on standard error, whatever
         # other arrays it reads of a damaged checkpoint.
         packed = {_STATE: _packed(step, state)}
@@ -67,6 +79,8 @@ class Checkpoints:
         Raises:
             DamagedError: the newest checkpoint is damaged, and steps may not be repeated.
         """
+        if not any(self._folder.iterdir()):
+            return None
         steps = sorted(self._manager.all_steps(), reverse=True)
         for step in steps:
             try:
@@ -85,6 +99,8 @@ class Checkpoints:
         return None
 
     def _restored(self, step: int, template: State) -> State:
+        import orbax.checkpoint as ocp
+
         like = {_STATE: _packed(step, template)}
         with _undisturbed():
             stored = self._manager.restore(step, args=ocp.args.StandardRestore(like))[_STATE]
@@ -110,9 +126,10 @@ class Checkpoints:
         )
 
     def close(self) -> None:
-        """Release orbax's threads."""
-        with _undisturbed():
-            self._manager.close()
+        """Release orbax's threads, if there are any."""
+        if "_manager" in vars(self):
+            with _undisturbed():
+                self._manager.close()
 
 
 def save_tree(path: Path, tree: Any) -> None:
@@ -121,6 +138,8 @@ def save_tree(path: Path, tree: Any) -> None:
     Raises:
         OSError: the disk is full, or cannot be written.
     """
+    import orbax.checkpoint as ocp
+
     with _undisturbed(), _disk_errors(path), ocp.StandardCheckpointer() as checkpointer:
         checkpointer.save(path.absolute(), tree, force=True)
         checkpointer.wait_until_finished()
@@ -132,6 +151,8 @@ def restore_tree(path: Path) -> Any:
     Raises:
         ValueError: it cannot be read.
     """
+    import orbax.checkpoint as ocp
+
     try:
         with _undisturbed(), ocp.StandardCheckpointer() as checkpointer:
             return checkpointer.restore(path.absolute())

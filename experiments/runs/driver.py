@@ -10,8 +10,7 @@ import numpy as np
 
 from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.evaluation import registry
-from experiments.report import page as report
-from experiments.runs import generated_images, generator_file, judging, public_cache, released
+from experiments.runs import generated_images, judging, public_cache, released
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.runner import METRICS, FolderRunner, first_metrics
@@ -179,8 +178,11 @@ class _Run:
             return self._plan.release(self._data.private, key, self._runner)
 
     def _write(self, made: Made) -> None:
-        from experiments.report import pictures  # imports matplotlib: not before the first step
+        # Not before the first step: these import matplotlib, and networks that a run may not have.
+        from experiments.report import page as report
+        from experiments.report import pictures
         from experiments.report.tables import table_png
+        from experiments.runs import generator_file
 
         plan, folder, words = self._plan, self._folder, self._plan.words
         if made.generator is not None:
