@@ -6,6 +6,7 @@ References:
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 _HIGHEST = jax.lax.Precision.HIGHEST
@@ -30,7 +31,7 @@ def fit(
             no exception can be raised; there the result is NaN.
     """
     alpha = _solve(k_ss, y_s, ridge)
-    if not isinstance(alpha, jax.core.Tracer) and not bool(jnp.all(jnp.isfinite(alpha))):
+    if not isinstance(alpha, jax.core.Tracer) and not np.isfinite(alpha).all():
         raise NotPositiveDefiniteError(
             f"the {len(k_ss)} x {len(k_ss)} kernel matrix with ridge {ridge:g} is not positive "
             f"definite in {k_ss.dtype}: use a larger ridge or float64, and check the support "

@@ -66,6 +66,8 @@ def _double_round(_: Any, rows: tuple[Words, ...]) -> tuple[Words, ...]:
     return a, _turned(b, 3), _turned(c, 2), _turned(d, 1)
 
 
+# Outside of a program every call would trace the rounds anew.
+@jax.jit
 def blocks(
     key: UInt32[Array, "8"], nonce: UInt32[Array, "3"], counters: UInt32[Array, " n"]
 ) -> UInt32[Array, "n 16"]:

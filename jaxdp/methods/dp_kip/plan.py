@@ -93,7 +93,7 @@ class KipPlan(base.Plan[SupportSet]):
     @property
     def num_bytes(self) -> int:
         """About what the files of a run take."""
-        state = jax.eval_shape(self._initial_state)
+        state = jax.eval_shape(self._initial_state, self._public_key)
         leaves = jax.tree.leaves(state)
         return 4 * sum(leaf.size * leaf.dtype.itemsize for leaf in leaves) + 2**24
 
@@ -129,7 +129,7 @@ class KipPlan(base.Plan[SupportSet]):
     def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
         """Return what stored rows (n, d) are to the regression: scaled, or their features."""
         if self.kernel.features is None:
-            return np.asarray(self.row_map.fn(jnp.asarray(x)))
+            return np.asarray(self.spec.codec.to_kernel(x))
         return runner.rows(self.row_map, x, what=what)
 
     def scores(self, result: SupportSet, rows: np.ndarray) -> np.ndarray:
@@ -157,9 +157,13 @@ class KipPlan(base.Plan[SupportSet]):
                 f"the run has diverged ({error}); lower it or raise --ridge={self.settings.ridge}",
             ) from error
 
-    def _initial_state(self) -> algorithm.KIPState:
+    @property
+    def _public_key(self) -> Key[Array, ""]:
+        return jax.random.key(self.settings.seed)
+
+    def _initial_state(self, key: Key[Array, ""]) -> algorithm.KIPState:
         support = initial_support(
-            jax.random.key(self.settings.seed),
+            key,
             ipc=self.settings.ipc,
             num_classes=self.spec.num_classes,
             dim=self.spec.dim,
@@ -175,7 +179,8 @@ class KipPlan(base.Plan[SupportSet]):
             runner,
             row_map=self.row_map if self.keeps_features else None,
             kip=self.kip,
-            state=self._initial_state(),
+            # One program: by itself each of its parts would be compiled anew in every run.
+            state=jax.jit(self._initial_state)(self._public_key),
             num_steps=self.mechanism.num_steps,
         )
 

@@ -67,13 +67,13 @@ def _is_width(text: str) -> bool:
 
 def _entk(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
     import jax
-    import jax.numpy as jnp
+    import numpy as np
 
     from jaxdp.features.tangent import entk_map
 
     del cached
     module = _network(options, spec, num_logits)
-    example = jnp.zeros((1, spec.dim))
+    example = np.zeros((1, spec.dim), np.float32)
     try:
         variables = jax.jit(module.init)(jax.random.key(options.seed), example)
     except ValueError as error:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Key
 
@@ -118,7 +119,7 @@ def train_generator(
             opt_state=config.optimizer.init(variables["params"]),
         )
 
-    labels = jnp.repeat(jnp.arange(config.num_classes), config.per_class)
+    labels = jnp.asarray(np.repeat(np.arange(config.num_classes, dtype=np.int32), config.per_class))
 
     def distance(
         params: Any, batch_stats: Any, codes: Array, released: Released
