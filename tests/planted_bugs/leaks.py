@@ -34,9 +34,9 @@ MUTANTS = (
     Mutant(
         "training images for first ones",
         "jaxdp/methods/dp_kip/plan.py",
-        "            state=self._initial_state(),\n",
+        "            state=jax.jit(self._initial_state)(self._public_key),\n",
         "            state=self.kip.init(\n"
-        "                self._initial_state().support._replace(\n"
+        "                self._initial_state(self._public_key).support._replace(\n"
         "                    x=jnp.asarray(private.rows[: self.num_made], jnp.float32)\n"
         "                )\n"
         "            ),\n",
