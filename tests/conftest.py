@@ -26,18 +26,26 @@ if not _CACHE:
     atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
 for _name, _value in {
     "jax_compilation_cache_dir": _CACHE,
-    "jax_persistent_cache_min_compile_time_secs": 0.1,
+    "jax_persistent_cache_min_compile_time_secs": 0.0,  # most programs are tiny
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }.items():
     if program_cache.is_right():
         jax.config.update(_name, _value)  # jax has read its environment by now
         os.environ[_name.upper()] = str(_value)  # of programs that tests start
 
-# Most of the suite is compilation, which XLA's older emitters do in half the time and memory. Where
+# Most of the suite is compilation, which XLA's older emitters do in half the time and memory. What
+# XLA makes of a program stays as it is; LLVM then makes machine code of it with few optimisations,
+# which takes two thirds of the time, and in one part, as workers have one core each. Where
 # XLA_FLAGS is set, even to nothing, it counts: `XLA_FLAGS= make pytest` compiles as users do.
 _AS_USERS_DO = "XLA_FLAGS" in os.environ
+_QUICK_FLAGS = (
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_backend_optimization_level=1",
+    "--xla_llvm_disable_expensive_passes=true",
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
 if jax.__version_info__ >= (0, 10):
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+    os.environ.setdefault("XLA_FLAGS", " ".join(_QUICK_FLAGS))
 
 # jax keeps many small objects, and looking through them for garbage takes an eighth of the time:
 # that is done once a module.
