@@ -88,6 +88,7 @@ def free_memory() -> Iterator[None]:
     yield
     jax.clear_caches()
     gc.collect()
+    gc.freeze()  # what is left stays, and is not looked through again
 
 
 @pytest.fixture
