@@ -48,7 +48,7 @@ def test_guarantee_kept_programs_tell_nothing_of_the_data(
         places = (f"--data_dir={tmp_path}", "--dataset=mine", f"--out_dir={out}")
         assert drivers.drive(driver.main, *flags, "--delta=1e-3", *places) == 0
         found.append({path.name for path in kept_programs.glob("*-cache")})
-    assert len(found[0]) > 20
+    assert len(found[0]) > 10
     assert found[1] == found[0]
 
 
