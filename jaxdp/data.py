@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+WHOLE_TYPES = ("uint8", "uint16", "int16")
+"""Types of whole numbers that values may be stored as; anything else is stored as float32."""
+_FULL_RANGES: dict[Any, str] = {(0, 255): "uint8", (0, 65535): "uint16"}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Codec:
     """Public constants between values as stored, in [0, 1], and as kernels see them.
@@ -27,23 +32,31 @@ class Codec:
         high: largest stored value, above `low`.
         shift: `kernel = (stored - shift) / scale`.
         scale: see `shift`; > 0.
-        is_bytes: whether values are stored as uint8; float32 otherwise.
+        dtype: what values are stored as: uint8, uint16, int16 or float32.
 
     Raises:
-        ValueError: there is no room between `low` and `high`, or `scale` is not positive.
+        ValueError: there is no room between `low` and `high`, `scale` is not positive, or values
+            are stored as something else.
     """
 
     low: float
     high: float
     shift: float
     scale: float
-    is_bytes: bool = True
+    dtype: str = "uint8"
 
     def __post_init__(self) -> None:
+        if self.dtype not in (*WHOLE_TYPES, "float32"):
+            raise ValueError(f"values are stored as {', '.join(WHOLE_TYPES)} or float32")
         if not -math.inf < self.low < self.high < math.inf:
             raise ValueError(f"need finite low < high, got {self.low} and {self.high}")
         if not 0 < self.scale < math.inf or not math.isfinite(self.shift):
             raise ValueError(f"need scale > 0 and a finite shift, got {self.scale}, {self.shift}")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether values are stored as whole numbers, whose range is that of their type."""
+        return self.dtype != "float32"
 
     @property
     def kernel_range(self) -> tuple[float, float]:
@@ -60,9 +73,12 @@ class Codec:
         return (stored.astype(np.float32) - np.float32(self.shift)) / np.float32(self.scale)
 
     def from_unit(self, rows: np.ndarray) -> np.ndarray:
-        """Return values in [0, 1] as they are stored: rounded where that is as bytes."""
+        """Return values in [0, 1] as they are stored: rounded where that is as whole numbers."""
         x = rows * (self.high - self.low) + self.low
-        return np.clip(np.rint(x), 0, 255).astype(np.uint8) if self.is_bytes else x
+        if not self.is_whole:
+            return x
+        limits = np.iinfo(self.dtype)
+        return np.clip(np.rint(x), limits.min, limits.max).astype(self.dtype)
 
     def facts(self) -> dict[str, Any]:
         """Return what kernels' rows are made by, as JSON."""
@@ -83,7 +99,8 @@ class TableCodec:
     high: ClassVar[float] = 1.0
     shift: ClassVar[float] = 0.0
     scale: ClassVar[float] = 1.0
-    is_bytes: ClassVar[bool] = False
+    dtype: ClassVar[str] = "float32"
+    is_whole: ClassVar[bool] = False
     layout: Layout
 
     @property
@@ -194,7 +211,7 @@ class Spec:
         class_names: Sequence[str],
         low: float | int = 0,
         high: float | int = 255,
-        is_bytes: bool | None = None,
+        dtype: str | None = None,
     ) -> "Spec":
         """Return the facts about images, of which everything is declared by you.
 
@@ -204,7 +221,8 @@ class Spec:
             class_names: in the order of the labels.
             low: least value that a pixel can have, not the least one in the data.
             high: largest value that a pixel can have.
-            is_bytes: whether made images are stored as uint8; by default where pixels are 0..255.
+            dtype: what made images are stored as; by default uint8 where pixels are 0..255, uint16
+                where they are 0..65535, float32 otherwise.
         """
         height, width, *channels = shape[1:]
         codec = Codec(
@@ -212,7 +230,7 @@ class Spec:
             high=float(high),
             shift=(low + high) / 2,
             scale=(high - low) / 2,
-            is_bytes=(low, high) == (0, 255) if is_bytes is None else is_bytes,
+            dtype=dtype or _FULL_RANGES.get((low, high), "float32"),
         )
         return cls(
             name=name,
@@ -234,7 +252,7 @@ class Spec:
         high: float | int = 1,
     ) -> "Spec":
         """Return the facts about rows (n, d) of numbers between `low` and `high`, public bounds."""
-        codec = Codec(low=float(low), high=float(high), shift=0.0, scale=1.0, is_bytes=False)
+        codec = Codec(low=float(low), high=float(high), shift=0.0, scale=1.0, dtype="float32")
         return cls(
             name=name,
             kind="table",
@@ -316,8 +334,8 @@ def checked(private: Private, spec: Spec) -> Private:
         raise ValueError(f"x has shape {x.shape}, and spec says {shape}")
     if y.shape != (len(x),) or y.dtype.kind not in "iu":
         raise ValueError(f"y must be {len(x)} whole numbers, got {y.dtype} of shape {y.shape}")
-    if x.dtype != np.uint8 and x.dtype.kind != "f":
-        raise ValueError(f"x must be uint8 or of a float type, got {x.dtype}")
+    if x.dtype.name not in WHOLE_TYPES and x.dtype.kind != "f":
+        raise ValueError(f"x must be {', '.join(WHOLE_TYPES)} or of a float type, got {x.dtype}")
     if y.min() < 0 or y.max() >= spec.num_classes:
         raise ValueError(f"y has labels outside 0..{spec.num_classes - 1}")
     if not np.all(np.isfinite(x)):

@@ -49,17 +49,43 @@ def test_constants_without_a_range_are_refused(constants: tuple[float, ...]) -> 
         Codec(**dict(zip(("low", "high", "shift", "scale"), constants, strict=True)))
 
 
-@pytest.mark.parametrize("is_bytes", [True, False])
-def test_values_go_to_the_unit_interval_and_back(is_bytes: bool) -> None:
-    codec = Codec(low=0.0, high=255.0, shift=127.5, scale=127.5, is_bytes=is_bytes)
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_values_go_to_the_unit_interval_and_back(dtype: str) -> None:
+    codec = Codec(low=0.0, high=255.0, shift=127.5, scale=127.5, dtype=dtype)
     stored = np.arange(256, dtype=np.uint8)
     unit = codec.to_unit(stored)
     assert unit.dtype == np.float32
     assert (unit.min(), unit.max()) == (0, 1)
     back = codec.from_unit(unit)
-    assert (back.dtype == np.uint8) is is_bytes
+    assert back.dtype == dtype
     np.testing.assert_allclose(back, stored, atol=1e-4)
     assert codec.kernel_range == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "int16"])
+def test_every_value_of_16_bits_comes_back(dtype: str) -> None:
+    """Oracle: rows in [0, 1] are float32, with 24 bits for 16."""
+    limits = np.iinfo(dtype)
+    low, high = float(limits.min), float(limits.max)
+    codec = Codec(low=low, high=high, shift=(low + high) / 2, scale=(high - low) / 2, dtype=dtype)
+    stored = np.arange(limits.min, limits.max + 1).astype(dtype)
+    unit = codec.to_unit(stored)
+    assert (unit.min(), unit.max()) == (0, 1)
+    assert codec.from_unit(unit).dtype == dtype
+    np.testing.assert_array_equal(codec.from_unit(unit), stored)
+    assert codec.kernel_range == (-1.0, 1.0)
+
+
+def test_images_of_16_bits_are_made_as_such() -> None:
+    shape = (4, 2, 2)
+    spec = Spec.images("scan", shape, class_names=["a", "b"], low=0, high=65535)
+    assert spec.codec.dtype == "uint16"
+    private = Private(np.full(shape, 65535, np.uint16), np.array([0, 1, 0, 1]))
+    assert checked(private, spec).x.dtype == np.uint16
+    with pytest.raises(ValueError, match="uint8, uint16, int16 or of a float type, got uint32"):
+        checked(Private(private.x.astype(np.uint32), private.y), spec)
+    with pytest.raises(ValueError, match="are stored as"):
+        Spec.images("scan", shape, class_names=["a", "b"], dtype="uint32")
 
 
 def test_drawn_values_beyond_the_range_are_stored_as_bytes_within_it() -> None:
@@ -77,7 +103,7 @@ def test_private_examples_get_the_axis_and_type_of_their_facts() -> None:
     ("x", "y", "said"),
     [
         (X[:3], Y[:3], "has shape"),
-        (X.astype(np.int64), Y, "must be uint8 or of a float type"),
+        (X.astype(np.int64), Y, "must be uint8, uint16, int16 or of a float type"),
         (X, Y[:3], "4 whole numbers"),
         (X, Y.astype(float), "4 whole numbers"),
         (X, Y + 1, "labels outside 0..1"),

@@ -27,7 +27,7 @@ CLASS_NAMES: dict[str, tuple[str, ...]] = {
 
 
 BYTES = Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
-FLOATS = Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, is_bytes=False)
+FLOATS = Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, dtype="float32")
 # White strokes on black: with the background at 0 the kernel sees the strokes alone, which
 # distils far better than -1 to 1.
 _STROKES = Codec(shift=0.0, scale=80.0, low=0.0, high=255.0)

@@ -34,7 +34,8 @@ def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
         "example_shape": list(generator.shape),
         "low": codec.low,
         "high": codec.high,
-        "bytes": codec.is_bytes,
+        "bytes": codec.dtype == "uint8",  # what version 0.1.0 reads
+        "dtype": codec.dtype,
     }
     if isinstance(codec, TableCodec):
         description |= codec.facts() | {"class_weights": generator.class_weights}
@@ -121,7 +122,8 @@ def _codec(description: dict[str, Any]) -> Codec | TableCodec:
             raise ValueError("description.json: its schema is of other records")
         return codec
     low, high = description["low"], description["high"]
-    return Codec(low=low, high=high, shift=low, scale=high - low, is_bytes=description["bytes"])
+    dtype = description.get("dtype", "uint8" if description["bytes"] else "float32")
+    return Codec(low=low, high=high, shift=low, scale=high - low, dtype=dtype)
 
 
 def _cells(stored: Any, codec: Any, names: tuple[str, ...], weights: Any) -> CellGenerator:

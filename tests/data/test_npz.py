@@ -42,7 +42,7 @@ def test_npz_of_colour_images(tmp_path: Path) -> None:
 def test_npz_of_scaled_rows(tmp_path: Path, dtype: type) -> None:
     dataset = load_npz(tmp_path, x_train=ROWS[:4].astype(dtype), x_test=ROWS[4:].astype(dtype))
     assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.is_image) == ((3,), 3, False)
-    assert dataset.codec == Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, is_bytes=False)
+    assert dataset.codec == Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, dtype="float32")
     assert dataset.x_train.dtype == dtype
     np.testing.assert_array_equal(dataset.x_test, ROWS[4:].astype(dtype))
 

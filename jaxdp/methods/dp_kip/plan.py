@@ -297,12 +297,12 @@ def _free_columns(settings: Settings, spec: Spec) -> Array | None:
 
 
 def _bounds(settings: Settings, spec: Spec) -> tuple[float, float] | None:
-    """Return the range of scaled pixels, which is public where pixels are stored as bytes."""
+    """Return the range of scaled pixels, which is public where pixels are whole numbers."""
     if not settings.bounded:
         return None
-    if not (spec.is_image and spec.codec.is_bytes):
+    if not (spec.is_image and spec.codec.is_whole):
         raise SettingsError(
-            f"--bounded: the range of values is known for images of bytes, and "
+            f"--bounded: the range of values is known for images of whole numbers, and "
             f"--dataset={spec.name} holds others; leave it out"
         )
     return spec.codec.kernel_range

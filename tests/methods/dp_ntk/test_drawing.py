@@ -19,7 +19,11 @@ def test_labels_follow_the_weights_exactly() -> None:
     ("shape", "codec", "expected"),
     [
         ((2, 2, 1), Codec(low=0.0, high=16.0, shift=0.0, scale=5.0), [0, 8, 16, 8]),
-        ((4,), Codec(low=-1.0, high=1.0, shift=0.0, scale=1.0, is_bytes=False), [-1, 0, 1, -0.002]),
+        (
+            (4,),
+            Codec(low=-1.0, high=1.0, shift=0.0, scale=1.0, dtype="float32"),
+            [-1, 0, 1, -0.002],
+        ),
     ],
 )
 def test_stored_examples_are_scaled_back_and_rounded(
@@ -30,7 +34,7 @@ def test_stored_examples_are_scaled_back_and_rounded(
     )
     found = generator.stored(np.array([[0.0, 0.5, 1.0, 0.499]]))
     assert found.shape == (1, *shape)
-    assert (found.dtype == np.uint8) == codec.is_bytes
+    assert (found.dtype == np.uint8) == codec.is_whole
     np.testing.assert_allclose(found.ravel(), expected, atol=1e-9)
 
 
