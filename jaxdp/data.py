@@ -142,6 +142,8 @@ class Spec:
         num_examples: n of the private examples, which is public here.
         codec: constants between stored values and [0, 1].
         counted_classes: whether nobody declared the classes: the labels were counted.
+        preparation: what was done to every example by itself before anything else, in words; the
+            certificate says it.
 
     Raises:
         ValueError: the shape is not one of the kind, or there are fewer than two classes or no
@@ -155,6 +157,7 @@ class Spec:
     num_examples: int
     codec: Codec | TableCodec
     counted_classes: bool = False
+    preparation: str | None = None
 
     def __post_init__(self) -> None:
         if len(self.shape) != (3 if self.kind == "image" else 1) or min(self.shape) < 1:

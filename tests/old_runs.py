@@ -17,7 +17,10 @@ from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.releases import GaussianRelease
 
-_SINCE = ("verdict", "may_leave", "must_stay", "allowed", "counted_classes", "objection", "ledger")
+_SINCE = (
+    *("verdict", "may_leave", "must_stay", "allowed", "counted_classes", "preparation"),
+    *("objection", "ledger"),
+)
 
 
 class PlannedRun:

@@ -141,6 +141,7 @@ def fixed_config(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:
         "eps": None if math.isinf(plan.eps) else plan.eps,
         "num_examples": plan.spec.num_examples,
         "example_shape": list(plan.spec.shape),
+        "preparation": plan.spec.preparation,
         **plan.config(),
     }
 

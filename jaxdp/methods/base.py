@@ -222,6 +222,7 @@ class Plan(abc.ABC, Generic[R]):
             allow_delta=settings.allow_delta,
             allow_epsilon=settings.allow_epsilon,
             counted_classes=self.spec.counted_classes,
+            preparation=self.spec.preparation,
             objection=self.objection,
         )
         assert self.ledger is not None

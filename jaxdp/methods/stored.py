@@ -113,6 +113,12 @@ class Earlier(NamedTuple):
 NOTHING = Earlier()
 
 
+def _remedy(here: Any, there: Any) -> str:
+    """Return what to do where images differ in their size alone."""
+    shapes = isinstance(here, list) and len(here) == len(there) == 3 and here[2] == there[2]
+    return f"; --image_size={there[1]}x{there[0]} resizes images to that" if shapes else ""
+
+
 def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None:
     """Raise a `SettingsError` where what was released is of other data than a run's."""
     for what, here, there in (
@@ -122,7 +128,7 @@ def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None
         if here != there:
             raise SettingsError(
                 f"{stored.source}: was made from {what} {there}, and --dataset={spec.name} has "
-                f"{here}"
+                f"{here}{_remedy(here, there)}"
             )
     if stored.schema != (None if spec.schema is None else spec.schema.to_json()):
         raise SettingsError(

@@ -69,6 +69,7 @@ class Terms:
         allow_delta: whether somebody has allowed a delta of 1/n or more.
         allow_epsilon: whether somebody has allowed an epsilon above `MOST`.
         counted_classes: whether the number of classes was counted from labels.
+        preparation: what was done to every record by itself, in words.
         objection: what else speaks against a release, in words.
     """
 
@@ -77,6 +78,7 @@ class Terms:
     allow_delta: bool = False
     allow_epsilon: bool = False
     counted_classes: bool = False
+    preparation: str | None = None
     objection: str | None = None
 
 
@@ -141,6 +143,7 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
     reason = why_not_releasable(ledger, epsilon, terms)
     steps = ledger.steps
     counted = (COUNTED_CLASSES,) if terms.counted_classes else ()
+    prepared = () if terms.preparation is None else (terms.preparation,)
     certificate = {
         "verdict": _verdict(epsilon, reason),
         "releasable": reason is None,
@@ -162,9 +165,10 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
         "randomness": _randomness(ledger),
         "covers": terms.covers if private else (),
         "does_not_cover": NOT_COVERED if private else ("everything: there is no guarantee",),
-        "public": (*PUBLIC, *counted),
+        "public": (*PUBLIC, *counted, *prepared),
         "allowed": {"delta": terms.allow_delta, "epsilon": terms.allow_epsilon},
         "counted_classes": terms.counted_classes,
+        "preparation": terms.preparation,
         "objection": terms.objection,
     }
     if steps is not None:
@@ -208,6 +212,7 @@ def recertified(
             allow_delta=bool(allowed["delta"]) or allow_delta,
             allow_epsilon=bool(allowed["epsilon"]) or allow_epsilon,
             counted_classes=stored.get("counted_classes", False),
+            preparation=_text(stored.get("preparation")),
             objection=stored.get("objection"),
         )
         certificate = certify(ledger, terms)
@@ -216,6 +221,12 @@ def recertified(
         raise ValueError(f"it is no certificate ({type(error).__name__}: {error})") from error
     kept = {key: value for key, value in stored.items() if key not in certificate}
     return certificate | kept
+
+
+def _text(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError("preparation is no text")
+    return value
 
 
 def ledger_of(stored: Mapping[str, Any], *, old_noise: str = OLD_NOISE) -> Ledger:

@@ -209,6 +209,14 @@ def test_counted_classes_are_named_as_public() -> None:
     assert not any("counted" in what for what in certificate()["public"])
 
 
+def test_what_was_done_to_every_record_is_named_as_public() -> None:
+    resized = certificate(of=terms(preparation="every image was resized"))
+    assert resized["public"][-1] == resized["preparation"] == "every image was resized"
+    assert recertified(resized) == resized
+    with pytest.raises(ValueError, match="preparation is no text"):
+        recertified(resized | {"preparation": ["x"]})
+
+
 def test_certificate_counts_other_releases_and_knows_one_without_noise() -> None:
     beside = calibrate(run(0.0), target_epsilon=1.0, delta=DELTA, also=(5.0,))
     found = certificate(steps=beside, also=(5.0,))
@@ -280,7 +288,8 @@ def test_guarantee_a_lower_stored_claim_never_replaces_what_was_computed(make: A
 
 
 def _of_version_0_1_0(given: dict[str, Any]) -> dict[str, Any]:
-    new = ("verdict", "may_leave", "must_stay", "allowed", "counted_classes", "objection", "ledger")
+    new = ("verdict", "may_leave", "must_stay", "allowed", "counted_classes", "preparation")
+    new += ("objection", "ledger")
     old = {key: value for key, value in given.items() if key not in new}
     source = "a known --noise_seed" if given["ledger"]["seeded_noise"] else "64 bits of the system"
     return old | {"randomness": f"sampling and noise: threefry2x32 keyed by {source}"}
