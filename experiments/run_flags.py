@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from experiments.data.resizing import LARGEST
 from experiments.evaluation import registry
 from jaxdp.methods.settings import check_fields, setting
 from jaxdp.tables.schema import BUILT_IN, FORMS
@@ -28,8 +29,20 @@ class RunFlags(ProgramFlags):
     dataset: str = setting(
         "digits",
         "digits (bundled), {data_dir}/{name}.npz, an image folder "
-        "{data_dir}/{name}/{train,test}/{class}/, or a tfds name: mnist, fashion_mnist, "
-        "svhn_cropped, cifar10, cifar100.",
+        "{data_dir}/{name}/{train,test}/{class}/ or {data_dir}/{name}/{class}/, or a tfds "
+        "name: mnist, fashion_mnist, svhn_cropped, cifar10, cifar100.",
+    )
+    image_size: str | None = setting(
+        None,
+        "Size to which every image is resized by itself: a side in pixels, WIDTHxHEIGHT, or full "
+        f"for that which images have (default: full, but {LARGEST} where a side is longer).",
+    )
+    pixel_bits: int | None = setting(
+        None,
+        "Bits of a pixel that are in use, in images of 16 bits whose files do not say so "
+        "(default: 16).",
+        at_least=1,
+        at_most=16,
     )
     csv: str | None = setting(
         None, "A table, CSV or Parquet, instead of --dataset; needs --schema."
@@ -42,7 +55,8 @@ class RunFlags(ProgramFlags):
     test_csv: str | None = setting(None, "Test records of a table (default: some are held out).")
     test_fraction: float | None = setting(
         None,
-        "Part of a table's records that is held out for tests (default: 0.1).",
+        "Part that is held out for tests, of a table or of an image folder that has class folders "
+        "alone (default: 0.1).",
         above=0,
         below=1,
     )

@@ -1,14 +1,37 @@
 """What drivers say on the terminal."""
 
+from __future__ import annotations
+
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.report.values import round_up
+
+if TYPE_CHECKING:
+    from experiments.data.load import Dataset
 
 
 def bar_style() -> dict[str, Any]:
     """Return how progress bars look: a log file gets a line now and then, not ten a second."""
     return {} if sys.stderr.isatty() else {"mininterval": 10.0, "ascii": True}
+
+
+def in_a_line(data: Dataset) -> str:
+    """Say what was read, of which all is public: how much, of what shape, how many classes."""
+    spec, what = data.spec, "rows"
+    if spec.is_image:
+        height, width, channels = spec.image_shape
+        bits = "" if spec.codec.dtype == "uint8" else f" {spec.codec.dtype}"
+        what = f"images of {width}x{height} pixels, {'grey' if channels == 1 else 'RGB'}{bits}"
+    elif spec.schema is not None:
+        what = "records"
+    said = f"{spec.num_examples} training {what}; {spec.num_classes} classes"
+    if spec.counted_classes:
+        said += (
+            f", counted from the labels 0 to {spec.num_classes - 1}: labels begin at 0, and "
+            "class_names declares the classes"
+        )
+    return f"{spec.name}: {said}; {len(data.x_test)} test examples"
 
 
 def print_guarantee(certificate: dict[str, Any]) -> None:

@@ -1,91 +1,239 @@
-"""Datasets that are folders of images: {train,test}/{class}/*.png|jpg|jpeg.
+"""Datasets that are folders of images, in class folders: {train,test}/{class}/, or {class}/ alone.
 
-Anybody may have filled the folder. So only PNG and JPEG are decoded, of limited size, and neither
-a link that leaves the folder nor anything but plain files is followed.
+Anybody may have filled the folder. So neither a link that leaves the folder nor anything but plain
+files is followed; `image_file` says what is decoded.
 """
 
+import hashlib
+import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from experiments.data import npz as npz_files
-from experiments.data.outside_files import open_plain
-from experiments.data.sources import RawData, dataset_error
+from experiments.data import image_file
+from experiments.data.image_file import SUFFIXES, Image
+from experiments.data.resizing import ImageSize, resized
+from experiments.data.sources import RawData, Wanted, dataset_error, require_memory
 
-_IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg")
-_FORMATS = ("PNG", "JPEG")
-_GREY_MODES = ("1", "L", "LA")
-_COLOUR_MODES = ("RGB", "RGBA", "P", "CMYK", "YCbCr")
-# Far above what can be distilled: small files can declare images of gigabytes.
-_MAX_PIXELS = 2**24
+_ENDINGS = "png|jpg|tif|bmp|dcm"
+_TEST_FRACTION = 0.1
+# How many names or endings a line lists, and how long an ending may be.
+_LISTED, _LONGEST = 5, 10
+_FOLDERS = "folders in class folders"
+_Files = list[tuple[Path, int]]
 
 
-def read_image_folder(name: str, folder: Path) -> RawData:
-    """Read {train,test}/{class}/*.png|jpg|jpeg; the set of class folders is public."""
+def is_image_folder(folder: Path) -> bool:
+    """Whether a folder has train or test, or class folders with images."""
+    return any((folder / split).is_dir() for split in ("train", "test")) or _is_unsplit(folder)
+
+
+def _is_unsplit(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    return any(_is_image(path) for each in _class_folders(folder) for path in each.iterdir())
+
+
+def read_image_folder(name: str, folder: Path, wanted: Wanted) -> RawData:
+    """Read class folders of images; the set of class folders is public.
+
+    Args:
+        name: of the dataset.
+        folder: that has train and test, or the class folders themselves.
+        wanted: their size, and which are held out for tests where there is no folder of those.
+
+    Raises:
+        InputError: something is missing, or cannot be read.
+    """
     splits = (folder / "train", folder / "test")
+    if not any(split.is_dir() for split in splits):
+        return _read_unsplit(name, folder, wanted)
+    wanted.require_no_fraction(name, f"{folder} has a folder for its test images")
     for split in splits:
         if not split.is_dir():
-            raise dataset_error(name, f"there is no folder {split}: add it, with class folders")
+            raise dataset_error(
+                name,
+                f"there is no folder {split}: add it, with class folders; or put the class folders "
+                f"into {folder} itself, and some images are held out for tests",
+            )
         _require_inside(name, folder, split)
-    classes = sorted({each.name for split in splits for each in _class_folders(split)})
-    files = [list(_image_files(name, folder, split, classes)) for split in splits]
-    if not all(files):
-        empty = splits[0] if not files[0] else splits[1]
-        raise dataset_error(
-            name, f"there are no images in {empty}: put them at {empty}/CLASS/*.png|jpg|jpeg"
-        )
+    there = [{each.name for each in _class_folders(split)} for split in splits]
+    classes, left_out = sorted(there[0] | there[1]), Counter[str]()
+    files = [_listed(name, folder, split, classes, left_out) for split in splits]
+    notes = (*_left_out_note(left_out), *_missing_note("train", "test", there))
+    return _raw(name, folder, files, classes, wanted.size, notes)
+
+
+def _read_unsplit(name: str, folder: Path, wanted: Wanted) -> RawData:
+    """Read class folders without train and test, and hold some images out."""
+    classes, left_out = sorted(each.name for each in _class_folders(folder)), Counter[str]()
+    files = _listed(name, folder, folder, classes, left_out)
+    if len(files) < 2:
+        raise dataset_error(name, f"{folder} has one image: two are needed, one of them to test on")
+    fraction = wanted.test_fraction or _TEST_FRACTION
+    places = [str(path.relative_to(folder)) for path, _ in files]
+    test = held_out(places, fraction, seed=wanted.seed)
+    splits: tuple[_Files, _Files] = ([], [])
+    for file, is_test in zip(files, test, strict=True):
+        splits[is_test].append(file)
+    held = f"{fraction:g} of all images are held out for tests; --test_fraction changes that"
+    return _raw(name, folder, splits, classes, wanted.size, (*_left_out_note(left_out), held))
+
+
+def held_out(names: Sequence[str], fraction: float, *, seed: int) -> list[bool]:
+    """Return which images are held out: those with the smallest numbers drawn by name and seed.
+
+    Guarantee:
+        If one image is replaced by another of any name and class, at most one training image is.
+    """
+    numbers = [hashlib.sha256(f"{seed}/{each}".encode(errors="surrogateescape")) for each in names]
+    order = sorted(range(len(names)), key=lambda at: numbers[at].digest())
+    chosen = set(order[: min(math.ceil(fraction * len(names)), len(names) - 1)])
+    return [at in chosen for at in range(len(names))]
+
+
+def _raw(
+    name: str,
+    folder: Path,
+    files: Sequence[_Files],
+    classes: list[str],
+    size: ImageSize,
+    notes: tuple[str, ...],
+) -> RawData:
+    """Read the files of both splits."""
+    for split, of_split in zip(("train", "test"), files, strict=True):
+        if not of_split:
+            empty = folder / split
+            raise dataset_error(
+                name, f"there are no images in {empty}: put them at {empty}/CLASS/*.{_ENDINGS}"
+            )
     paths, labels = zip(*files[0], *files[1], strict=True)
-    x, y, n = _read_images(name, paths), np.array(labels), len(files[0])
-    return RawData(x[:n], y[:n], x[n:], y[n:], tuple(classes), f"image folder {folder}")
+    x, first = _read_images(name, paths, size)
+    y, n = np.array(labels), len(files[0])
+    return RawData(
+        *(x[:n], y[:n], x[n:], y[n:], tuple(classes), f"image folder {folder}"),
+        value_range=(first.low, first.high),
+        size_before=None if size.mixes else first.pixels.shape[:2],
+        notes=notes,
+    )
 
 
-def _read_images(name: str, paths: tuple[Path, ...]) -> np.ndarray:
-    """Read images of one size and mode as (n, h, w, 1) or (n, h, w, 3) uint8."""
+def _read_images(name: str, paths: tuple[Path, ...], size: ImageSize) -> tuple[np.ndarray, Image]:
+    """Read images of one kind as (n, h, w, 1) or (n, h, w, 3); return the first as stored, too."""
     import PIL.Image
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of oddities that do not keep an image from being read
         warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
-        first = _read_image(name, paths[0])
-        if len(paths) * first.nbytes > npz_files.max_bytes():
-            raise dataset_error(
-                name,
-                f"{len(paths)} images as {paths[0]}, of {_describe(first)}, take "
-                f"{len(paths) * first.nbytes / 1e9:.3g} GB, more than half of the memory: make "
-                "them smaller",
-            )
-        x = np.empty((len(paths), *first.shape), np.uint8)
+        first = image_file.read(name, paths[0])
+        target = size.of(first.pixels.shape)
+        shape = (len(paths), *target, first.pixels.shape[2])
+        require_memory(name, shape, first.pixels.dtype)
+        x = np.empty(shape, first.pixels.dtype)
         for i, path in enumerate(paths):
-            image = _read_image(name, path)
-            if image.shape != first.shape:
-                raise dataset_error(
-                    name,
-                    f"{path} is {_describe(image)} but {paths[0]} is {_describe(first)}: give all "
-                    "images one size and one mode, grey or RGB",
-                )
-            x[i] = image
-    return x
+            image = image_file.read(name, path)
+            _require_alike(name, (path, image), (paths[0], first), size)
+            x[i] = resized(image.pixels, target)
+    return x, first
+
+
+def _require_alike(
+    name: str, found: tuple[Path, Image], first: tuple[Path, Image], size: ImageSize
+) -> None:
+    """Raise an `InputError` for an image of another kind, or of a size that is not asked for."""
+    here, there = found[1], first[1]
+    said = f"{found[0]} is {here} but {first[0]} is {there}"
+    if here.kind != there.kind:
+        raise dataset_error(name, f"{said}: give all images one mode, grey or RGB, of one depth")
+    if not size.mixes and here.pixels.shape != there.pixels.shape:
+        raise dataset_error(
+            name, f"{said}: give all images one size, or resize them by --image_size=64"
+        )
+
+
+def _is_hidden(path: Path) -> bool:
+    return path.name.startswith(".")
+
+
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES and not _is_hidden(path)
 
 
 def _class_folders(split: Path) -> Iterator[Path]:
-    return (each for each in split.iterdir() if each.is_dir() and not each.name.startswith("."))
+    return (each for each in split.iterdir() if each.is_dir() and not _is_hidden(each))
 
 
-def _image_files(
-    name: str, folder: Path, split: Path, classes: list[str]
-) -> Iterator[tuple[Path, int]]:
-    """List the images of one split with their labels, in a reproducible order."""
+def _listed(
+    name: str, folder: Path, split: Path, classes: list[str], left_out: Counter[str]
+) -> _Files:
+    """List the images of one split with their labels, in a reproducible order.
+
+    Args:
+        name: of the dataset.
+        folder: of the dataset.
+        split: folder of class folders.
+        classes: their names.
+        left_out: counts what is no image, by what it is.
+    """
+    found = []
+    left_out.update(_ending(path) for path in split.iterdir() if _is_file(path))
     for label, class_name in enumerate(classes):
         if not (split / class_name).is_dir():
             continue
         _require_inside(name, folder, split / class_name)
         for path in sorted((split / class_name).iterdir()):
-            if path.suffix.lower() in _IMAGE_SUFFIXES:
+            if _is_image(path):
                 _require_inside(name, folder, path)
-                yield path, label
+                found.append((path, label))
+            elif path.is_dir() and not _is_hidden(path):
+                left_out[_FOLDERS] += 1
+            elif not _is_hidden(path):
+                left_out[_ending(path)] += 1
+    return found
+
+
+def _is_file(path: Path) -> bool:
+    return not path.is_dir() and not _is_hidden(path)
+
+
+def _ending(path: Path) -> str:
+    """Return the ending of a name, where it is one that can be shown."""
+    ending = path.suffix.lower()
+    if _is_image(path):
+        return f"{ending} outside of class folders"
+    plain = ending[1:].isascii() and ending[1:].isalnum() and len(ending) <= _LONGEST
+    return ending if plain else "other endings" if ending else "no ending"
+
+
+def _left_out_note(left_out: Counter[str]) -> tuple[str, ...]:
+    """Say what is no image, of all splits and classes together: that is public, as n is."""
+    if not left_out:
+        return ()
+    ordered = left_out.most_common()
+    said = [f"{ending} {count}" for ending, count in ordered[:_LISTED]]
+    rest = sum(count for _, count in ordered[_LISTED:])
+    said += [f"others {rest}"] if rest else []
+    return (f"WARNING: left out, as they are no images in class folders: {', '.join(said)}",)
+
+
+def _missing_note(train: str, test: str, there: list[set[str]]) -> tuple[str, ...]:
+    """Name class folders that one split lacks. Which of them are empty is private, and not said."""
+    found = []
+    for here, other, names in (
+        (train, test, there[0] - there[1]),
+        (test, train, there[1] - there[0]),
+    ):
+        if names:
+            shown = [ascii(each)[1:-1] for each in sorted(names)[:_LISTED]]
+            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+            found.append(
+                f"WARNING: class folders in {here} and not in {other}: {', '.join(shown)}{more}"
+            )
+    return tuple(found)
 
 
 def _require_inside(name: str, folder: Path, path: Path) -> None:
@@ -97,31 +245,3 @@ def _require_inside(name: str, folder: Path, path: Path) -> None:
         raise dataset_error(
             name, f"{path} is a link that leads out of {folder}, to {target}: put a copy there"
         )
-
-
-def _read_image(name: str, path: Path) -> np.ndarray:
-    """Read one image as (h, w, 1) or (h, w, 3) uint8; transparency is dropped."""
-    import PIL.Image
-
-    try:
-        with open_plain(path) as file, PIL.Image.open(file, formats=_FORMATS) as image:
-            width, height = image.size
-            if width * height > _MAX_PIXELS:
-                raise ValueError(f"{width}x{height} pixels are more than {_MAX_PIXELS}")
-            mode = image.mode
-            if mode in _GREY_MODES:
-                return np.asarray(image.convert("L"))[..., np.newaxis]
-            if mode in _COLOUR_MODES:
-                # By way of RGBA, or Pillow warns about palettes with transparency.
-                return np.asarray(image.convert("RGBA").convert("RGB"))
-    except Exception as error:  # Pillow raises whatever a damaged file led it to
-        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-        raise dataset_error(
-            name, f"cannot read {path} ({str(reason)[:200]}): replace or remove that image"
-        ) from error
-    raise dataset_error(name, f"{path} has mode {mode}: convert it to 8-bit grey or RGB")
-
-
-def _describe(image: np.ndarray) -> str:
-    height, width, channels = image.shape
-    return f"{width}x{height} {'grey' if channels == 1 else 'RGB'}"

@@ -26,7 +26,6 @@ CLASS_NAMES: dict[str, tuple[str, ...]] = {
 """Class names of the datasets known by name, used where the source gives none."""
 
 
-BYTES = Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
 FLOATS = Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, dtype="float32")
 # White strokes on black: with the background at 0 the kernel sees the strokes alone, which
 # distils far better than -1 to 1.
@@ -41,3 +40,9 @@ CODECS = {
     "svhn_cropped": _PHOTOS,
 }
 """Datasets of bytes that do better with other constants than most; all are round numbers."""
+
+
+def whole_numbers(dtype: str, low: float, high: float) -> Codec:
+    """Return constants that take values from what a type declares to [-1, 1]."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    return Codec(low=float(low), high=float(high), shift=middle, scale=half, dtype=dtype)

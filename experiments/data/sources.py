@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import io
 import json
+import math
 import sys
 import tempfile
 import types
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.data import npz as npz_files
+from experiments.data.resizing import BY_DEFAULT, ImageSize
 from experiments.errors import InputError
 
 TFDS_NAMES = ("mnist", "fashion_mnist", "svhn_cropped", "cifar10", "cifar100")
@@ -25,8 +27,34 @@ _NPZ_KEYS = ("x_train", "y_train", "x_test", "y_test")
 _REACH_SECONDS = 10
 
 
+class Wanted(NamedTuple):
+    """What flags say of images.
+
+    Attributes:
+        size: that they are brought to.
+        bits: of a pixel of 16 bits that are in use; None for those that its file declares.
+        test_fraction: part that is held out for tests, where a source has no test split.
+        seed: that chooses it.
+    """
+
+    size: ImageSize = BY_DEFAULT
+    bits: int | None = None
+    test_fraction: float | None = None
+    seed: int = 0
+
+    def require_no_fraction(self, name: str, why: str) -> None:
+        """Raise an `InputError` where a fraction is asked for, and there is a test split."""
+        if self.test_fraction is not None:
+            raise dataset_error(name, f"{why}: leave --test_fraction={self.test_fraction} out")
+
+
 class RawData(NamedTuple):
-    """Arrays as a source stores them, with its class names if it has any."""
+    """Arrays as a source stores them, with its class names if it has any.
+
+    `value_range` is what the type of images declares, where that is less than all of the type;
+    `size_before` is the (height, width) that images had, where they all had one that has changed.
+    `notes` are lines for the terminal, and for no file.
+    """
 
     x_train: np.ndarray
     y_train: np.ndarray
@@ -34,11 +62,25 @@ class RawData(NamedTuple):
     y_test: np.ndarray
     class_names: tuple[str, ...] | None
     source: str
+    value_range: tuple[float, float] | None = None
+    size_before: tuple[int, ...] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def dataset_error(name: str, message: str) -> InputError:
     """Build the one-line error about the value of --dataset."""
     return InputError(f"--dataset={name}: {' '.join(message.split())}")
+
+
+def require_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Raise an `InputError` where images (n, h, w, ch) take too much of the memory."""
+    needed = math.prod(shape) * dtype.itemsize
+    if needed > npz_files.max_bytes():
+        raise dataset_error(
+            name,
+            f"{shape[0]} images of {shape[2]}x{shape[1]} pixels take {needed / 1e9:.3g} GB, more "
+            "than half of the memory: give a smaller --image_size",
+        )
 
 
 def read_digits() -> RawData:
@@ -83,7 +125,8 @@ def read_npz(name: str, path: Path) -> RawData:
             f"{class_names.shape}: store a list of c strings, or leave it out",
         )
     names = None if class_names is None else tuple(class_names.tolist())
-    return RawData(**arrays, class_names=names, source=str(path))
+    x_train, y_train, x_test, y_test = (arrays[key] for key in _NPZ_KEYS)
+    return RawData(x_train, y_train, x_test, y_test, names, str(path))
 
 
 def read_tfds(name: str, root: Path, download: bool) -> RawData:
@@ -95,7 +138,7 @@ def read_tfds(name: str, root: Path, download: bool) -> RawData:
     folder = _find_prepared(name, root) or _find_prepared(name, default)
     if folder is None:
         looked_for = (
-            f"there is no {root / name}.npz, no image folder {root / name}/{{train,test}} and "
+            f"there is no {root / name}.npz, no image folder {root / name} and "
             f"no array_record data prepared by tensorflow-datasets in {root} or {default}"
         )
         folder = _download(name, root, download, looked_for)

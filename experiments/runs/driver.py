@@ -14,7 +14,7 @@ from experiments.runs import generated_images, judging, public_cache, released
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.runner import METRICS, FolderRunner, first_metrics
-from experiments.terminal import print_guarantee
+from experiments.terminal import in_a_line, print_guarantee
 from jaxdp.data import TableCodec
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
@@ -43,8 +43,8 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     facts = {"data_source": data.source} | _facts(plan, run_flags)
     left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
     with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
-        if plan.notice is not None:
-            print(plan.notice, file=sys.stderr)
+        for line in (in_a_line(data), *data.notes, *([plan.notice] if plan.notice else [])):
+            print(line, file=sys.stderr)
         _Run(plan, run_flags, data, judges, started).finish()
     _print_summary(folder, started.certificate)
 

@@ -5,15 +5,18 @@ from pathlib import Path
 import numpy as np
 import PIL.Image
 import pytest
-from toy_data import IMAGES, check_message, colour, save_image
+from toy_data import IMAGES, arrays, check_message, colour, save_image
 
+from experiments.data.image_folder import held_out, is_image_folder
 from experiments.data.load import Dataset, load_dataset
+from experiments.data.sources import Wanted
 from experiments.errors import InputError
+from experiments.terminal import in_a_line
 from jaxdp.data import Codec
 
 
-def load_folder(folder: Path) -> Dataset:
-    return load_dataset("toy", data_dir=folder, download=False)
+def load_folder(folder: Path, wanted: Wanted = Wanted()) -> Dataset:  # noqa: B008
+    return load_dataset("toy", data_dir=folder, download=False, wanted=wanted)
 
 
 def test_image_folder(folder: Path) -> None:
@@ -77,6 +80,7 @@ def test_image_folder_names_the_first_image_of_another_size(folder: Path) -> Non
     with pytest.raises(InputError) as caught:
         load_folder(folder)
     check_message(caught.value, "toy", "dog/aa.png is 5x7 RGB", "cat/a.png is 5x4 RGB", "one size")
+    check_message(caught.value, "toy", "or resize them by --image_size=64")
 
 
 def test_image_folder_names_the_first_image_of_another_mode(folder: Path) -> None:
@@ -84,13 +88,6 @@ def test_image_folder_names_the_first_image_of_another_mode(folder: Path) -> Non
     with pytest.raises(InputError) as caught:
         load_folder(folder)
     check_message(caught.value, "toy", "test/eel/b.png is 5x4 grey", "one mode, grey or RGB")
-
-
-def test_image_folder_with_16_bit_image(folder: Path) -> None:
-    save_image(folder / "toy/test/eel/b.png", np.zeros((4, 5), np.uint16))
-    with pytest.raises(InputError) as caught:
-        load_folder(folder)
-    check_message(caught.value, "toy", "test/eel/b.png has mode I;16", "8-bit")
 
 
 @pytest.mark.parametrize("keep", [0, 0.5], ids=["empty", "truncated"])
@@ -109,6 +106,7 @@ def test_image_folder_without_a_split(folder: Path, split: str) -> None:
     with pytest.raises(InputError) as caught:
         load_folder(folder)
     check_message(caught.value, "toy", f"there is no folder {folder / 'toy' / split}", "add it")
+    check_message(caught.value, "toy", f"put the class folders into {folder / 'toy'} itself")
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
@@ -126,3 +124,118 @@ def test_image_folder_with_one_class(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_folder(tmp_path)
     check_message(caught.value, "toy", "image folder", "fewer than 2 classes")
+
+
+# --- What is left out, and what is said --------------------------------------------------------
+
+
+def test_what_is_left_out_is_said_by_ending_and_of_no_class(folder: Path) -> None:
+    for number in range(3):
+        (folder / f"toy/train/cat/{number}.TXT").touch()
+    (folder / "toy/test/eel/notes.txt").touch()
+    (folder / "toy/train/dog/deeper").mkdir()
+    (folder / "toy/train/dog/no_ending").touch()
+    (folder / "toy/train/dog/a.\x1b[31m").touch()
+    (folder / "toy/train/dog/._a.png").write_text("what macOS leaves beside images")
+    (folder / "toy/train/dog/.DS_Store").touch()
+    save_image(folder / "toy/train/astray.png", colour(1))
+    dataset = load_folder(folder)
+    assert len(dataset.x_train) == 3
+    said = dataset.notes[0]
+    assert said.startswith("WARNING: left out, as they are no images in class folders: .txt 4, ")
+    for part in ("folders in class folders 1", "no ending 1", "other endings 1"):
+        assert part in said
+    assert ".png outside of class folders 1" in said
+    assert "cat" not in said
+    assert said.isprintable()
+
+
+def test_class_folders_that_one_split_lacks_are_named(folder: Path) -> None:
+    assert load_folder(folder).notes == (
+        "WARNING: class folders in train and not in test: cat, dog",
+        "WARNING: class folders in test and not in train: eel",
+    )
+
+
+def test_guarantee_whether_a_class_folder_is_empty_is_not_said(folder: Path) -> None:
+    """Names of folders are declared; that a class has no image is a private count of 0."""
+    for split in ("train", "test"):
+        for name in ("cat", "dog", "eel"):
+            (folder / "toy" / split / name).mkdir(exist_ok=True)
+    empty = load_folder(folder)
+    save_image(folder / "toy/train/eel/a.png", colour(5))
+    (folder / "toy/train/dog/b.png").unlink()
+    filled = load_folder(folder)
+    assert empty.notes == filled.notes == ()
+    assert in_a_line(empty) == in_a_line(filled)
+    assert empty.spec == filled.spec
+
+
+def test_what_was_read_in_a_line(folder: Path) -> None:
+    assert in_a_line(load_folder(folder)) == (
+        "toy: 3 training images of 5x4 pixels, RGB; 3 classes; 1 test examples"
+    )
+
+
+# --- Class folders alone -----------------------------------------------------------------------
+
+
+def unsplit(folder: Path, num: int = 10) -> Path:
+    for number in range(num):
+        save_image(folder / f"toy/{'ab'[number % 2]}/{number}.png", colour(number))
+    return folder
+
+
+def test_images_are_held_out_where_there_is_no_test_folder(tmp_path: Path) -> None:
+    unsplit(tmp_path)
+    found = load_folder(tmp_path)
+    assert (len(found.x_train), len(found.x_test)) == (9, 1)
+    assert found.class_names == ("a", "b")
+    assert found.notes == (
+        "0.1 of all images are held out for tests; --test_fraction changes that",
+    )
+    third = load_folder(tmp_path, Wanted(test_fraction=0.3))
+    again = load_folder(tmp_path, Wanted(test_fraction=0.3))
+    other = load_folder(tmp_path, Wanted(test_fraction=0.3, seed=1))
+    assert len(third.x_test) == 3
+    np.testing.assert_array_equal(third.x_test, again.x_test)
+    assert not np.array_equal(third.x_test, other.x_test)
+    every = np.concatenate([third.x_train, third.x_test])[:, 0, 0, 0]
+    assert sorted(every) == list(range(10))
+    np.testing.assert_array_equal(third.y_train, third.x_train[:, 0, 0, 0] % 2)
+
+
+def test_guarantee_another_image_changes_one_training_image_at_most() -> None:
+    """Places in a sorted list would move with the class of one image, and the split with them."""
+    names = [f"{'ab'[number % 2]}/{number}.png" for number in range(60)]
+    for number in range(60):
+        for other in (f"c/{number}.png", "a/.png", f"b/z{number}.png"):
+            changed = sorted([*names[:number], other, *names[number + 1 :]])
+            before, after = (
+                {x for x, test in zip(each, held_out(each, 0.2, seed=3), strict=True) if not test}
+                for each in (names, changed)
+            )
+            assert len(before) == len(after) == 48
+            assert len(before - after) <= 1
+
+
+@pytest.mark.parametrize("place", ["npz", "folder"])
+def test_a_test_fraction_beside_test_data_is_refused(folder: Path, place: str) -> None:
+    if place == "npz":
+        np.savez(folder / "toy.npz", **arrays())
+    with pytest.raises(InputError) as caught:
+        load_folder(folder, Wanted(test_fraction=0.2))
+    check_message(caught.value, "toy", "test", "leave --test_fraction=0.2 out")
+
+
+def test_one_image_cannot_be_split(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_folder(unsplit(tmp_path, 1))
+    check_message(caught.value, "toy", "has one image", "one of them to test on")
+
+
+def test_what_tfds_has_prepared_is_no_image_folder(tmp_path: Path) -> None:
+    (tmp_path / "mnist/3.0.1").mkdir(parents=True)
+    (tmp_path / "mnist/3.0.1/data.array_record").touch()
+    assert not is_image_folder(tmp_path / "mnist")
+    assert is_image_folder(unsplit(tmp_path) / "toy")

@@ -10,6 +10,7 @@ from toy_data import IMAGES, arrays, check_message
 from experiments.data.load import CLASS_NAMES, Dataset, load_dataset
 from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
+from experiments.terminal import in_a_line
 from jaxdp.data import Codec
 
 ROWS = np.linspace(-1, 1, 18, dtype=np.float32).reshape(6, 3)
@@ -51,6 +52,30 @@ def test_npz_of_scaled_rows(tmp_path: Path, dtype: type) -> None:
 def test_npz_labels_of_any_whole_number_type_and_column(tmp_path: Path, dtype: type) -> None:
     dataset = load_npz(tmp_path, y_train=np.array([[0], [1], [2], [0]], dtype))
     np.testing.assert_array_equal(dataset.y_train, [0, 1, 2, 0])
+
+
+def test_npz_labels_that_are_names(tmp_path: Path) -> None:
+    names = ["eel", "cat", "dog"]
+    texts = {"y_train": np.array(["eel", "cat", "dog", "eel"]), "y_test": np.array([["dog"]] * 2)}
+    dataset = load_npz(tmp_path, class_names=names, **texts)
+    np.testing.assert_array_equal(dataset.y_train, [0, 1, 2, 0])
+    np.testing.assert_array_equal(dataset.y_test, [2, 2])
+    assert not dataset.counted_classes
+    digits = load_npz(tmp_path, "mnist", y_train=list("0120"), y_test=list("93"))
+    np.testing.assert_array_equal(digits.y_test, [9, 3])
+
+
+def test_labels_that_are_counted_are_said_to_begin_at_0(tmp_path: Path) -> None:
+    """Whether class 0 is empty is private, so the line is the same where labels begin at 1."""
+    ones = {"y_train": [1, 2, 3, 1], "y_test": [3, 2]}
+    zeros = {"y_train": [0, 1, 3, 1], "y_test": [3, 2]}
+    said = {in_a_line(load_npz(tmp_path, **labels)) for labels in (ones, zeros)}
+    assert said == {
+        "toy: 4 training images of 5x4 pixels, grey; 4 classes, counted from the labels 0 to 3: "
+        "labels begin at 0, and class_names declares the classes; 2 test examples"
+    }
+    named = load_npz(tmp_path, **ones, class_names=list("abcd"))
+    assert "counted" not in in_a_line(named)
 
 
 def test_npz_class_names_fix_the_number_of_classes(tmp_path: Path) -> None:
@@ -99,6 +124,11 @@ BAD_ARRAYS = {
     "one-hot": ({"y_train": np.eye(4)}, ["y_train", "shape (4, 4)", "one-hot"]),
     "scalar y": ({"y_test": 1}, ["y_test", "shape ()", "(n,)"]),
     "named labels": ({"y_train": list("abca")}, ["y_train", "<U1", "0, 1, ..., c-1"]),
+    "unknown names": (
+        {"y_train": list("abcd"), "class_names": ["a", "b", "c"]},
+        ["y_train", "1 labels that are not in class_names"],
+    ),
+    "a name twice": ({"y_train": list("abca"), "class_names": ["a", "a"]}, ["a name twice"]),
     "bool labels": ({"y_test": [True, False]}, ["y_test", "bool", "integers"]),
     "lengths": ({"y_train": [0, 1, 2]}, ["y_train", "3 labels for 4 examples"]),
     "fractions": ({"y_test": [0.5, np.nan]}, ["y_test", "2 labels", "no whole numbers"]),

@@ -6,6 +6,8 @@ _BESIDE = "tests/runs/test_what_is_written.py::"
 _WRITTEN = f"{_BESIDE}test_guarantee_nothing_private_is_written_beside_releases"
 _COMPARED = "tests/test_check_fidelity.py::test_guarantee_a_comparison_changes_nothing_that_leaves"
 _F = "tests/runs/test_rows.py::"
+_FOLDER, _SIZE = "tests/data/test_image_folder.py::", "tests/data/test_image_size.py::"
+_FORMATS = "tests/data/test_image_formats.py::"
 _DRIVER, _TEACHER = "experiments/runs/driver.py", "jaxdp/methods/teacher/release.py"
 
 MUTANTS = (
@@ -132,8 +134,8 @@ MUTANTS = (
     Mutant(
         "scaling by the mean of the data",
         "experiments/data/load.py",
-        "if is_bytes else FLOATS,",
-        "if is_bytes else dataclasses.replace(FLOATS, shift=float(x_train.mean())),",
+        "codec=_codec(name, raw, x_train.dtype, wanted.bits),",
+        "codec=dataclasses.replace(FLOATS, shift=float(x_train.mean())),",
         ("tests/data/test_npz.py::test_npz_of_scaled_rows",),
     ),
     Mutant(
@@ -149,5 +151,48 @@ MUTANTS = (
         "        temporary.touch(mode=0o600)\n        features = ",
         "        temporary.touch(mode=0o644)\n        features = ",
         (f"{_F}test_guarantee_kept_features_are_for_their_owner_alone",),
+    ),
+    Mutant(
+        "the range of images of 16 bits is that of the data",
+        "experiments/data/load.py",
+        "raw.value_range or (limits.min, limits.max)",
+        "raw.value_range or (limits.min, raw.x_train.max())",
+        (f"{_FORMATS}test_guarantee_the_range_of_16_bits_is_that_of_the_type",),
+    ),
+    Mutant(
+        "images are resized after the mean image is taken off",
+        "experiments/data/resizing.py",
+        "        found[number] = resized(image, size)\n",
+        "        mean = images.mean(axis=0).astype(image.dtype)\n"
+        "        found[number] = resized(image - mean, size)\n",
+        (f"{_SIZE}test_guarantee_a_resized_image_depends_on_itself_alone",),
+    ),
+    Mutant(
+        "images of a folder keep the values of the first one",
+        "experiments/data/image_folder.py",
+        "            x[i] = resized(image.pixels, target)\n",
+        "            x[i] = np.minimum(resized(image.pixels, target), first.pixels.max() // 2)\n",
+        (f"{_SIZE}test_guarantee_an_image_of_a_folder_is_resized_by_itself",),
+    ),
+    Mutant(
+        "one image moves the places that all others are held out by",
+        "experiments/data/image_folder.py",
+        'f"{seed}/{each}".encode(errors="surrogateescape")',
+        'f"{seed}/{names.index(each)}".encode()',
+        (f"{_FOLDER}test_guarantee_another_image_changes_one_training_image_at_most",),
+    ),
+    Mutant(
+        "classes without images are named",
+        "experiments/data/image_folder.py",
+        "{each.name for each in _class_folders(split)}",
+        "{each.name for each in _class_folders(split) if any(each.iterdir())}",
+        (f"{_FOLDER}test_guarantee_whether_a_class_folder_is_empty_is_not_said",),
+    ),
+    Mutant(
+        "what is left out is counted by class",
+        "experiments/data/image_folder.py",
+        "                left_out[_ending(path)] += 1\n",
+        "                left_out[class_name] += 1\n",
+        (f"{_FOLDER}test_what_is_left_out_is_said_by_ending_and_of_no_class",),
     ),
 )

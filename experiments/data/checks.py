@@ -1,0 +1,142 @@
+"""Checks of arrays as a source gives them: types, shapes, labels. Each error is one line."""
+
+import numpy as np
+
+from experiments.data.known import CLASS_NAMES
+from experiments.data.sources import RawData, dataset_error
+from jaxdp.data import WHOLE_TYPES
+
+
+def check_inputs(name: str, raw: RawData) -> tuple[np.ndarray, np.ndarray]:
+    """Check x_train and x_test alone and together; add the channel axis to grey images."""
+    x_train = _check_input(name, raw, "x_train", raw.x_train)
+    x_test = _check_input(name, raw, "x_test", raw.x_test)
+    if x_train.shape[1:] != x_test.shape[1:]:
+        raise dataset_error(
+            name,
+            f"examples in {raw.source} have shape {x_train.shape[1:]} in x_train but "
+            f"{x_test.shape[1:]} in x_test: store both splits with the same shape",
+        )
+    kinds = {x.dtype if x.dtype.kind in "iu" else np.float32 for x in (x_train, x_test)}
+    if len(kinds) > 1:
+        raise dataset_error(
+            name,
+            f"in {raw.source} x_train is {x_train.dtype} but x_test is {x_test.dtype}, and "
+            "each type of whole numbers is scaled by its range, floats by none: store both "
+            "splits alike",
+        )
+    return x_train, x_test
+
+
+def _check_input(name: str, raw: RawData, key: str, x: np.ndarray) -> np.ndarray:
+    """Check the dtype, shape and finiteness of one input array."""
+    where = f"{key} in {raw.source}"
+    if x.dtype.name not in WHOLE_TYPES and x.dtype.kind != "f":
+        raise dataset_error(
+            name,
+            f"{where} has dtype {x.dtype}: store pixels 0..255 as uint8, 0..65535 as uint16, "
+            "anything else as floats scaled by public constants",
+        )
+    if x.ndim not in (2, 3, 4) or (x.ndim == 4 and x.shape[-1] not in (1, 3)):
+        raise dataset_error(
+            name,
+            f"{where} has shape {x.shape}: store images as (n, h, w) or (n, h, w, ch) with "
+            "ch 1 or 3, tabular rows as (n, d)",
+        )
+    if len(x) == 0:
+        raise dataset_error(name, f"{where} is empty: both splits need at least one example")
+    if x.size == 0:
+        raise dataset_error(name, f"{where} has shape {x.shape}: examples hold no values")
+    num_bad = x.size - np.count_nonzero(np.isfinite(x)) if x.dtype.kind == "f" else 0
+    if num_bad:
+        raise dataset_error(
+            name, f"{where} has {num_bad} NaN or infinite values: drop or fill in those examples"
+        )
+    return x[..., np.newaxis] if x.ndim == 3 else x
+
+
+def check_labels(name: str, raw: RawData, key: str, y: np.ndarray, num: int) -> np.ndarray:
+    """Check that one label array holds a whole number per example; return it as (n,)."""
+    where = f"{key} in {raw.source}"
+    if y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] != 1):
+        raise dataset_error(
+            name, f"{where} has shape {y.shape}: store integer labels of shape (n,), not one-hot"
+        )
+    if y.dtype.kind == "U":
+        y = _of_names(name, raw, where, y)
+    if y.dtype.kind not in "iuf":
+        raise dataset_error(
+            name, f"{where} has dtype {y.dtype}: store labels as integers 0, 1, ..., c-1"
+        )
+    if len(y) != num:
+        raise dataset_error(
+            name, f"{where} has {len(y)} labels for {num} examples: store one label per example"
+        )
+    if y.dtype.kind == "f":
+        # inf % 1 and nan % 1 are nan, which differs from 0 as a fraction does.
+        with np.errstate(invalid="ignore"):
+            num_bad = np.count_nonzero(y % 1 != 0)
+        if num_bad:
+            raise dataset_error(
+                name, f"{where} has {num_bad} labels that are no whole numbers: store 0, ..., c-1"
+            )
+    return y.reshape(-1)
+
+
+def _of_names(name: str, raw: RawData, where: str, y: np.ndarray) -> np.ndarray:
+    """Return the places of labels in the list of class names, which is declared."""
+    names = CLASS_NAMES.get(name) if raw.class_names is None else raw.class_names
+    if names is None:
+        raise dataset_error(
+            name,
+            f"{where} has dtype {y.dtype}: store class_names, the list of all classes, beside "
+            "labels that are names; or labels as integers 0, 1, ..., c-1",
+        )
+    if len(set(names)) < len(names):
+        raise dataset_error(
+            name, f"class_names in {raw.source} has a name twice: labels that are names need others"
+        )
+    order = {each: at for at, each in enumerate(names)}
+    values, places = np.unique(y, return_inverse=True)
+    found = np.array([order.get(value, -1) for value in values.tolist()], int)[places.reshape(-1)]
+    num_bad = np.count_nonzero(found < 0)
+    if num_bad:
+        raise dataset_error(
+            name, f"{where} has {num_bad} labels that are not in class_names: add their classes"
+        )
+    return found
+
+
+def class_names(
+    name: str, raw: RawData, y_train: np.ndarray, y_test: np.ndarray
+) -> tuple[str, ...]:
+    """Take the class names from the source, else the known table, else count the labels."""
+    names = CLASS_NAMES.get(name) if raw.class_names is None else raw.class_names
+    if names is None:
+        num_classes = int(max(y_train.max(), y_test.max())) + 1
+        # Identifiers stored as labels would otherwise ask for billions of class names.
+        if num_classes > len(y_train) + len(y_test):
+            raise dataset_error(
+                name,
+                f"labels in {raw.source} reach {num_classes - 1} but there are only "
+                f"{len(y_train) + len(y_test)} examples: relabel the c classes as 0..c-1, or "
+                "store class_names to declare that most classes are empty",
+            )
+        names = tuple(str(i) for i in range(num_classes))
+    if len(names) < 2:
+        raise dataset_error(
+            name, f"{raw.source} has fewer than 2 classes: there is nothing to tell apart"
+        )
+    return names
+
+
+def check_range(name: str, raw: RawData, key: str, y: np.ndarray, num_classes: int) -> np.ndarray:
+    """Check that labels are 0..c-1 and return them as int32."""
+    num_bad = np.count_nonzero((y < 0) | (y >= num_classes))
+    if num_bad:
+        raise dataset_error(
+            name,
+            f"{key} in {raw.source} has {num_bad} labels outside 0..{num_classes - 1} (there "
+            f"are {num_classes} classes): relabel them, or store class_names that cover them",
+        )
+    return y.astype(np.int32)

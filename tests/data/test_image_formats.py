@@ -1,0 +1,240 @@
+"""Formats and depths of images: what is stored is what is read, to the bit."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import PIL.Image
+import pytest
+from toy_data import IMAGES, arrays, check_message, colour, save_image
+
+from experiments.data.load import Dataset, load_dataset, require_range
+from experiments.data.sources import Wanted
+from experiments.errors import InputError
+from jaxdp.data import Codec
+
+DEEP = (np.arange(20, dtype=np.uint16) * 3449).reshape(4, 5)
+
+
+def load(folder: Path, **wanted: Any) -> Dataset:
+    return load_dataset("toy", data_dir=folder, download=False, wanted=Wanted(**wanted))
+
+
+def beside(folder: Path, name: str) -> Path:
+    """Return a place for the first image of class a; each split has one of class b."""
+    for split in ("train", "test"):
+        (folder / "toy" / split / "a").mkdir(parents=True)
+        save_image(folder / "toy" / split / "b/z.png", IMAGES[0])
+    return folder / "toy/train/a" / name
+
+
+@pytest.mark.parametrize("suffix", ["tif", "TIFF", "bmp", "BMP", "png"])
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "P", "1"])
+def test_formats_without_loss(tmp_path: Path, suffix: str, mode: str) -> None:
+    image = PIL.Image.fromarray(colour(90)).convert(mode)
+    if suffix.lower() == "bmp" and mode == "RGBA":
+        image.putalpha(77)
+    expected = np.asarray(image.convert("L" if mode in "L1" else "RGB"))
+    for split in ("train", "test"):
+        for label in "ab":
+            path = tmp_path / "toy" / split / label / f"x.{suffix}"
+            path.parent.mkdir(parents=True)
+            image.save(path)
+    found = load(tmp_path)
+    assert found.x_train.dtype == np.uint8
+    np.testing.assert_array_equal(np.squeeze(found.x_train[0]), expected)
+
+
+@pytest.mark.parametrize("suffix", ["png", "tif"])
+def test_images_of_16_bits_are_read_without_loss(tmp_path: Path, suffix: str) -> None:
+    for split in ("train", "test"):
+        for label in "ab":
+            save_image(tmp_path / "toy" / split / label / f"x.{suffix}", DEEP)
+    found = load(tmp_path)
+    assert found.x_train.dtype == np.uint16
+    np.testing.assert_array_equal(found.x_train[1, ..., 0], DEEP)
+    expected = Codec(shift=32767.5, scale=32767.5, low=0.0, high=65535.0, dtype="uint16")
+    assert found.codec == expected
+    require_range(found)
+
+
+def test_big_endian_tiffs_of_16_bits(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        for label in "ab":
+            path = tmp_path / "toy" / split / label / "x.tif"
+            path.parent.mkdir(parents=True)
+            image = PIL.Image.frombytes("I;16B", (5, 4), DEEP.astype(">u2").tobytes())
+            image.save(path)
+            assert path.read_bytes()[:2] == b"MM"
+    np.testing.assert_array_equal(load(tmp_path).x_train[0, ..., 0], DEEP)
+
+
+def test_depths_are_not_mixed(tmp_path: Path) -> None:
+    save_image(beside(tmp_path, "a.png"), DEEP)
+    with pytest.raises(InputError) as caught:
+        load(tmp_path)
+    check_message(
+        caught.value, "toy", "z.png is 5x4 grey but", "a.png is 5x4 grey of values 0 to 65535",
+        "one mode, grey or RGB, of one depth",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["F", "I"])
+def test_other_depths_are_refused(tmp_path: Path, mode: str) -> None:
+    save_image(beside(tmp_path, "a.tif"), IMAGES[1], mode)
+    with pytest.raises(InputError) as caught:
+        load(tmp_path)
+    check_message(caught.value, "toy", f"a/a.tif has mode {mode}", "8-bit or 16-bit grey, or to")
+
+
+def test_several_pages_are_refused(tmp_path: Path) -> None:
+    pages = [PIL.Image.fromarray(each) for each in IMAGES]
+    pages[0].save(beside(tmp_path, "a.tif"), save_all=True, append_images=pages[1:])
+    with pytest.raises(InputError) as caught:
+        load(tmp_path)
+    check_message(caught.value, "toy", "a/a.tif holds several pages", "an image of its own")
+
+
+def test_a_format_by_another_name_is_no_image(tmp_path: Path) -> None:
+    PIL.Image.fromarray(IMAGES[0]).save(beside(tmp_path, "a.png"), "GIF")
+    with pytest.raises(InputError) as caught:
+        load(tmp_path)
+    check_message(caught.value, "toy", "cannot read", "a/a.png", "replace or remove")
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int16, ">u2"])
+def test_npz_of_16_bits(tmp_path: Path, dtype: Any) -> None:
+    x = np.stack([DEEP] * 6).astype(dtype)
+    np.savez(tmp_path / "toy.npz", **arrays(x_train=x[:4], x_test=x[4:]))
+    found = load(tmp_path)
+    assert found.codec.dtype == np.dtype(dtype).name
+    assert found.codec.kernel_range == (-1, 1)
+    np.testing.assert_array_equal(found.x_train[..., 0], x[:4])
+
+
+def test_known_names_have_constants_of_bytes_alone(tmp_path: Path) -> None:
+    x = np.stack([DEEP] * 6)
+    np.savez(tmp_path / "mnist.npz", **arrays(x_train=x[:4], x_test=x[4:]))
+    found = load_dataset("mnist", data_dir=tmp_path)
+    assert (found.codec.dtype, found.codec.high) == ("uint16", 65535)
+
+
+def test_bits_in_use_declare_the_range(tmp_path: Path) -> None:
+    x = np.stack([DEEP % 4096] * 6)
+    np.savez(tmp_path / "toy.npz", **arrays(x_train=x[:4], x_test=x[4:]))
+    assert (load(tmp_path, bits=12).codec.low, load(tmp_path, bits=12).codec.high) == (0, 4095)
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, bits=11)
+    check_message(caught.value, "toy", "outside [0, 2047]", "raise --pixel_bits")
+    np.savez(tmp_path / "toy.npz", **arrays())
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, bits=12)
+    check_message(caught.value, "toy", "holds values of uint8", "leave --pixel_bits=12 out")
+
+
+def test_guarantee_the_range_of_16_bits_is_that_of_the_type(tmp_path: Path) -> None:
+    """Whatever the images are: a range that was read off them would tell of them."""
+    codecs = []
+    for high in (1, 900, 65535):
+        x = np.full((6, 4, 5), high, np.uint16)
+        np.savez(tmp_path / "toy.npz", **arrays(x_train=x[:4], x_test=x[4:]))
+        codecs.append(load(tmp_path).codec)
+    assert codecs[0] == codecs[1] == codecs[2]
+
+
+# --- DICOM -------------------------------------------------------------------------------------
+
+
+def save_dicom(path: Path, pixels: np.ndarray, *, bits: int, **header: Any) -> None:
+    """Write a DICOM file as a scanner does."""
+    pydicom = pytest.importorskip("pydicom")
+    from pydicom.dataset import FileDataset, FileMetaDataset
+
+    meta = FileMetaDataset()
+    meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
+    meta.MediaStorageSOPClassUID = "1.2.840.10008.5.1.4.1.1.7"
+    meta.MediaStorageSOPInstanceUID = "1.2.3"
+    stored = FileDataset(str(path), {}, file_meta=meta, preamble=bytes(128))
+    stored.Rows, stored.Columns = pixels.shape[:2]
+    stored.SamplesPerPixel = 1 if pixels.ndim == 2 else 3
+    stored.PhotometricInterpretation = "MONOCHROME2" if pixels.ndim == 2 else "RGB"
+    stored.BitsAllocated, stored.BitsStored, stored.HighBit = 8 * pixels.itemsize, bits, bits - 1
+    stored.PixelRepresentation = int(pixels.dtype.kind == "i")
+    if pixels.ndim == 3:
+        stored.PlanarConfiguration = 0
+    for name, value in header.items():
+        setattr(stored, name, value)
+    stored.PixelData = pixels.tobytes()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stored.save_as(path, enforce_file_format=True)
+
+
+def dicom_folder(folder: Path, pixels: np.ndarray, *, bits: int, **header: Any) -> Path:
+    for split in ("train", "test"):
+        for label in "ab":
+            save_dicom(folder / f"toy/{split}/{label}/x.dcm", pixels, bits=bits, **header)
+    return folder
+
+
+CASES = {
+    "12 bits": (DEEP % 4096, 12, "uint16", 0, 4095),
+    "16 bits": (DEEP, 16, "uint16", 0, 65535),
+    "signed": (DEEP.astype(np.int32).astype(np.int16), 16, "int16", -32768, 32767),
+    "signed of 12 bits": ((DEEP % 4096).astype(np.int16) - 2048, 12, "int16", -2048, 2047),
+    "8 bits": (IMAGES[1], 8, "uint8", 0, 255),
+    "colour": (colour(9), 8, "uint8", 0, 255),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_dicom_is_read_without_loss_in_the_range_of_its_bits(tmp_path: Path, case: str) -> None:
+    pixels, bits, dtype, low, high = CASES[case]
+    found = load(dicom_folder(tmp_path, pixels, bits=bits))
+    assert found.x_train.dtype == found.codec.dtype == dtype
+    assert (found.codec.low, found.codec.high) == (low, high)
+    np.testing.assert_array_equal(np.squeeze(found.x_train[0]), pixels)
+    require_range(found)
+
+
+def test_black_is_the_least_value_of_inverted_dicom(tmp_path: Path) -> None:
+    inverted = dicom_folder(tmp_path, DEEP % 4096, bits=12, PhotometricInterpretation="MONOCHROME1")
+    np.testing.assert_array_equal(load(inverted).x_train[0, ..., 0], 4095 - DEEP % 4096)
+
+
+BAD_DICOM = {
+    "frames": ({"NumberOfFrames": 2}, "holds several frames"),
+    "palette": ({"PhotometricInterpretation": "PALETTE COLOR"}, "holds PALETTE COLOR of 16 bits"),
+    "no size": ({"Rows": None}, "cannot read"),
+    "a bomb": ({"Rows": 60000, "Columns": 60000}, "60000x60000 pixels are more than 16777216"),
+    "too short": ({"Rows": 400}, "cannot read"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DICOM)
+def test_dicom_that_cannot_be_used(tmp_path: Path, case: str) -> None:
+    header, said = BAD_DICOM[case]
+    with pytest.raises(InputError) as caught:
+        load(dicom_folder(tmp_path, DEEP, bits=16, **header))
+    check_message(caught.value, "toy", "train/a/x.dcm", said)
+
+
+@pytest.mark.parametrize("content", [b"", b"DICM", bytes(128) + b"DICM", b"\x08\0" * 200])
+def test_what_is_no_dicom_is_refused(tmp_path: Path, content: bytes) -> None:
+    pytest.importorskip("pydicom")
+    beside(tmp_path, "a.dcm").write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        load(tmp_path)
+    check_message(caught.value, "toy", "cannot read", "a/a.dcm", "replace or remove")
+
+
+def test_dicom_names_its_extra_where_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pydicom", None)
+    beside(tmp_path, "a.dcm").write_bytes(b"")
+    with pytest.raises(InputError) as caught:
+        load(tmp_path)
+    check_message(
+        caught.value, "toy", "a/a.dcm is DICOM", "pip install 'jaxdp-toolkit[dicom]'"
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""Runs on own images: of 16 bits, of mixed sizes, from class folders alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import drivers
+import numpy as np
+import PIL.Image
+import pytest
+
+from experiments import dp_ntk, sample
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+TOY = (
+    *("--features=rff", "--generator=dense", "--steps=1", "--batch_size=20"),
+    *("--num_synthetic=20", "--evaluate=none", "--delta=1e-3", "--dataset=scans"),
+)
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of 60 images of 16 bits and many sizes, without train and test."""
+    folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    for number in range(60):
+        path = folder / "scans" / "abc"[number % 3] / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        size = (10 + number % 5, 12)
+        PIL.Image.fromarray(rng.integers(0, 65536, size, dtype=np.uint16)).save(path)
+    (folder / "scans/a/notes.txt").touch()
+    return folder
+
+
+def test_a_run_on_own_images_from_files_to_samples(
+    scans: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, flags = tmp_path / "run", (*TOY, f"--data_dir={scans}")
+    assert drivers.drive(dp_ntk.main, *flags, "--image_size=8x6", f"--out_dir={out}") == 0
+    said = capsys.readouterr().err
+    assert "scans: 54 training images of 8x6 pixels, grey uint16; 3 classes; 6 test exam" in said
+    assert "WARNING: left out, as they are no images in class folders: .txt 1\n" in said
+    assert "0.1 of all images are held out for tests" in said
+    with np.load(out / "synthetic.npz") as made:
+        assert (made["x"].dtype, made["x"].shape) == (np.uint16, (20, 6, 8, 1))
+        assert made["x"].max() > 255
+    certificate = drivers.read(out, "privacy.json")
+    assert any("8x6 pixels: each was resized to it by itself" in x for x in certificate["public"])
+    assert certificate["preparation"] == drivers.read(out, "config.json")["preparation"]
+    for path in out.rglob("*.json"):
+        assert "left out" not in path.read_text()
+
+    more = tmp_path / "more.npz"
+    assert drivers.drive(sample.main, f"--run={out}", "--num=5", f"--out={more}") == 0
+    with np.load(more) as drawn:
+        assert (drawn["x"].dtype, drawn["x"].shape) == (np.uint16, (5, 6, 8, 1))
+    old = json.loads((out / "generator/description.json").read_text())
+    assert (old["dtype"], old["bytes"]) == ("uint16", False)
+
+    drivers.assert_refused(
+        dp_ntk.main, capsys, "--image_size=9: the run in", *flags, "--image_size=9", "--resume",
+        out=out,
+    )  # fmt: skip
+    drivers.assert_refused(
+        dp_ntk.main, capsys, "--image_size=8x6 resizes images to that", *flags, "--image_size=9",
+        f"--embedding={out}/embedding.npz", out=tmp_path / "again",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--image_size=big",), "--image_size=big: give a side in pixels as 64"),
+        (("--pixel_bits=17",), "--pixel_bits=17: must be at least 1, at most 16"),
+        (("--pixel_bits=15",), "holds values outside [0, 32767]"),
+        (("--test_fraction=1",), "--test_fraction=1.0: must be in (0, 1)"),
+        ((), "give all images one size, or resize them by --image_size=64"),
+    ],
+)
+def test_bad_flags_about_images(
+    scans: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    flags: tuple[str, ...],
+    said: str,
+) -> None:
+    size = () if not flags or "--image_size=big" in flags else ("--image_size=8",)
+    given = (*TOY, f"--data_dir={scans}", *size, *flags)
+    drivers.assert_refused(dp_ntk.main, capsys, said, *given, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize("flag", ["--image_size=8", "--pixel_bits=12"])
+def test_flags_about_images_do_not_go_with_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str
+) -> None:
+    given = ("--csv=x.csv", "--schema=adult", flag)
+    said = f"{flag}: is about images, --csv is a table"
+    drivers.assert_refused(dp_ntk.main, capsys, said, *given, out=tmp_path / "run")
