@@ -172,7 +172,7 @@ _FILES = st.one_of(
     ),
 )
 _FILE_NAMES = st.sampled_from(
-    ["b", "b.png", "b.jpg", "b.JPEG", "x\ny.png", "b.txt", ".png", "\udc80.png"]
+    ["b", "b.png", "b.jpg", "b.JPEG", "b.tif", "b.dcm", "x\ny.png", "b.txt", ".png", "\udc80.png"]
 )
 _PLACES = st.sampled_from(["train/0", "train/1", "test/0", "test/1", "test/new", "train", "."])
 
