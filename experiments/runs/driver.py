@@ -43,7 +43,8 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     facts = {"data_source": data.source} | _facts(plan, run_flags)
     left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
     with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
-        for line in (in_a_line(data), *data.notes, *([plan.notice] if plan.notice else [])):
+        print(in_a_line(data), flush=True)
+        for line in (*data.notes, *([plan.notice] if plan.notice else [])):
             print(line, file=sys.stderr)
         _Run(plan, run_flags, data, judges, started).finish()
     _print_summary(folder, started.certificate)
