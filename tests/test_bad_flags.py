@@ -41,7 +41,7 @@ GENERATE = {
     "share": ("--weights_share=1", "--weights_share=1"),
     "weights": ("--inception_weights=none.pth", "--inception_weights=none.pth: no such file"),
     "product share": ("--product_share=-0.1", "--product_share=-0.1"),
-    "product of entk": ("--product_share=0.1", "has no product kernel; use hermite"),
+    "product of entk": ("--product_share=0.1", "has no pairs of columns; use hermite"),
     "decay": ("--ema_decay=1", "--ema_decay=1"),
     "batch": ("--batch_size=5", "--batch_size=5"),
     "eps": ("--eps=0", "--eps=0"),
