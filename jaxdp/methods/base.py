@@ -18,7 +18,8 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from jaxdp.data import Private, Spec
-from jaxdp.methods.made import Made
+from jaxdp.kernels.kip import SupportSet
+from jaxdp.methods.made import Classifier, Made, shares, softmax
 from jaxdp.methods.settings import SettingsError, bad, budget
 from jaxdp.methods.steps import Runner
 from jaxdp.methods.stored import NOTHING, Earlier, Form
@@ -160,6 +161,20 @@ class Plan(abc.ABC, Generic[R]):
             rows: as `rows` returns them.
         """
         raise NotImplementedError
+
+    def classifier(self, result: Any, runner: Runner) -> Classifier:
+        """Return the method's own classifier, of examples as stored: post-processing.
+
+        Args:
+            result: what was released, or a support set.
+            runner: maps the rows.
+        """
+        to_probabilities = shares if isinstance(result, SupportSet) else softmax
+
+        def scores(x: np.ndarray) -> np.ndarray:
+            return self.scores(result, self.rows(x, runner, "features"))
+
+        return Classifier(self.spec, scores, to_probabilities)
 
     @property
     def released_metric(self) -> str | None:

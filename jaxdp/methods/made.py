@@ -53,7 +53,11 @@ class Classifier:
 
     def predict_proba(self, x: Any) -> np.ndarray:
         """Return the probabilities (m, c) of the classes."""
-        return np.asarray(self._probabilities(self.decision_function(x)))
+        return self.probabilities(self.decision_function(x))
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probabilities (m, c) that scores (m, c) of `decision_function` stand for."""
+        return np.asarray(self._probabilities(scores))
 
     def score(self, x: Any, y: np.ndarray) -> float:
         """Return the part of examples whose class is predicted."""

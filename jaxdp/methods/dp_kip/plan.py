@@ -23,7 +23,7 @@ from jaxdp.methods.dp_kip import release as algorithm
 from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
 from jaxdp.methods.dp_kip.settings import Settings
 from jaxdp.methods.dp_kip.words import COVERS, WORDS
-from jaxdp.methods.made import Classifier, Made, distilled, shares
+from jaxdp.methods.made import Made, distilled
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import SettingsError, bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Rows, Runner, compute_anew
@@ -193,11 +193,7 @@ class KipPlan(base.Plan[SupportSet]):
             np.asarray(jnp.argmax(released.y, axis=1), np.int32),
             shift=codec.shift,
             scale=codec.scale,
-            classifier=Classifier(
-                self.spec,
-                lambda x: self.scores(released, self.rows(x, runner, "features")),
-                shares,
-            ),
+            classifier=self.classifier(released, runner),
         )
 
     def config(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from jaxdp.methods.labelled.earlier import check_earlier
 from jaxdp.methods.labelled.released import FORM, Options, Released
 from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
 from jaxdp.methods.labelled.words import COVERS, WORDS
-from jaxdp.methods.made import Classifier, Made, softmax
+from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
@@ -131,19 +131,15 @@ class LabelledPlan(base.Plan[Released]):
         """Return what the generator draws, labelled by the teacher."""
         uniform = jnp.full(self.num_classes, 1 / self.num_classes)
         made = self.generation.finish(Embedded(released.mu, uniform), runner)
-        taught = Taught(weights=released.weights)
-
-        def scores_of(x: np.ndarray) -> np.ndarray:
-            return self.scores(taught, self.rows(x, runner, "features"))
-
-        scores = scores_of(made.x.reshape(len(made.x), -1))
-        probabilities = softmax(scores).astype(np.float32)
+        classifier = self.classifier(released, runner)
+        scores = classifier.decision_function(made.x)
+        probabilities = classifier.probabilities(scores).astype(np.float32)
         labels = np.argmax(scores, axis=1).astype(np.int32)
         return dataclasses.replace(
             made,
             y=labels,
             arrays=made.arrays | {"y": labels, "y_scores": probabilities},
-            classifier=Classifier(self.spec, scores_of, softmax),
+            classifier=classifier,
         )
 
     def config(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods import base
 from jaxdp.methods.base import DISTILLED_TABLE, Words
-from jaxdp.methods.made import Classifier, Made, distilled, shares, softmax
+from jaxdp.methods.made import Made, distilled
 from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
@@ -279,7 +279,6 @@ class TeacherPlan(base.Plan[Released]):
 
     def _made(self, released: Released, support: SupportSet, runner: Runner) -> Made:
         spec, codec = self.spec, self.spec.codec
-        result, to_probabilities = (released, softmax) if self.uses_teacher else (support, shares)
         return distilled(
             spec,
             np.asarray(support.x),
@@ -287,11 +286,7 @@ class TeacherPlan(base.Plan[Released]):
             shift=codec.low,
             scale=codec.high - codec.low,
             y_scores=np.asarray(support.y),
-            classifier=Classifier(
-                spec,
-                lambda x: self.scores(result, self.rows(x, runner, "features")),
-                to_probabilities,
-            ),
+            classifier=self.classifier(released if self.uses_teacher else support, runner),
         )
 
     def config(self) -> dict[str, Any]:
