@@ -28,6 +28,11 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
 
+def _is_zero(value: Any) -> bool:
+    """Whether a value is the noise of what was released without any."""
+    return type(value) in (int, float) and value == 0
+
+
 def _or_none(holds: _Check) -> _Check:
     return lambda value: value is None or holds(value)
 
@@ -56,7 +61,7 @@ _FORM: dict[str, _Check] = {
 }
 _OPTIONAL: dict[str, _Check] = {
     "releases": _all(lambda value: isinstance(value, dict)),
-    "also_released": _all(_is_positive),
+    "also_released": _all(lambda value: _is_positive(value) or _is_zero(value)),
     "also_released_digests": _all(_is_text),
     "reused": _is_text,
 }

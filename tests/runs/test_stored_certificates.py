@@ -21,11 +21,15 @@ from experiments.errors import InputError
 from experiments.runs import released
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
+from experiments.runs.stored_certificate import checked_form
 from jaxdp.methods import dp_ntk, teacher
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.stored import Earlier, GeneratedImages, Stored
 from jaxdp.methods.teacher.earlier import BESIDE, check_earlier
 from jaxdp.methods.teacher.settings import MapOptions
+from jaxdp.privacy import certificates
+from jaxdp.privacy.certificates import Terms
+from jaxdp.privacy.ledger import Ledger, one_release
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 OPTIONS = MapOptions(whiten=0.1, mirror=False)
@@ -125,3 +129,16 @@ def test_guarantee_a_teacher_is_used_beside_its_own_images_alone() -> None:
     ):
         with pytest.raises(SettingsError, match="was not accounted for"):
             check_earlier(settings, spec, Earlier(reused, images(other)))
+
+
+def test_a_release_without_noise_can_be_read_again() -> None:
+    """As a run with --eps=inf leaves it, of a teacher beside an embedding."""
+    ledger = Ledger(
+        num_examples=9, delta=1e-3, steps=one_release(9, noise_multiplier=0.0), also=(0.0,)
+    )
+    certificate = certificates.certify(ledger, Terms(covers=(), target_epsilon=None))
+    stored = json.loads(json.dumps(certificate))
+    assert checked_form(stored)["also_released"] == [0.0]
+    assert not certificates.recertified(stored)["releasable"]
+    with pytest.raises(ValueError, match="also_released"):
+        checked_form(stored | {"also_released": [-1.0]})
