@@ -6,7 +6,6 @@ From Python: `generator, certificate = generator_of("runs/mnist_entk_eps1")`, th
 `x = generator(labels, seed=1)`.
 """
 
-import contextlib
 import dataclasses
 import io
 import os
@@ -17,8 +16,8 @@ from typing import Any
 import numpy as np
 from absl import app
 
-from experiments import command_line
-from experiments.data.outside_files import json_object, open_plain, user_path
+from experiments import command_line, out_file
+from experiments.data.outside_files import user_path
 from experiments.errors import InputError
 from experiments.run_flags import ProgramFlags
 from experiments.terminal import print_guarantee
@@ -48,49 +47,12 @@ def generator_of(folder: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     Raises:
         InputError: there is none, or its files cannot be trusted.
     """
-    from experiments.runs import generator_file  # imports jax: not before flags are parsed
+    # They import jax: not before flags are parsed.
+    from experiments.runs import generator_file, stored_certificate
 
-    path = user_path(folder, "run").absolute()
-    certificate = _certificate(path, str(folder))
-    return generator_file.read(path, f"--run={folder}"), certificate
-
-
-def _certificate(path: Path, folder: str) -> dict[str, Any]:
-    """Return the certificate of a run, computed anew from its ledger.
-
-    Raises:
-        InputError: there is none, or it says something else than its numbers.
-    """
-    from jaxdp.privacy import certificates
-
-    try:
-        with open_plain(path / "privacy.json") as file:
-            return certificates.recertified(json_object(file.read()))
-    except FileNotFoundError as error:
-        raise InputError(
-            f"--run={folder}: has no privacy.json; name a folder in which experiments.dp_ntk has "
-            "finished"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"--run={folder}: its privacy.json cannot be trusted ({error}); start a new run"
-        ) from error
-
-
-def _write(path: str, suffix: str, data: bytes) -> Path:
-    """Write a file, whole or not at all; return its path."""
-    target = user_path(path, "out")
-    target = target if target.suffix == suffix else target.with_name(f"{target.name}{suffix}")
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(target)
-    except (OSError, ValueError) as error:
-        with contextlib.suppress(OSError, ValueError):
-            temporary.unlink(missing_ok=True)
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"--out={path}: cannot be written ({reason})") from error
-    return target
+    path, flag = user_path(folder, "run").absolute(), f"--run={folder}"
+    certificate = stored_certificate.of_run(path, flag, wanted="experiments.dp_ntk")
+    return generator_file.read(path, flag), certificate
 
 
 def labels_for(generator: Any, num: int, *, seed: int) -> np.ndarray:
@@ -109,12 +71,12 @@ def _write_set(path: str, generator: Any, x: np.ndarray, y: np.ndarray) -> Path:
         buffer = io.BytesIO()
         names = np.array(generator.class_names)
         np.savez_compressed(buffer, allow_pickle=False, x=x, y=y, class_names=names)
-        return _write(path, ".npz", buffer.getvalue())
+        return out_file.write(path, buffer.getvalue(), suffix=".npz")
     from jaxdp.tables import frames
 
     labels = y if len(generator.class_names) > 1 else None  # one class: labels were not used
     text = frames.to_csv(frames.decode(x, labels, schema), schema)
-    return _write(path.removesuffix(".npz"), ".csv", text.encode())
+    return out_file.write(path.removesuffix(".npz"), text.encode(), suffix=".csv")
 
 
 def main(argv: Sequence[str]) -> None:

@@ -1,9 +1,38 @@
-"""Whether a certificate that a file holds has the form of one; not whether what it says is true."""
+"""Certificates that files hold: whether each has the form of one, and says what its numbers say."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from experiments.data.outside_files import json_object, open_plain
+from experiments.errors import InputError
+from jaxdp.privacy import certificates
+
 _Check = Callable[[Any], bool]
+
+
+def of_run(path: Path, flag: str, *, wanted: str) -> dict[str, Any]:
+    """Return the certificate in the folder of a run, computed anew from its ledger.
+
+    Args:
+        path: of the folder.
+        flag: that names it, with its value.
+        wanted: whose run it ought to be.
+
+    Raises:
+        InputError: there is none, or it says something else than its numbers.
+    """
+    try:
+        with open_plain(path / "privacy.json") as file:
+            return certificates.recertified(json_object(file.read()))
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{flag}: has no privacy.json; name a folder in which {wanted} has finished"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{flag}: its privacy.json cannot be trusted ({error}); start a new run"
+        ) from error
 
 
 def checked_form(certificate: Any) -> dict[str, Any]:

@@ -114,8 +114,8 @@ MUTANTS = (
         (f"{_STORED}test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable",),
     ),
     Mutant(
-        "the certificate of a generator is believed",
-        "experiments/sample.py",
+        "the certificate of a run that is used is believed",
+        "experiments/runs/stored_certificate.py",
         "return certificates.recertified(json_object(file.read()))",
         "return json_object(file.read())",
         (f"{_STORED}test_guarantee_an_edited_certificate_of_a_generator_is_refused",),
