@@ -44,11 +44,17 @@ def define(*kinds: type) -> None:
                 _DEFINE[types[name]](name, defaults[name], rule.help)
 
 
-def parse(argv: Sequence[str]) -> list[str]:
-    """Parse the command line; a bad one ends the program with one line and exit code 2."""
+def parse(argv: Sequence[str], *, takes_files: bool = False) -> list[str]:
+    """Parse the command line; a bad one ends the program with one line and exit code 2.
+
+    Args:
+        argv: its words.
+        takes_files: whether words that are no flags are files, which may come before flags.
+    """
     try:
+        FLAGS.set_gnu_getopt(takes_files)
         rest = FLAGS(list(argv))
-        if len(rest) > 1:
+        if len(rest) > 1 and not takes_files:
             raise InputError(f"{rest[1]}: unexpected argument; flags look like --dataset=mnist")
         return rest
     except flags.UnrecognizedFlagError as error:
@@ -162,14 +168,18 @@ def prepare() -> None:
 
 
 def settings_of(settings_class: Callable[..., Settings]) -> Settings:
-    """Return settings with the flags' values.
+    """Return settings with the values of flags that are given.
+
+    Programs of one process share a flag of one name, and each has its own default.
 
     Raises:
         SettingsError: a value is not one that its flag may have.
     """
     fields: Any = settings_class
-    values = {field.name: FLAGS[field.name].value for field in dataclasses.fields(fields)}
-    return settings_class(**values)
+    given = [FLAGS[field.name] for field in dataclasses.fields(fields)]
+    return settings_class(
+        **{flag.name: flag.value for flag in given if not flag.using_default_value}
+    )
 
 
 def run(method: str, flags_class: Callable[..., Any], settings_class: Callable[..., Any]) -> None:
