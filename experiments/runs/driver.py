@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.evaluation import registry
-from experiments.runs import generated_images, judging, public_cache, released
+from experiments.runs import generated_images, judging, public_cache, released, stored_spec
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.runner import METRICS, FolderRunner, first_metrics
@@ -41,6 +41,7 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     if run_flags.check_fidelity or getattr(run_flags, "check_copies", False):
         folder.require_not_for_release()
     facts = {"data_source": data.source} | _facts(plan, run_flags)
+    facts[stored_spec.KEY] = stored_spec.to_json(data.spec)
     left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
     with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
         print(in_a_line(data), flush=True)
@@ -212,9 +213,10 @@ class _Run:
         public = (words.released, f"{made.name}.npz", f"{made.name}.csv", words.picture)
         there = tuple(name for name in public if name and (folder.path / name).exists())
         run_start.finish(folder, self._certificate, there)
+        config = folder.read_json("config.json") or {}
         page = report.render_report(
             title=page_title,
-            config=folder.read_json("config.json") or {},
+            config={key: value for key, value in config.items() if key != stored_spec.KEY},
             metrics=self._metrics,
             privacy=folder.read_json("privacy.json") or {},
             picture_png=picture,
