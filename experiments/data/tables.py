@@ -36,7 +36,7 @@ class Source:
     """A file of a table, and the flag that names it.
 
     Attributes:
-        flag: without dashes.
+        flag: without dashes; empty where the path stands by itself.
         path: as given.
     """
 
@@ -45,7 +45,7 @@ class Source:
 
     def error(self, what: str) -> InputError:
         """Return the one-line error about the file."""
-        return InputError(f"--{self.flag}={self.path}: {what}")
+        return InputError(f"{f'--{self.flag}=' if self.flag else ''}{self.path}: {what}")
 
 
 def schema_of(text: str | None) -> Schema:
@@ -80,6 +80,28 @@ def read_table(source: Source, schema: Schema) -> Split:
     if not sum(len(y) for _, y in parts):
         raise source.error("holds no records")
     return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
+
+
+def read_records(source: Source, schema: Schema) -> np.ndarray:
+    """Return the records (n, columns) of a file as stored, without labels.
+
+    Columns that the schema does not know are left aside: new records have names and numbers of
+    their own. The target may be missing, and is not looked at.
+
+    Raises:
+        InputError: it cannot be read, or lacks a column of the schema.
+    """
+    parts = []
+    for frame in _frames(source):
+        names = [str(name).strip() for name in frame.columns]
+        known = [name in (*schema.order, *schema.dropped) for name in names]
+        try:
+            parts.append(frames.records(frame.loc[:, known], schema))
+        except SchemaError as error:
+            raise source.error(str(error)) from error
+    if not sum(map(len, parts)):
+        raise source.error("holds no records")
+    return np.concatenate(parts)
 
 
 def read_splits(flags: Any, schema: Schema, *, seed: int) -> tuple[Split, Split]:
