@@ -26,7 +26,8 @@ import jaxdp
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-DRIVERS = ("dp_kip", "dp_kip_teacher", "dp_ntk", "draft_schema", "sample")
+DRIVERS = ("dp_kip", "dp_kip_teacher", "dp_ntk", "draft_schema", "sample", "classify")
+TAKES_FILES = ("classify",)
 SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
     *sorted((ROOT / "tests").glob("offline_*.py")),
@@ -202,8 +203,10 @@ def check_command(line: str) -> None:
             assert {target for target in targets if "=" not in target} <= set(known), line
         case ["python", "-m", module, *arguments]:
             assert module.removeprefix("experiments.") in DRIVERS, line
+            driver = module.removeprefix("experiments.")
             for word in arguments:
-                check_driver_flag(module.removeprefix("experiments."), word)
+                if driver not in TAKES_FILES or word.startswith("-"):
+                    check_driver_flag(driver, word)
         case ["python", script, *arguments]:
             assert ROOT / script in SCRIPTS, line
             names = {word.removeprefix("--").partition("=")[0] for word in arguments}

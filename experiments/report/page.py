@@ -70,6 +70,12 @@ print({{name: array.shape for name, array in {name}.items()}})
 x, y = {name}["x"], {name}["y"]"""
 
 
+_COMMAND = "python -m experiments.classify --run=FOLDER {files}"
+_CLASSIFIER = """from experiments.classify import classifier_of
+
+classifier, certificate = classifier_of("FOLDER")
+print(classifier.predict(x), classifier.predict_proba(x))"""
+
 _COMMON_FILES = {
     "metrics.json": "accuracy, time and device",
     "privacy.json": "the privacy certificate: what is guaranteed, and for whom",
@@ -115,6 +121,7 @@ def render_report(
         table_section("Metrics", metrics),
         table_section("Privacy certificate", privacy),
         table_section("Configuration", config),
+        _use_section(config),
         _files_section(words, set(files)),
     ]
     return document(title, sections)
@@ -239,6 +246,24 @@ def figure_section(heading: str, png: bytes) -> str:
 def table_section(heading: str, values: Mapping[str, Any]) -> str:
     """Return a section with JSON values in it."""
     return f"<section><h2>{heading}</h2>{as_html(values)}</section>"
+
+
+def _use_section(config: Mapping[str, Any]) -> str:
+    """Say how to tell the classes of new examples; empty where classes are not told apart."""
+    if config.get("unconditional"):
+        return ""
+    files = "new.npz"
+    if config.get("csv"):
+        files = "new.csv"
+    elif len(config.get("example_shape", ())) == 3:
+        files = "new.png folder/ new.npz"
+    command = html.escape(_COMMAND.format(files=files))
+    return (
+        "<section><h2>Use it</h2><p>FOLDER is this folder. In a checkout this tells the classes of "
+        "new examples, without the training data:</p>"
+        f"<pre><code>{command}</code></pre><pre><code>{html.escape(_CLASSIFIER)}</code></pre>"
+        "</section>"
+    )
 
 
 def _files_section(words: Words, files: set[str]) -> str:

@@ -121,6 +121,13 @@ MUTANTS = (
         (f"{_STORED}test_guarantee_an_edited_certificate_of_a_generator_is_refused",),
     ),
     Mutant(
+        "a classifier is of another file than the certificate",
+        "experiments/runs/stored_classifier.py",
+        "if found != self._digests[name]:",
+        "if not found:",
+        ("tests/test_classify.py::test_guarantee_files_are_those_that_the_certificate_is_about",),
+    ),
+    Mutant(
         "the certificate of a finished old run is believed",
         "experiments/runs/start.py",
         "return certificates.recertified(folder.read_json(path.name) or {}, old_noise=old_noise)",

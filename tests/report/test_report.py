@@ -254,6 +254,21 @@ def test_files_are_listed_that_are_there() -> None:
     assert "embedding.npz" not in text
 
 
+@pytest.mark.parametrize(
+    ("config", "files"),
+    [
+        ({"example_shape": [8, 8, 1]}, "new.png folder/ new.npz"),
+        ({"example_shape": [12], "csv": "people.csv"}, "new.csv"),
+        ({"example_shape": [12], "csv": None}, "new.npz"),
+    ],
+)
+def test_it_says_how_to_use_what_was_released(config: dict[str, Any], files: str) -> None:
+    _, text = page(config=config)
+    assert "Use it FOLDER is this folder. " in text
+    assert f"python -m experiments.classify --run=FOLDER {files} from experiments.classify" in text
+    assert "Use it" not in page(config=config | {"unconditional": True})[1]
+
+
 def test_a_good_run_carries_no_banner() -> None:
     assert not re.search("NOT RELEASABLE|NO PRIVACY|WARNING", page()[1])
 

@@ -1,0 +1,122 @@
+"""Tell the classes of new examples by what a run has released: post-processing, without its data.
+
+    python -m experiments.classify --run=runs/mnist_teacher_ipc10_eps1 new.png folder/
+    python -m experiments.classify --run=runs/patients new.csv --out=classes.csv
+
+From Python: `classifier, certificate = classifier_of("runs/mnist_teacher_ipc10_eps1")`, then
+`classifier.predict(x)` or `classifier.predict_proba(x)` of examples as stored.
+
+Examples are images (.png, .jpg), folders of them, tables (.csv, .parquet) or arrays (.npz, with x
+as the data of the run were stored). Each becomes a line: file, row, class, and the probability of
+each class.
+"""
+
+import contextlib
+import csv
+import dataclasses
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from absl import app
+
+from experiments import command_line, out_file
+from experiments.data.outside_files import user_path
+from experiments.errors import InputError
+from experiments.run_flags import ProgramFlags
+from experiments.terminal import print_guarantee
+from jaxdp.methods.settings import setting
+
+if TYPE_CHECKING:
+    from experiments.data.new_examples import Examples
+    from experiments.runs.stored_classifier import StoredClassifier
+    from jaxdp.methods.made import Classifier
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassifyFlags(ProgramFlags):
+    """The flags of this program."""
+
+    run: str | None = setting(None, "Folder of a finished run.")
+    out: str | None = setting(
+        None, "Where to write the classes, as CSV (default: standard output)."
+    )
+
+
+command_line.define(ClassifyFlags)
+
+
+def classifier_of(folder: str | os.PathLike[str]) -> "tuple[Classifier, dict[str, Any]]":
+    """Return the classifier of a finished run, and the certificate of whatever it tells.
+
+    The certificate covers the records that the run was made from, not those that are classified.
+
+    Raises:
+        InputError: there is none, or its files cannot be trusted.
+    """
+    found = _stored(folder)
+    return found.classifier, found.certificate
+
+
+def _stored(folder: str | os.PathLike[str]) -> "StoredClassifier":
+    from experiments.runs import stored_classifier  # imports jax: not before flags are parsed
+
+    return stored_classifier.read(user_path(folder, "run").absolute(), f"--run={folder}")
+
+
+def as_csv(examples: "Examples", scores: np.ndarray, stored: "StoredClassifier") -> str:
+    """Return a line for each example: file, row, class, and the probability of each class.
+
+    Args:
+        examples: m of them.
+        scores: (m, c) of the classifier.
+        stored: the classifier.
+    """
+    names, told = stored.spec.class_names, np.argmax(scores, axis=1)
+    probabilities = stored.classifier.probabilities(scores)
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["file", "row", "class", *(f"p_{name}" for name in names)])
+    for number, (file, row) in enumerate(zip(examples.files, examples.rows, strict=True)):
+        shown = [f"{value:.6g}" for value in probabilities[number]]
+        lines.writerow([file, "" if row is None else row, names[told[number]], *shown])
+    return text.getvalue()
+
+
+def _classified(stored: "StoredClassifier", paths: Sequence[str]) -> str:
+    """Return the CSV of files and folders."""
+    from experiments.data import new_examples
+
+    examples = new_examples.read(paths, stored.spec)
+    return as_csv(examples, stored.classifier.decision_function(examples.x), stored)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Classify and write; bad input ends it with one line and exit code 2."""
+    with command_line.one_line_errors():
+        asked = command_line.settings_of(ClassifyFlags)
+        command_line.prepare()
+        if asked.run is None:
+            raise InputError("--run: name the folder of a finished run")
+        if len(argv) < 2:
+            raise InputError(
+                f"--run={asked.run}: name what to classify: images, folders of them, .csv, "
+                ".parquet or .npz"
+            )
+        stored = _stored(asked.run)
+        # What a file name holds that is no text is written as its number.
+        text = _classified(stored, argv[1:]).encode("utf-8", "backslashreplace")
+        if asked.out is None:
+            sys.stdout.write(text.decode())
+        else:
+            out_file.write(asked.out, text, suffix=".csv")
+        with contextlib.redirect_stdout(sys.stderr):
+            print(f"{asked.run}: {stored.about}")
+            print_guarantee(stored.certificate)
+
+
+if __name__ == "__main__":
+    app.run(main, flags_parser=lambda argv: command_line.parse(argv, takes_files=True))
