@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import functools
 import io
 import json
@@ -23,7 +24,7 @@ from toy_tables import frame_of, schema_of, write_table
 
 from experiments import classify, command_line
 from experiments.classify import classifier_of
-from experiments.data import new_examples
+from experiments.data import new_examples, resizing
 from experiments.data.known import FLOATS
 from experiments.errors import InputError
 from experiments.report import pictures
@@ -80,7 +81,7 @@ def at_random(plan: Any, *_: Any) -> Any:
     """Stand for a release that takes long: numbers that no private data have been asked for."""
     rng, num = np.random.default_rng(0), plan.num_classes
     if isinstance(plan, KipPlan):
-        return plan._initial_state().support
+        return plan._initial_state(plan._public_key).support
     taught = plan.teaching if isinstance(plan, LabelledPlan) else plan
     width = num_columns(taught.feature_fn, taught.spec.dim)
     weights = rng.normal(size=(width, num)).astype(np.float32)
@@ -350,8 +351,24 @@ def test_bad_records_are_refused_in_one_line(
     assert_refused(capsys, f"error: {less}: column 'age'", f"--run={folder}", less)
 
 
+def test_images_are_resized_where_those_of_the_run_were(tmp_path: Path) -> None:
+    """And only there: in another run a size tells that something is wrong."""
+    wide = picture(tmp_path / "wide.png", np.arange(0, 160, 2, dtype=np.uint8).reshape(8, 10, 1))
+    spec = Spec.images("scans", (9, 8, 8), class_names=["a", "b"])
+    with pytest.raises(InputError, match="is 10x8 grey, and the run is of images of 8x8"):
+        new_examples.read([wide], spec)
+    spec = dataclasses.replace(spec, preparation=resizing.preparation((8, 8)))
+    spec = stored_spec.from_config({"num_examples": 9, "spec": stored_spec.to_json(spec)})
+    found = new_examples.read([wide], spec).x
+    np.testing.assert_array_equal(
+        found[0], resizing.resized(np.asarray(Image.open(wide))[..., np.newaxis], (8, 8))
+    )
+    again = new_examples.read([saved(tmp_path / "x.npz", x=found)], spec).x
+    np.testing.assert_array_equal(again, found)
+
+
 def test_examples_of_other_scales_are_refused(tmp_path: Path) -> None:
-    digits = Spec.images("digits", (9, 8, 8), class_names=["a", "b"], low=0, high=16, is_bytes=True)
+    digits = Spec.images("digits", (9, 8, 8), class_names=["a", "b"], low=0, high=16, dtype="uint8")
     bright = picture(tmp_path / "bright.png", grey(8, 8) + 255)
     with pytest.raises(InputError, match=r"bright.png: holds values outside \[0, 16\]"):
         new_examples.read([bright], digits)

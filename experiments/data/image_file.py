@@ -5,7 +5,7 @@ large an image is declared to be is looked at before memory is taken for it.
 """
 
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class _OfAnotherKindError(Exception):
     """An image is whole, and not one that can be used."""
 
 
-def _decode(file: IO[bytes]) -> Image:
+def _decode(file: BinaryIO) -> Image:
     import PIL.Image
 
     with PIL.Image.open(file, formats=_FORMATS) as image:
@@ -113,7 +113,7 @@ def _require_one_page(image: Any) -> None:
         raise _OfAnotherKindError("holds several pages: save each as an image of its own")
 
 
-def _decode_dicom(file: IO[bytes]) -> Image:
+def _decode_dicom(file: BinaryIO) -> Image:
     """Read the pixels as stored, without window and rescaling; black is always the least value."""
     try:
         import pydicom

@@ -1,7 +1,7 @@
 """New examples for what a run has made: of its kind, size and scale, from files of any number.
 
-    *.png, *.jpg, *.jpeg     an image; a folder stands for all images in it and below it
-    *.npz                    an array x, or x_test, of examples as stored
+    *.png, *.jpg, *.tif, ...     an image; a folder stands for all images in it and below it
+    *.npz                        an array x, or x_test, of examples as stored
     *.csv, *.csv.gz, *.parquet   records of a table; the schema is that of the run
 
 Anybody may have written them, so each is read as a dataset is, and checked by itself.
@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.data import image_folder, tables
+from experiments.data import image_file, resizing, tables
 from experiments.data import npz as npz_files
 from experiments.errors import InputError
 from jaxdp.data import Spec, TableCodec
 
 _ARRAYS = ("x", "x_test")
 _TABLES = (".csv", ".gz", ".parquet", ".pq")
-_IMAGES = image_folder._IMAGE_SUFFIXES
+_IMAGES = image_file.SUFFIXES
 _KINDS = f"give {', '.join(_IMAGES)}, a folder of these, .npz, .csv or .parquet"
 
 
@@ -108,7 +108,7 @@ def _require_image_run(text: str, spec: Spec) -> None:
         raise InputError(f"{text}: the run is of a table; give .csv, .parquet or .npz")
     if not spec.is_image:
         raise InputError(f"{text}: the run is of rows of {spec.dim} values; give .npz")
-    if not spec.codec.is_bytes:
+    if not spec.codec.is_whole:
         raise InputError(
             f"{text}: the run is of images of floats, whose scale a file of an image does not "
             "tell; give .npz with x as the data of the run were stored"
@@ -124,21 +124,24 @@ def _image(text: str, spec: Spec) -> Examples:
         warnings.simplefilter("ignore")  # of oddities that do not keep an image from being read
         warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
         try:
-            pixels = image_folder._read_image("", Path(text))
+            pixels = image_file.read("", Path(text)).pixels
         except InputError as error:  # it names the flag of a dataset
             raise InputError(str(error).removeprefix("--dataset=: ")) from error
-    if pixels.shape != spec.shape:
+    if spec.preparation is not None:  # as the images of the run were
+        pixels = resizing.resized(pixels, spec.image_shape[:2])
+    if pixels.shape != spec.shape or pixels.dtype != spec.codec.dtype:
         raise InputError(
-            f"{text}: is {_describe(pixels.shape)}, and the run is of images of "
-            f"{_describe(spec.shape)}; bring it to that size and mode"
+            f"{text}: is {_describe(pixels.shape, pixels.dtype.name)}, and the run is of images of "
+            f"{_describe(spec.shape, spec.codec.dtype)}; bring it to that size and mode"
         )
     _require_range(text, pixels, spec)
     return Examples((text,), (None,), pixels[np.newaxis])
 
 
-def _describe(shape: tuple[int, ...]) -> str:
+def _describe(shape: tuple[int, ...], dtype: str) -> str:
     height, width, channels = shape
-    return f"{width}x{height} {'grey' if channels == 1 else 'RGB'}"
+    deep = "" if dtype == "uint8" else f" of {dtype}"
+    return f"{width}x{height} {'grey' if channels == 1 else 'RGB'}{deep}"
 
 
 def _array(text: str, spec: Spec) -> np.ndarray:
@@ -154,14 +157,16 @@ def _array(text: str, spec: Spec) -> np.ndarray:
         raise InputError(f"{text}: has no array {' or '.join(_ARRAYS)}; store examples as x")
     if x.ndim == 3 and spec.is_image and spec.shape[-1] == 1:
         x = x[..., np.newaxis]
+    if spec.preparation is not None and x.ndim == 4:
+        x = resizing.all_resized(x, spec.image_shape[:2])
     if x.shape[1:] != spec.stored_shape or len(x) == 0:
         raise InputError(
             f"{text}: has x of shape {x.shape}, and the run is of examples of {spec.stored_shape}; "
             "store x as (m, ...) of these"
         )
     fits, wanted = x.dtype.kind == "f", "floats"
-    if spec.codec.is_bytes:
-        fits, wanted = x.dtype == np.uint8, "uint8"
+    if spec.codec.is_whole:
+        fits, wanted = x.dtype == spec.codec.dtype, spec.codec.dtype
     if not fits:
         raise InputError(
             f"{text}: has x of {x.dtype}, and the data of the run were stored as {wanted}; store x "
@@ -182,9 +187,9 @@ def _are_records(x: np.ndarray, codec: TableCodec) -> bool:
 
 
 def _require_range(text: str, x: np.ndarray, spec: Spec) -> None:
-    """Raise an `InputError` for bytes beyond those that the run's data can hold."""
+    """Raise an `InputError` for whole numbers beyond those that the run's data can hold."""
     low, high = spec.codec.low, spec.codec.high
-    if spec.codec.is_bytes and (x.min() < low or x.max() > high):
+    if spec.codec.is_whole and (x.min() < low or x.max() > high):
         raise InputError(
             f"{text}: holds values outside [{low:g}, {high:g}], the range of the run's data; scale "
             "it as these were"

@@ -21,6 +21,7 @@ def to_json(spec: Spec) -> dict[str, Any]:
         "kind": spec.kind,
         "shape": list(spec.shape),
         "class_names": list(spec.class_names),
+        "preparation": spec.preparation,
         "codec": codec.facts() if isinstance(codec, TableCodec) else dataclasses.asdict(codec),
     }
 
@@ -50,6 +51,9 @@ def _spec(stored: Mapping[str, Any], num_examples: Any) -> Spec:
         raise ValueError("sizes are whole numbers")
     if not all(isinstance(name, str) for name in (stored["name"], *names)):
         raise ValueError("names are texts")
+    preparation = stored["preparation"]
+    if preparation is not None and not isinstance(preparation, str):
+        raise ValueError("its preparation is no text")
     if stored["kind"] not in ("image", "table"):
         raise ValueError(f"{str(stored['kind'])[:20]} is no kind of data")
     codec = _codec(stored["codec"])
@@ -65,6 +69,7 @@ def _spec(stored: Mapping[str, Any], num_examples: Any) -> Spec:
         class_names=names,
         num_examples=num_examples,
         codec=codec,
+        preparation=preparation,
     )
 
 
