@@ -125,7 +125,9 @@ MUTANTS = (
         "experiments/runs/stored_classifier.py",
         "if found != self._digests[name]:",
         "if not found:",
-        ("tests/test_classify.py::test_guarantee_files_are_those_that_the_certificate_is_about",),
+        (
+            "tests/test_classify_refusals.py::test_guarantee_files_are_those_that_the_certificate_is_about",
+        ),
     ),
     Mutant(
         "the certificate of a finished old run is believed",
