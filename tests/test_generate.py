@@ -164,7 +164,7 @@ def test_images_of_odd_sides_get_dense_layers_and_can_be_drawn_again(tmp_path: P
     assert read(out, "config.json")["generator"] == "DenseGen"
     metrics = read(out, "metrics.json")
     assert set(metrics["accuracy"]) == {"logistic", "mlp"}
-    assert "frechet" not in metrics  # scattering wants even sides
+    assert metrics["frechet"]["num_images"] == 12
     with np.load(out / "synthetic.npz") as saved:
         assert (saved["x"].shape[1:3], saved["x"].dtype) == ((7, 9), np.uint8)
     assert sample(f"--run={out}", "--num=5", f"--out={tmp_path / 'more.npz'}") == 0

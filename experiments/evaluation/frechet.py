@@ -82,7 +82,7 @@ def scatter_frechet(
     Args:
         x: (n, h, w, ch) or (n, h w ch) synthetic images in [0, 1].
         x_real: real images, in the same range; held-out ones do not reward copies.
-        shape: (h, w, ch) of an image; even sides.
+        shape: (h, w, ch) of an image; sides of at least 4 pixels.
         max_images: of either set, at most so many are drawn at random.
         seed: of the draws.
 

@@ -99,9 +99,9 @@ def _no_krr(facts: Facts) -> str | None:
 
 
 def _no_frechet(facts: Facts) -> str | None:
-    if any(side % 2 or side < 4 for side in facts.shape[:2]):
+    if min(facts.shape[:2]) < 4:
         sides = " x ".join(map(str, facts.shape[:2]))
-        return f"needs images with even sides of at least 4 pixels, and these have {sides}"
+        return f"needs images with sides of at least 4 pixels, and these have {sides}"
     if facts.num_made < facts.recipe.least_images:
         return (
             f"needs {facts.recipe.least_images} images or more, as a covariance of fewer says "

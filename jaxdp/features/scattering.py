@@ -34,8 +34,9 @@ NORMALISATIONS = ("none", "pointwise", "group", "unit")
 _HIGHEST = jax.lax.Precision.HIGHEST
 _GROUPS = 27
 _VARIANCE_FLOOR = 1e-5
-# Images transformed at once: what stays in a CPU's cache, what fills a GPU.
+# Images of so many pixels transformed at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK = ByBackend(cpu=64, accelerator=2048)
+_PIXELS = 32 * 32
 
 
 class Wavelet(NamedTuple):
@@ -62,17 +63,19 @@ class FilterBank(NamedTuple):
 def filter_bank(height: int, width: int, max_scale: int, num_angles: int) -> FilterBank:
     """Return the filters for images of a size; built once.
 
+    Those of an odd side are those of one pixel more.
+
     Raises:
-        ValueError: an odd size, one below `2^max_scale`, or a scale or number of angles below 1.
+        ValueError: a size below `2^max_scale`, or a scale or number of angles below 1.
     """
     if max_scale < 1 or num_angles < 1:
         raise ValueError(f"need max_scale and num_angles >= 1, got {max_scale} and {num_angles}")
-    for size in (height, width):
-        if size % 2 or size < 2**max_scale:
-            raise ValueError(
-                f"scattering needs even sides of at least {2**max_scale} pixels, "
-                f"got {height} x {width}"
-            )
+    if min(height, width) < 2**max_scale:
+        raise ValueError(
+            f"scattering needs sides of at least {2**max_scale} pixels, got {height} x {width}; "
+            "use fewer scales or larger images"
+        )
+    height, width = height + height % 2, width + width % 2
     padded = compute_padding(height, width, max_scale)
     filters = kymatio_filters(*padded, max_scale, num_angles)
     wavelets = tuple(
@@ -112,7 +115,8 @@ def scattering(
     """Return the scattering coefficients of grey images up to order 2.
 
     Args:
-        x: images with even sides, computed in their own float type.
+        x: images, computed in their own float type. Odd sides get one pixel more, which repeats
+            the last row or column.
         max_scale: number of octaves J; patches have sides of `2^J` pixels.
         num_angles: number of orientations L of the wavelets.
 
@@ -124,16 +128,23 @@ def scattering(
         ValueError: see `filter_bank`.
     """
     bank = filter_bank(x.shape[1], x.shape[2], max_scale, num_angles)
+    x = _with_even_sides(x)
 
     def one(image: Array) -> Array:
         return _transform(image, bank)
 
-    chunk = _CHUNK.here
+    # Larger images, fewer at once.
+    chunk = max(1, _CHUNK.here * _PIXELS // max(_PIXELS, x.shape[1] * x.shape[2]))
     if x.shape[0] <= chunk:
         return jax.vmap(one)(x)
     # Without the checkpoint a gradient would keep every chunk's moduli, some hundred times the
     # size of the images, outside of the cache.
     return jax.lax.map(jax.checkpoint(one), x, batch_size=chunk)
+
+
+def _with_even_sides(x: Float[Array, "n h w"]) -> Float[Array, "n m q"]:
+    odd = x.shape[1] % 2, x.shape[2] % 2
+    return jnp.pad(x, ((0, 0), (0, odd[0]), (0, odd[1])), mode="edge") if any(odd) else x
 
 
 def _transform(x: Float[Array, "h w"], bank: FilterBank) -> Float[Array, "paths p q"]:

@@ -206,7 +206,7 @@ def test_every_judge_judges_the_kinds_that_it_names(name: str, kind: str, recipe
     ("name", "change", "said"),
     [
         ("krr", {"recipe": GENERATED}, "krr is for distilled sets, and this one is generated"),
-        ("frechet", {"shape": (8, 7, 1)}, "even sides of at least 4 pixels, and these have 8 x 7"),
+        ("frechet", {"shape": (8, 3, 1)}, "sides of at least 4 pixels, and these have 8 x 3"),
         ("frechet", {"num_made": 99}, "needs 100 images or more, .* and 99 are made"),
         ("frechet", {"num_made": 1, "recipe": GENERATED}, "needs 2 images or more"),
         ("inception", {"inception_weights": None}, "inception needs --inception_weights=FILE"),

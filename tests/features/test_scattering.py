@@ -143,10 +143,18 @@ def test_guarantee_a_row_of_features_depends_on_its_own_image_only() -> None:
     np.testing.assert_array_equal(features(x)[1:], features(other)[1:])
 
 
-@pytest.mark.parametrize("shape", [(7, 7, 1), (8, 9, 1), (2, 8, 1)])
-def test_odd_and_tiny_images_are_refused(shape: tuple[int, int, int]) -> None:
-    with pytest.raises(ValueError, match="even sides of at least 4 pixels"):
-        scattering.scatter_features(shape)
+def test_odd_sides_repeat_their_last_pixels() -> None:
+    x = images(2, 9, 12)
+    transform = jax.jit(functools.partial(scattering.scattering, num_angles=2))
+    even = np.pad(x, ((0, 0), (0, 1), (0, 0)), mode="edge")
+    np.testing.assert_array_equal(transform(x), transform(jnp.asarray(even)))
+    features = scattering.scatter_features((9, 13, 1), num_angles=1)
+    assert jax.eval_shape(features, jnp.zeros((2, 117))).shape == (2, 4 * 2 * 3)
+
+
+def test_tiny_images_are_refused() -> None:
+    with pytest.raises(ValueError, match="sides of at least 4 pixels, got 3 x 8; use fewer"):
+        scattering.scatter_features((3, 8, 1))
 
 
 def test_bad_arguments() -> None:
