@@ -26,22 +26,32 @@ FeatureFn = Callable[[Array], Array]
 OPPONENT = np.array([[1 / 3, 1 / 3, 1 / 3], [1 / 2, 0, -1 / 2], [-1 / 4, 1 / 2, -1 / 4]])
 
 
-def with_opponent_colours(feature_fn: FeatureFn) -> FeatureFn:
+def with_opponent_colours(feature_fn: FeatureFn, *, channels: int = 3) -> FeatureFn:
     """Return `feature_fn` of opponent colours, for rows that hold red, green and blue last.
 
     Luminance `(r + g + b) / 3`, `(r - b) / 2` and `(2 g - r - b) / 4` take their places.
+
+    Args:
+        feature_fn: takes rows of as many channels.
+        channels: 3 or more; those after blue, such as opacity, stay as they are.
     """
+    matrix = np.eye(channels)
+    matrix[:3, :3] = OPPONENT
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
-        colours = jnp.asarray(OPPONENT.T, rows.dtype)
-        opponent = jnp.matmul(rows.reshape(len(rows), -1, 3), colours, precision="highest")
+        colours = jnp.asarray(matrix.T, rows.dtype)
+        opponent = jnp.matmul(rows.reshape(len(rows), -1, channels), colours, precision="highest")
         return feature_fn(opponent.reshape(rows.shape))
 
     return features
 
 
 def padded(
-    feature_fn: FeatureFn, image_shape: tuple[int, int, int], *, margins: tuple[int, int]
+    feature_fn: FeatureFn,
+    image_shape: tuple[int, int, int],
+    *,
+    margins: tuple[int, int],
+    more: tuple[int, int] = (0, 0),
 ) -> FeatureFn:
     """Return `feature_fn` of images with margins of zeros, e.g. 28 x 28 within 32 x 32.
 
@@ -49,17 +59,18 @@ def padded(
         feature_fn: takes rows of images of the larger size.
         image_shape: (h, w, channels) of the rows to be given.
         margins: rows above and below, and columns left and right, >= 0.
+        more: rows below and columns right that are there beside, >= 0.
 
     Raises:
         ValueError: a negative margin.
     """
-    if min(margins) < 0:
-        raise ValueError(f"margins must be >= 0, got {margins}")
-    high, wide = margins
+    if min(margins) < 0 or min(more) < 0:
+        raise ValueError(f"margins must be >= 0, got {margins} and {more} more")
+    high, wide = ((margin, margin + one) for margin, one in zip(margins, more, strict=True))
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
         images = rows.reshape(-1, *image_shape)
-        images = jnp.pad(images, ((0, 0), (high, high), (wide, wide), (0, 0)))
+        images = jnp.pad(images, ((0, 0), high, wide, (0, 0)))
         return feature_fn(images.reshape(len(rows), -1))
 
     return features

@@ -36,12 +36,12 @@ def dead_leaves_images(
     Centres are uniform, radii have a density proportional to `r^-3`, which makes occlusion the
     same at every scale, and grey levels are `clip(1/2 + contrast z, 0, 1)` with z standard normal.
     Three channels are independent in opponent colours, with less contrast in chroma than in
-    luminance.
+    luminance. A fourth is grey and independent.
 
     Args:
         key: public and fixed, so that the images are the same in every run.
         num_images: n, >= 1.
-        image_shape: (h, w, channels) with 1 or 3 channels; `d = h w channels`.
+        image_shape: (h, w, channels) with 1, 3 or 4 channels; `d = h w channels`.
         num_leaves: discs of an image, >= 1, the last one on top.
         radii: least and largest radius in pixels, 0 < least <= largest.
         contrast: standard deviation of leaves before clipping.
@@ -99,13 +99,15 @@ def _paint_leaves(
 def _check_images(num_images: int, image_shape: tuple[int, int, int]) -> None:
     if num_images < 1:
         raise ValueError(f"num_images must be >= 1, got {num_images}")
-    if image_shape[2] not in (1, 3):
-        raise ValueError(f"need 1 or 3 channels, got {image_shape[2]}")
+    if image_shape[2] not in (1, 3, 4):
+        raise ValueError(f"need 1, 3 or 4 channels, got {image_shape[2]}")
 
 
 def _coloured(images: Float[Array, "n h w c"]) -> Float[Array, "n h w c"]:
     """Return images of mean 1/2 in [0, 1] from independent grey or opponent channels."""
-    if images.shape[-1] == 3:
-        to_rgb = np.linalg.inv(OPPONENT) * _OPPONENT_CONTRAST
+    channels = images.shape[-1]
+    if channels > 1:
+        to_rgb = np.eye(channels)
+        to_rgb[:3, :3] = np.linalg.inv(OPPONENT) * _OPPONENT_CONTRAST
         images = jnp.matmul(images, jnp.asarray(to_rgb.T, images.dtype), precision="highest")
     return jnp.clip(0.5 + images, 0.0, 1.0)
