@@ -98,8 +98,10 @@ def test_images_only_for_kernels_and_classifiers_of_images(
     np.savez(
         tmp_path / "table.npz", x_train=rows, y_train=labels, x_test=rows[:2], y_test=labels[:2]
     )
-    odd = np.zeros((8, 7, 7), np.uint8)
-    np.savez(tmp_path / "odd.npz", x_train=odd, y_train=labels, x_test=odd[:2], y_test=labels[:2])
+    tiny = np.zeros((8, 3, 7), np.uint8)
+    np.savez(
+        tmp_path / "tiny.npz", x_train=tiny, y_train=labels, x_test=tiny[:2], y_test=labels[:2]
+    )
     wide = np.full((8, 8, 8), 2.0, np.float32)  # floats are in [-1, 1]
     np.savez(
         tmp_path / "wide.npz", x_train=wide, y_train=labels, x_test=wide[:2], y_test=labels[:2]
@@ -109,8 +111,8 @@ def test_images_only_for_kernels_and_classifiers_of_images(
         ("wide", "--evaluate=frechet", "holds values outside [-1, 1]"),
         ("table", "--kernel=scatter", "--kernel=scatter: works on images"),
         ("table", "--evaluate=convnet", "--evaluate=convnet: convnet works on images, and --data"),
-        ("odd", "--evaluate=frechet", "--evaluate=frechet: frechet needs images with even sides"),
-        ("odd", "--kernel=scatter", "even sides of at least 4 pixels, got 7 x 7"),
+        ("tiny", "--evaluate=frechet", "--evaluate=frechet: frechet needs images with sides of"),
+        ("tiny", "--kernel=scatter", "sides of at least 4 pixels, got 3 x 7; use fewer scales"),
     ):
         flags = (*common, f"--dataset={dataset}", flag)
         assert_refused(capsys, expected, *flags, out=tmp_path / "run")

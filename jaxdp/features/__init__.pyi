@@ -3,6 +3,7 @@ from . import (
     fourier,
     hermite,
     image_maps,
+    levels,
     map_parts,
     marginals,
     perceptual,
@@ -22,7 +23,7 @@ from .base import (
 )
 from .fourier import directional_fourier_features, fourier_features
 from .hermite import hermite_features, hermite_product_features, hermite_weighted_sum
-from .image_maps import fine_map, pooled_map
+from .image_maps import fine_map, patch_map, pooled_map
 from .marginals import marginal_features, pair_features
 from .perceptual import perceptual_features
 from .public_images import dead_leaves_images
@@ -46,11 +47,13 @@ __all__ = [
     "hermite_weighted_sum",
     "image_maps",
     "joined",
+    "levels",
     "map_parts",
     "marginal_features",
     "marginals",
     "of_stored",
     "pair_features",
+    "patch_map",
     "perceptual",
     "perceptual_features",
     "pooled_map",

@@ -12,7 +12,7 @@ References:
     Kessy, Lewin & Strimmer (2018), "Optimal whitening and decorrelation" (ZCA).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -20,16 +20,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxdp.features.levels import COARSE, Level
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.features.public_images import dead_leaves_images
 
+Cached = Callable[[dict[str, Any], Callable[[], np.ndarray]], np.ndarray]
+
 # Of the synthetic public images; part of the method, not of a run.
 _SEED, _NUM_IMAGES = 20240, 10000
+# Of larger images, which have few features.
+_PART_OF_LARGE, _RADII = 5, (1.0, 16.0)
+_CHUNK = 500
 _HIGHEST = jax.lax.Precision.HIGHEST
 
 
 def second_moment(
-    feature_fn: FeatureFn, images: Float[Array, "n d"], *, chunk_size: int = 500
+    feature_fn: FeatureFn, images: Float[Array, "n d"], *, chunk_size: int = _CHUNK
 ) -> Float[Array, "p p"]:
     """Return `Sigma = Phi^T Phi / n` of public images, a chunk at a time.
 
@@ -89,9 +95,11 @@ def on_dead_leaves(
     *,
     gamma: float,
     what: dict[str, Any],
-    cached: Callable[[dict[str, Any], Callable[[], np.ndarray]], np.ndarray],
+    cached: Cached,
 ) -> Float[Array, "p p"]:
     """Return what whitens a public map's second moment on synthetic images from a fixed seed.
+
+    Images above 32 pixels are larger drawings of the same things, and a fifth as many.
 
     Args:
         feature_fn: features of rows in [0, 1].
@@ -100,10 +108,31 @@ def on_dead_leaves(
         what: tells this map from others.
         cached: `(description, compute) -> array`; may keep what it has computed once.
     """
+    scale = max(1.0, max(image_shape[:2]) / COARSE)
+    count = _NUM_IMAGES if scale == 1 else _NUM_IMAGES // _PART_OF_LARGE
+    # Memory for features of one chunk does not grow with the images.
+    chunk_size = max(1, int(_CHUNK / scale**2))
 
     def moment() -> np.ndarray:
-        images = dead_leaves_images(jax.random.key(_SEED), _NUM_IMAGES, image_shape)
-        return np.asarray(second_moment(feature_fn, images))
+        radii = (_RADII[0] * scale, _RADII[1] * scale)
+        images = dead_leaves_images(jax.random.key(_SEED), count, image_shape, radii=radii)
+        return np.asarray(second_moment(feature_fn, images, chunk_size=chunk_size))
 
-    description = what | {"seed": _SEED, "images": _NUM_IMAGES, "shape": list(image_shape)}
+    description = what | {"seed": _SEED, "images": count, "shape": list(image_shape)}
     return whitening(jnp.asarray(cached(description, moment)), gamma=gamma)
+
+
+def of_levels(
+    parts: Sequence[Level], *, gamma: float, what: dict[str, Any], cached: Cached
+) -> list[Float[Array, "p p"]]:
+    """Return what whitens the features of each level by themselves; see `on_dead_leaves`."""
+    return [
+        on_dead_leaves(
+            part.feature_fn,
+            part.shape,
+            gamma=gamma,
+            what=what | ({"level": number} if number else {}),
+            cached=cached,
+        )
+        for number, part in enumerate(parts)
+    ]

@@ -29,6 +29,8 @@ with warnings.catch_warnings():
 State = TypeVar("State", bound=Any)
 _SECONDS = 1.0
 _CHUNK = ByBackend(cpu=128, accelerator=2048)
+# Values of rows mapped at once: 64 MB of them.
+_MOST_VALUES = ByBackend(cpu=2**24, accelerator=2**26)
 
 
 @runtime_checkable
@@ -164,7 +166,7 @@ def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, It
     if len(x) == 0:
         raise ValueError("there are no rows")
     compiled = jax.jit(lambda chunk: rows_fn(chunk).astype(dtype))
-    size = min(_CHUNK.here, len(x))
+    size = min(_CHUNK.here, max(1, _MOST_VALUES.here // x.shape[1]), len(x))
 
     def part(start: int) -> np.ndarray:
         chunk = x[start : start + size]

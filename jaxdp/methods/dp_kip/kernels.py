@@ -50,13 +50,13 @@ def _fc_nngp(options: "KernelOptions", spec: Any, seed: int) -> Any:
 def _scatter(options: "KernelOptions", spec: Any, seed: int) -> Any:
     del seed
     from jaxdp import kernels
-    from jaxdp.features import scattering
+    from jaxdp.features import image_maps
 
     normalisation = options.scatter_norm
     if normalisation == "paper":
         normalisation = "pointwise" if spec.shape[-1] == 1 else "none"
     try:
-        features = scattering.scatter_features(
+        features = image_maps.patch_map(
             spec.image_shape,
             max_scale=options.scatter_scales,
             num_angles=options.scatter_angles,
@@ -84,7 +84,9 @@ def _entk(options: "KernelOptions", spec: Any, seed: int) -> Any:
     try:
         variables = jax.jit(module.init)(key, jnp.zeros((1, *shape)))
     except ValueError as error:
-        raise SettingsError(f"--kernel=entk on --dataset={spec.name}: {error}") from error
+        raise SettingsError(
+            f"--kernel=entk on --dataset={spec.name}: {error}; use --kernel=scatter or fc_ntk"
+        ) from error
 
     def logits(variables: Any, images: Any) -> Any:
         return module.apply(variables, images)
@@ -100,9 +102,18 @@ def _entk(options: "KernelOptions", spec: Any, seed: int) -> Any:
 def _perceptual(options: "KernelOptions", spec: Any, seed: int) -> Any:
     del options
     from jaxdp import kernels
-    from jaxdp.features import perceptual
+    from jaxdp.features import levels, perceptual
 
-    return kernels.from_features(perceptual.perceptual_features(spec.image_shape, seed=seed))
+    # Activations of large images are too many.
+    seen = levels.shrunk_shape(spec.image_shape, levels.COARSE)
+    try:
+        features = perceptual.perceptual_features(seen, seed=seed)
+    except ValueError as error:
+        raise SettingsError(
+            f"--kernel=perceptual: {error}; use --kernel=scatter or fc_ntk"
+        ) from error
+    see = levels.shrunk(spec.image_shape, levels.COARSE)
+    return kernels.from_features(levels.then(see, features))
 
 
 def _conv_ntk(options: "KernelOptions", spec: Any, seed: int) -> Any:

@@ -160,12 +160,11 @@ def _hermite_pairs(options: "FeatureOptions", dim: int) -> Any:
 
 def _scatter(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
     from jaxdp.features import base as feature_maps
-    from jaxdp.features import scattering
+    from jaxdp.features import image_maps
 
     del num_logits, cached
-    image = spec.image_shape
     try:
-        features = scattering.scatter_features(image, normalisation="group")
+        features = image_maps.patch_map(spec.image_shape, normalisation="group")
     except ValueError as error:
         raise SettingsError(f"--features=scatter: {error}") from error
     return feature_maps.unit_features(features, spec.dim, moments=options.moments)
@@ -175,31 +174,34 @@ def _scatter_rbf(options: "FeatureOptions", spec: Any, num_logits: int, cached: 
     import jax
 
     from jaxdp.features import base as feature_maps
-    from jaxdp.features import fourier, image_maps, whitening
+    from jaxdp.features import fourier, image_maps, levels, whitening
 
     del num_logits
     image = spec.image_shape
     try:
-        phi = image_maps.fine_map(image)
+        parts = image_maps.fine_levels(image)
     except ValueError as error:
         raise SettingsError(f"--features=scatter_rbf: {error}") from error
     what = {"what": "second moment of fine scattering features on dead leaves, version 1"}
     shapes_key, pixels_key = jax.random.split(jax.random.key(options.seed))
+    matrices = whitening.of_levels(parts, gamma=_WHITEN, what=what, cached=cached)
     shapes = fourier.directional_fourier_features(
-        phi,
-        whitening.on_dead_leaves(phi, image, gamma=_WHITEN, what=what, cached=cached),
+        levels.side_by_side(parts),
+        matrices[0] if len(matrices) == 1 else jax.scipy.linalg.block_diag(*matrices),
         shapes_key,
         num_features=_NUM_WAVES,
         length_scale=options.length_scale,
     )
     dim = spec.dim
     # Group-normalised coefficients tell shapes, not brightness: pixels do.
+    seen = math.prod(levels.shrunk_shape(image, levels.COARSE))
     pixels = fourier.fourier_features(
         pixels_key,
-        dim,
+        seen,
         num_features=_NUM_PIXEL_WAVES,
-        length_scale=_PIXEL_SCALE * math.sqrt(dim),
+        length_scale=_PIXEL_SCALE * math.sqrt(seen),
     )
+    pixels = levels.then(levels.shrunk(image, levels.COARSE), pixels)
     return feature_maps.joined(
         [
             (feature_maps.unit_features(shapes, dim), 1 - _PIXEL_SHARE),

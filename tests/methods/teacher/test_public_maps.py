@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxdp.data import Spec
 from jaxdp.methods.steps import compute_anew
-from jaxdp.methods.teacher.public_maps import public_map
+from jaxdp.methods.teacher.public_maps import mean_map, num_features, public_map
 from jaxdp.methods.teacher.settings import MapOptions
 
 pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
@@ -40,3 +41,32 @@ def test_what_is_computed_is_kept_under_all_that_it_depends_on() -> None:
         assert description["mirror"] == mirror
         assert {"what", "seed", "images"} < set(description)
         assert description["shape"] == [8, 8, 1]
+
+
+def test_levels_are_whitened_each_by_itself_on_images_of_its_size() -> None:
+    kept = []
+
+    def cached(description: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
+        kept.append(description)
+        return np.eye(324 if "level" in description else 1296, dtype=np.float32)
+
+    spec = Spec.images("toy", (10, 1024, 90), class_names=["a", "b"])
+    phi = public_map(MapOptions(whiten=0.2, mirror=False), spec, cached)
+    row = jax.ShapeDtypeStruct((1, spec.dim), jnp.float32)
+    assert jax.eval_shape(phi, row).shape == (1, 1296 + 2 * 324)
+    assert num_features(spec, mirror=False) == 1296 + 2 * 324
+    shapes = {description.get("level"): description["shape"] for description in kept}
+    assert shapes == {None: [32, 32, 1], 1: [64, 64, 1], 2: [128, 90, 1]}
+    assert kept[1]["images"] == kept[0]["images"] // 5
+
+
+def test_class_means_of_large_images_are_those_of_their_averages() -> None:
+    small = jax.random.uniform(jax.random.key(0), (1, 32 * 32))
+    large = jnp.repeat(jnp.repeat(small.reshape(32, 32), 3, axis=0), 3, axis=1).reshape(1, -1)
+    few, many = mean_map((32, 32, 1)), mean_map((96, 96, 1))
+    assert few.dim == many.dim
+    np.testing.assert_allclose(
+        jax.jit(many.weighted_sum)(large, jnp.ones(1)),
+        jax.jit(few.weighted_sum)(small, jnp.ones(1)),
+        atol=1e-5,
+    )
