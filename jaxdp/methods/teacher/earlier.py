@@ -47,11 +47,23 @@ def check_table(settings: Settings, earlier: Earlier) -> None:
         raise SettingsError(f"{earlier.images.source}: holds no images of this table")
 
 
-def check_width(stored: Stored[Released], today: int) -> None:
-    """Raise a `SettingsError` where stored class means are of other features than today's."""
-    found = 0 if stored.released.means is None else stored.released.means.shape[1]
-    if found != today:
-        raise SettingsError(
-            f"{stored.source}: holds means of {found} features, and today's are {today}: another "
-            "version made it"
-        )
+def check_width(
+    stored: Stored[Released], *, weights: int | None = None, means: int | None = None
+) -> None:
+    """Raise a `SettingsError` where what is stored is of other features than today's.
+
+    Args:
+        stored: an earlier release, of what is asked for at least.
+        weights: number of features of a teacher today; None where it is not used.
+        means: the same of class means.
+    """
+    released = stored.released
+    for what, today, found in (
+        ("weights", weights, None if released.weights is None else released.weights.shape[0]),
+        ("means", means, None if released.means is None else released.means.shape[1]),
+    ):
+        if today is not None and found != today:
+            raise SettingsError(
+                f"{stored.source}: holds {what} of {found} features, and today's are {today}: "
+                "another version made it; leave it out and train anew"
+            )

@@ -26,7 +26,12 @@ from jaxdp.methods.teacher import finish as distillation
 from jaxdp.methods.teacher import release as releasing
 from jaxdp.methods.teacher.earlier import BESIDE, check_earlier, check_table, check_width
 from jaxdp.methods.teacher.mechanisms import mechanisms_for
-from jaxdp.methods.teacher.public_maps import mean_map, public_map, require_image_map
+from jaxdp.methods.teacher.public_maps import (
+    mean_map,
+    num_features,
+    public_map,
+    require_image_map,
+)
 from jaxdp.methods.teacher.released import FORM, Released
 from jaxdp.methods.teacher.settings import MapOptions, Settings, draws_noise
 from jaxdp.methods.teacher.words import COVERS, DERIVED, SOURCES, SOURCES_BESIDE_IMAGES, WORDS
@@ -337,6 +342,10 @@ def make_plan(
         means_multiplier=multiplier,
         cached=cached,
     )
-    if plan.uses_means and earlier.stored is not None:
-        check_width(earlier.stored, plan.mean_features.dim)
+    if earlier.stored is not None:
+        if plan.uses_teacher and spec.is_image:
+            today = num_features(spec, mirror=bool(settings.mirror))
+            check_width(earlier.stored, weights=today)
+        if plan.uses_means:
+            check_width(earlier.stored, means=plan.mean_features.dim)
     return plan
