@@ -31,6 +31,7 @@ TAKES_FILES = ("classify",)
 SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
     *sorted((ROOT / "tests").glob("offline_*.py")),
+    ROOT / "experiments/runs/public_cache.py",
 ]
 METHODS = [f"methods.{name}" for name in ("dp_kip", "dp_ntk", "teacher")]
 ROOMS = [*(name for name in jaxdp.__all__ if inspect.ismodule(getattr(jaxdp, name))), *METHODS]
@@ -177,6 +178,10 @@ def script_flags(script: Path) -> set[str]:
     return set(re.findall(r'add_argument\(\s*"--(\w+)"', text))
 
 
+def as_script(module: str) -> Path:
+    return ROOT / f"{module.replace('.', '/')}.py"
+
+
 def check_driver_flag(driver: str, word: str) -> None:
     """Check that a driver has a flag, and that a value is of its type."""
     known = driver_flags(driver)
@@ -201,6 +206,8 @@ def check_command(line: str) -> None:
         case ["make", *targets]:
             known = re.findall(r"^(\w[\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE)
             assert {target for target in targets if "=" not in target} <= set(known), line
+        case ["python", "-m", module, *arguments] if as_script(module) in SCRIPTS:
+            check_command(shlex.join(["python", str(as_script(module)), *arguments]))
         case ["python", "-m", module, *arguments]:
             assert module.removeprefix("experiments.") in DRIVERS, line
             driver = module.removeprefix("experiments.")
