@@ -128,12 +128,12 @@ def test_by_default_a_set_is_judged_by_what_fits_it() -> None:
     assert chosen(None, facts) == ("logistic", "mlp", "frechet")
     for change, expected in (
         ({"shape": (14,), "recipe": GENERATED_ROWS}, ("logistic", "mlp")),
-        ({"shape": (7, 28, 1)}, ("logistic", "mlp")),
+        ({"shape": (7, 28, 1)}, ("logistic", "mlp", "frechet")),
         ({"shape": (28, 2, 1)}, ("logistic", "mlp")),
         ({"num_classes": 1}, ("frechet",)),
         ({"num_made": 2}, ("logistic", "mlp", "frechet")),
         ({"num_made": 1}, ("logistic", "mlp")),
-        ({"shape": (7, 7, 1), "num_classes": 1}, ()),
+        ({"shape": (3, 7, 1), "num_classes": 1}, ()),
     ):
         assert chosen(None, dataclasses.replace(facts, **change)) == expected
 
