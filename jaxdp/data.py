@@ -17,7 +17,6 @@ from jaxdp.tables.schema import ONE_HOT, Schema
 if TYPE_CHECKING:
     import pandas as pd
 
-
 WHOLE_TYPES = ("uint8", "uint16", "int16")
 """Types of whole numbers that values may be stored as; anything else is stored as float32."""
 _FULL_RANGES: dict[Any, str] = {(0, 255): "uint8", (0, 65535): "uint16"}
@@ -35,8 +34,7 @@ class Codec:
         dtype: what values are stored as: uint8, uint16, int16 or float32.
 
     Raises:
-        ValueError: there is no room between `low` and `high`, `scale` is not positive, or values
-            are stored as something else.
+        ValueError: no room between `low` and `high`, another type, or a scale that is not positive.
     """
 
     low: float
@@ -345,10 +343,8 @@ def checked(private: Private, spec: Spec) -> Private:
         raise ValueError("x has values that are not finite")
     if isinstance(spec.codec, TableCodec):
         if not np.array_equal(x, spec.codec.layout.nearest(x)):
-            raise ValueError("x holds records that are not stored as Private.of_frame stores them")
+            raise ValueError("x has records that are not stored as Private.of_frame stores them")
     elif x.min() < spec.codec.low or x.max() > spec.codec.high:
-        raise ValueError(
-            f"x has values outside [{spec.codec.low:g}, {spec.codec.high:g}], the range that spec "
-            "declares"
-        )
+        low, high = spec.codec.low, spec.codec.high
+        raise ValueError(f"x has values outside [{low:g}, {high:g}], the range of spec")
     return Private(x, y.astype(np.int32))

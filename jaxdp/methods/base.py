@@ -23,7 +23,7 @@ from jaxdp.methods.made import Classifier, Made, shares, softmax
 from jaxdp.methods.settings import SettingsError, bad, budget
 from jaxdp.methods.steps import Runner
 from jaxdp.methods.stored import NOTHING, Earlier, Form
-from jaxdp.privacy import accounting, certificates, sampling
+from jaxdp.privacy import accounting, certificates, sampling, wording
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -37,7 +37,7 @@ DISTILLED_FILES = {
     "distilled.png": "the picture above",
 }
 DISTILLED_TABLE = "distilled.csv: the valid records that are nearest to the distilled ones"
-FREE = (certificates.ACCOUNT, "anything computed from these without the private data")
+FREE = (wording.ACCOUNT, "anything computed from these without the private data")
 """What every certificate covers beside its releases."""
 
 

@@ -9,6 +9,7 @@ from . import (
     mechanism,
     releases,
     sampling,
+    wording,
 )
 from .accounting import (
     ACCOUNTANTS,
@@ -62,4 +63,5 @@ __all__ = [
     "sampling",
     "sum_clipped_grads",
     "sum_over_chunks",
+    "wording",
 ]

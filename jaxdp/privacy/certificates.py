@@ -16,39 +16,8 @@ from jaxdp.privacy import accounting
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.privacy.wording import COUNTED_CLASSES, MUST_STAY, NOT_COVERED, PUBLIC, UNIT
 
-UNIT = (
-    "one image or one row of the training split, as stored. A person with k records is protected "
-    "as a group of k, for which epsilon is k times as large or worse"
-)
-NOT_COVERED = (
-    "other runs on the same records: budgets add up. Two teachers of epsilon 1 each, or a teacher "
-    "beside an embedding that it was not accounted with, are together a release of epsilon 2",
-    "the choice of hyper-parameters on private data: every further run on the same data spends "
-    "its own epsilon",
-    "numbers computed from the test split (accuracies in metrics.json and report.html)",
-    "side channels: running time and memory",
-    "what floating point leaves of the ideal mechanism: less than 1e-15 of delta for every number "
-    "released (see docs/guarantee.md)",
-)
-PUBLIC = (
-    "the number n of training records (it sets rates, steps, noise and divisors)",
-    "the number and names of classes, the shape of a record, the scaling constants",
-    "all flags and hyper-parameters in config.json, the networks and random features",
-)
-COUNTED_CLASSES = (
-    "the number of classes, though it was counted from the labels, those of training records "
-    "included: store class_names to declare it instead"
-)
-ACCOUNT = "privacy.json, released.json and config.json, which tell nothing private"
-"""The files about a run that may leave with what it has made."""
-MUST_STAY = (
-    "the training data, and folders of --feature_cache: features are as private as the data",
-    "metrics.json and report.html where the test data are private: accuracies are computed from "
-    "them without noise",
-    "the folder of --check_copies and --check_fidelity, named .not_for_release: comparisons with "
-    "training records, without noise",
-)
 STRONG, MEDIUM, MOST = 1.0, 10.0, 50.0
 """Largest epsilon of a strong and of a medium guarantee, and of one that needs no allowance."""
 # Accountants of other versions differ by less; an edited epsilon rarely does.
