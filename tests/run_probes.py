@@ -32,6 +32,7 @@ from experiments.runs.runner import first_metrics
 from jaxdp.data import Spec
 from jaxdp.methods import dp_ntk, teacher
 from jaxdp.methods.dp_kip.words import WORDS
+from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import Budget
 from jaxdp.methods.stored import Stored
 from jaxdp.privacy import certificates
@@ -53,7 +54,9 @@ def _npz(kind: str) -> dict[str, np.ndarray]:
         plan = planned("dp_ntk", *_NTK)
         found = dp_ntk.Released(jnp.zeros((10, plan.features.dim)), jnp.full(10, 0.1))
     else:
-        plan, found = planned("teacher", *_TEACHER), teacher.Released(np.zeros((7, 10)))
+        plan = planned("teacher", *_TEACHER)
+        width = num_columns(plan.feature_fn, plan.spec.dim)
+        found = teacher.Released(np.zeros((width, 10)))
     stored = Stored(
         released=found,
         options=plan.stored_options,

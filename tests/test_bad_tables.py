@@ -99,7 +99,7 @@ def test_bad_flags_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str
     refused(capsys, tmp_path, "--schema: say what", csv)
     refused(capsys, tmp_path, "name it by --csv", schema)
     refused(capsys, tmp_path, "name it by --csv", "--codes=raw")
-    refused(capsys, tmp_path, "name it by --csv", "--test_fraction=0.5")
+    refused(capsys, tmp_path, "leave --test_fraction=0.5 out", "--test_fraction=0.5")
     refused(capsys, tmp_path, "leave it out", csv, schema, "--dataset=mnist")
     refused(capsys, tmp_path, "there is no such file", csv, "--schema=nothing.json")
     refused(capsys, tmp_path, "--codes", csv, schema, "--codes=cooked")

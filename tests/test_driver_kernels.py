@@ -52,7 +52,8 @@ def test_scatter_run_with_fixed_pixels_and_classifiers(tmp_path: Path) -> None:
         dim=64,
         init_scale=defaults("digits", "scatter")["init_scale"],
     )
-    fixed = np.all(stored == np.asarray(start.x), axis=0)
+    # To the last digit but one: a run draws them in one program with what follows.
+    fixed = np.all(np.isclose(stored, start.x, rtol=1e-6, atol=0), axis=0)
     assert fixed.sum() == 16  # a quarter of the pixels, the same ones in every image
     assert np.all(stored[:, ~fixed] != np.asarray(start.x)[:, ~fixed])
     metrics, config = read(out, "metrics.json"), read(out, "config.json")

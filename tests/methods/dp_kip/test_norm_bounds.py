@@ -78,9 +78,12 @@ def test_norm_bounds_hold_for_other_kernels(name: str) -> None:
 
 @wide
 def test_norm_bounds_with_records_that_cancel_on_the_diagonal() -> None:
-    """Antipodal support points and NNGP without bias: `m` loses up to seven digits itself."""
+    """Antipodal support points and NNGP without bias: `m` loses up to seven digits itself.
+
+    Where that leaves no number at all, records count as nothing.
+    """
     kernel = kernels.fc_nngp(depth=2, bias_std=0.0)
-    worst = math.inf
+    worst, num_lost = math.inf, 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         one = rng.normal(size=(1, D))
@@ -95,10 +98,15 @@ def test_norm_bounds_with_records_that_cancel_on_the_diagonal() -> None:
                 )
             )
         ours = run(kernel, problems, 1e-6, shared=True)
+        lost = np.isnan(ours.bound).all(axis=1)
+        assert np.all(ours.total[lost] == 0)
+        num_lost += int(lost.sum())
+        ours = Result(*(part[~lost] for part in ours))
         norms = norms_of(ours.plain_each)
         worst = min(worst, float(np.min(ours.bound / norms)))
         assert_bounds_hold(ours, 4 * (S + D + 4) * EPS)
     assert worst >= 1 - 1e-12
+    assert num_lost < 40 * BATCH / 100
 
 
 @wide
