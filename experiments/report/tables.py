@@ -111,7 +111,7 @@ def _correlations(axes: Axes, stored: np.ndarray, y: np.ndarray, codec: TableCod
     size = 8 if len(names) <= 20 else 6
     axes.set_xticks(range(len(names)), [short(n, 18) for n in names], rotation=90, fontsize=size)
     axes.set_yticks(range(len(names)), [short(n, 18) for n in names], fontsize=size)
-    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8)
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8, panchor=(0.5, 0.5))
     bar.ax.tick_params(labelsize=8, colors=FAINT)
 
 
