@@ -114,6 +114,9 @@ def test_images_are_resized_where_those_of_the_run_were(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         found[0], resizing.resized(np.asarray(Image.open(wide))[..., np.newaxis], (8, 8))
     )
+    texts = saved(tmp_path / "texts.npz", x=np.full((2, 9, 9, 1), "dark"))
+    with pytest.raises(InputError, match="stored as uint8"):
+        new_examples.read([texts], spec)
     again = new_examples.read([saved(tmp_path / "x.npz", x=found)], spec).x
     np.testing.assert_array_equal(again, found)
 

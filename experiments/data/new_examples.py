@@ -157,13 +157,6 @@ def _array(text: str, spec: Spec) -> np.ndarray:
         raise InputError(f"{text}: has no array {' or '.join(_ARRAYS)}; store examples as x")
     if x.ndim == 3 and spec.is_image and spec.shape[-1] == 1:
         x = x[..., np.newaxis]
-    if spec.preparation is not None and x.ndim == 4:
-        x = resizing.all_resized(x, spec.image_shape[:2])
-    if x.shape[1:] != spec.stored_shape or len(x) == 0:
-        raise InputError(
-            f"{text}: has x of shape {x.shape}, and the run is of examples of {spec.stored_shape}; "
-            "store x as (m, ...) of these"
-        )
     fits, wanted = x.dtype.kind == "f", "floats"
     if spec.codec.is_whole:
         fits, wanted = x.dtype == spec.codec.dtype, spec.codec.dtype
@@ -174,6 +167,13 @@ def _array(text: str, spec: Spec) -> np.ndarray:
         )
     if not np.all(np.isfinite(x)):
         raise InputError(f"{text}: has values that are not finite; leave such examples out")
+    if spec.preparation is not None and x.ndim == 4 and x.size:
+        x = resizing.all_resized(x, spec.image_shape[:2])
+    if x.shape[1:] != spec.stored_shape or len(x) == 0:
+        raise InputError(
+            f"{text}: has x of shape {x.shape}, and the run is of examples of {spec.stored_shape}; "
+            "store x as (m, ...) of these"
+        )
     _require_range(text, x, spec)
     if isinstance(spec.codec, TableCodec) and not _are_records(x, spec.codec):
         raise InputError(

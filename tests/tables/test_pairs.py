@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_marginals import strange_records
+from test_marginals import assert_norms_hold
 from toy_tables import frame_of, one_column, schema_of
 
 from jaxdp.data import Private, Spec, TableCodec
@@ -43,14 +42,7 @@ def counted(x: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
 
 
 def test_guarantee_no_record_has_features_of_a_norm_above_one() -> None:
-    features = stored_features()
-    one = jax.jit(lambda record: features.weighted_sum(record[None], jnp.ones(1)))
-    phi = np.array([one(jnp.asarray(record)) for record in strange_records()], np.float64)
-    norms = np.linalg.norm(phi, axis=1)
-    assert norms.max() <= 1
-    assert norms[:50].min() > 1 - 1e-3
-    apart = np.linalg.norm(phi[:, None] - phi, axis=2)
-    assert apart.max() <= features.diameter == math.sqrt(2)
+    assert_norms_hold(stored_features())
 
 
 def test_the_bound_on_distances_is_attained() -> None:

@@ -344,8 +344,7 @@ def make_plan(
     )
     if earlier.stored is not None:
         if plan.uses_teacher and spec.is_image:
-            today = num_features(spec, mirror=bool(settings.mirror))
-            check_width(earlier.stored, weights=today)
+            check_width(earlier.stored, weights=num_features(spec, mirror=bool(settings.mirror)))
         if plan.uses_means:
             check_width(earlier.stored, means=plan.mean_features.dim)
     return plan
