@@ -15,7 +15,7 @@ from experiments.data.outside_files import json_object, open_plain
 from experiments.errors import InputError
 from experiments.runs.checkpoints import files_digest, restore_tree, save_tree
 from experiments.runs.folder import RunFolder
-from jaxdp.data import Codec, TableCodec
+from jaxdp.data import WHOLE_TYPES, Codec, TableCodec
 from jaxdp.methods.dp_ntk.cells import CellGenerator
 from jaxdp.methods.dp_ntk.drawing import Generator
 from jaxdp.methods.dp_ntk.tree import ROOT, TreeGenerator, in_order
@@ -180,6 +180,8 @@ def _checked(description: dict[str, Any]) -> dict[str, Any]:
         if name not in description or not holds(description[name]):
             found = str(description.get(name, "nothing"))[:40]
             raise ValueError(f"description.json holds {name} = {found}")
+    if description.get("dtype", "float32") not in _PIXELS:
+        raise ValueError("description.json holds no dtype of pixels")
     for name, holds in _TABLE.items():
         if "schema" in description and not holds(description.get(name)):
             raise ValueError(f"description.json holds no good {name}")
@@ -236,10 +238,11 @@ _DESCRIPTION: dict[str, Callable[[Any], bool]] = {
     "code_dim": lambda value: type(value) is int and 0 < value < 2**20,
     "class_names": lambda value: bool(value) and _are(str)(value),
     "example_shape": lambda value: bool(value) and _are(int)(value),
-    "low": lambda value: type(value) in (int, float),
-    "high": lambda value: type(value) in (int, float),
+    "low": lambda value: type(value) in (int, float) and math.isfinite(value),
+    "high": lambda value: type(value) in (int, float) and math.isfinite(value),
     "bytes": lambda value: type(value) is bool,
 }
+_PIXELS = (*WHOLE_TYPES, "float32")
 # What it writes beside for a table.
 _TABLE: dict[str, Callable[[Any], bool]] = {
     "schema": lambda value: isinstance(value, dict),
