@@ -75,7 +75,14 @@ def predict(
 
     Raises:
         krr.NotPositiveDefiniteError: the support's kernel matrix is singular or not finite.
+        TypeError: the support's labels are whole numbers: scores are regressed on (s, c) of them.
     """
+    labels = jnp.asarray(support.y)
+    if labels.ndim != 2 or not jnp.issubdtype(labels.dtype, jnp.floating):
+        raise TypeError(
+            f"the support's labels are {labels.dtype} of shape {labels.shape}; regression needs "
+            "floats (s, c), as jaxdp.kernels.preprocess.centred_one_hot makes of whole numbers"
+        )
     with numerics.float64():
         x_s, y_s = (jnp.asarray(z, jnp.float64) for z in support)
         alpha = krr.fit(_gram(kernel, x_s), y_s, ridge=ridge)

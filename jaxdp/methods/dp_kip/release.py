@@ -115,8 +115,12 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
     `fold_in(key, t)`, so a run may be cut into calls anywhere. `update` computes in jax's
     64-bit mode (see `jaxdp.methods.dp_kip.clipped.sums`) and cannot be called inside another `jit`.
 
+    A row that is not finite counts as an empty record. No error tells of it: that there is one
+    would be told of a single record.
+
     Raises:
-        ValueError: (`update`) the data does not have `mechanism.num_examples` rows.
+        ValueError: (`update`) the data does not have `mechanism.num_examples` rows, or labels are
+            not classes of the support.
 
     Guarantee:
         All states together are a function of at most `mechanism.num_steps` releases of the
@@ -151,7 +155,20 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
             average = jnp.where(config.free, average, x)
         return KIPState(state.step + 1, SupportSet(x, state.support.y), average, opt_state)
 
-    return KIP(init, dp_sgd.accounted_steps(mechanism, step))
+    steps = dp_sgd.accounted_steps(mechanism, step)
+
+    def update(state: KIPState, key: Array, x_t: Array, labels: Array, num_steps: int) -> KIPState:
+        _require_classes(labels, state.support.y.shape[1])
+        return steps(state, key, x_t, labels, num_steps)
+
+    return KIP(init, update)
+
+
+def _require_classes(labels: Array, num_classes: int) -> None:
+    """Raise a `ValueError` for labels that would be one-hot of no class."""
+    found = np.asarray(labels)
+    if found.dtype.kind not in "iu" or np.any((found < 0) | (found >= num_classes)):
+        raise ValueError(f"labels must be whole numbers in 0..{num_classes - 1}")
 
 
 def release(

@@ -151,6 +151,24 @@ def test_predict_refuses_a_diverged_support(data: tuple, support: dp_kip.Support
         dp_kip.predict(kernels.fc_ntk(), broken, data[0], ridge=RIDGE)
 
 
+@pytest.mark.parametrize("labels", [jnp.arange(4), jnp.zeros((4, 2), jnp.int32), jnp.zeros(4)])
+def test_predict_refuses_labels_that_are_no_targets(data: tuple, labels: jax.Array) -> None:
+    support = dp_kip.SupportSet(jnp.zeros((4, data[0].shape[1])), labels)
+    with pytest.raises(TypeError, match="labels are"):
+        dp_kip.predict(kernels.fc_ntk(), support, data[0], ridge=RIDGE)
+
+
+@pytest.mark.parametrize("wrong", [-1, 5, 100])
+def test_update_refuses_labels_that_are_no_classes(
+    wrong: int, data: tuple, support: dp_kip.SupportSet
+) -> None:
+    kip = dp_kip.dp_kip(kernels.fc_ntk(), mechanism(), config())
+    x, labels = data
+    assert support.y.shape[1] <= 5
+    with pytest.raises(ValueError, match="labels must be whole numbers in 0"):
+        kip.update(kip.init(support), private_key(0), x, labels.at[3].set(wrong), 1)
+
+
 def test_initial_support_is_balanced_gaussian_and_sees_no_data() -> None:
     support = dp_kip.initial_support(
         jax.random.key(0), ipc=50, num_classes=10, dim=300, init_scale=0.5
