@@ -39,8 +39,11 @@ def print_guarantee(certificate: dict[str, Any]) -> None:
     if certificate["epsilon"] is None:
         print("NOT private: no noise was added")
     else:
+        most = certificate.get("ledger", {}).get("records_per_person", 1)
+        persons = "" if most == 1 else f" of all of a person's up to {most} records"
         print(
             f"({round_up(certificate['epsilon'])}, {certificate['delta']:g})-DP, "
-            f"{certificate['relation'].split(':')[0]}; privacy.json says which files may leave"
+            f"{certificate['relation'].split(':')[0]}{persons}; privacy.json says which files may "
+            "leave"
         )
     print(certificate["verdict"])

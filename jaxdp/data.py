@@ -142,6 +142,8 @@ class Spec:
         counted_classes: whether nobody declared the classes: the labels were counted.
         preparation: what was done to every example by itself before anything else, in words; the
             certificate says it.
+        records_per_person: most examples that are of one person, whose examples together are
+            protected; see `jaxdp.privacy.contributions`.
 
     Raises:
         ValueError: the shape is not one of the kind, or there are fewer than two classes or no
@@ -156,6 +158,7 @@ class Spec:
     codec: Codec | TableCodec
     counted_classes: bool = False
     preparation: str | None = None
+    records_per_person: int = 1
 
     def __post_init__(self) -> None:
         if len(self.shape) != (3 if self.kind == "image" else 1) or min(self.shape) < 1:
@@ -282,6 +285,10 @@ class Spec:
             num_examples=num_examples,
             codec=TableCodec(layout),
         )
+
+    def of_persons(self, most: int) -> "Spec":
+        """Return the same facts where a person has up to `most` examples, protected together."""
+        return dataclasses.replace(self, records_per_person=most)
 
     def in_form(self, form: str) -> "Spec":
         """Return the same facts with rows of another form, where a table has a schema."""

@@ -4,8 +4,6 @@ Anybody may have filled the folder. So neither a link that leaves the folder nor
 files is followed; `image_file` says what is decoded.
 """
 
-import hashlib
-import math
 import os
 import warnings
 from collections import Counter
@@ -14,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.data import image_file
+from experiments.data import image_file, persons
 from experiments.data.image_file import SUFFIXES, Image
-from experiments.data.resizing import ImageSize, resized
+from experiments.data.resizing import resized
 from experiments.data.sources import RawData, Wanted, dataset_error, require_memory
+from experiments.data.splits import held_out
 
 _ENDINGS = "png|jpg|tif|bmp|dcm"
 _TEST_FRACTION = 0.1
@@ -65,7 +64,7 @@ def read_image_folder(name: str, folder: Path, wanted: Wanted) -> RawData:
     classes, left_out = sorted(there[0] | there[1]), Counter[str]()
     files = [_listed(name, folder, split, classes, left_out) for split in splits]
     notes = (*_left_out_note(left_out), *_missing_note("train", "test", there))
-    return _raw(name, folder, files, classes, wanted.size, notes)
+    return _raw(name, folder, files, classes, wanted, notes)
 
 
 def _read_unsplit(name: str, folder: Path, wanted: Wanted) -> RawData:
@@ -75,25 +74,18 @@ def _read_unsplit(name: str, folder: Path, wanted: Wanted) -> RawData:
     if len(files) < 2:
         raise dataset_error(name, f"{folder} has one image: two are needed, one of them to test on")
     fraction = wanted.test_fraction or _TEST_FRACTION
-    places = [str(path.relative_to(folder)) for path, _ in files]
-    test = held_out(places, fraction, seed=wanted.seed)
+    whose = persons.named_by([path for path, _ in files], wanted.persons.separator)
+    if whose is None:
+        places = [str(path.relative_to(folder)) for path, _ in files]
+        test = held_out(places, fraction, seed=wanted.seed)
+    else:
+        test = persons.held_out_persons(whose, fraction, seed=wanted.seed).tolist()
     splits: tuple[_Files, _Files] = ([], [])
     for file, is_test in zip(files, test, strict=True):
         splits[is_test].append(file)
-    held = f"{fraction:g} of all images are held out for tests; --test_fraction changes that"
-    return _raw(name, folder, splits, classes, wanted.size, (*_left_out_note(left_out), held))
-
-
-def held_out(names: Sequence[str], fraction: float, *, seed: int) -> list[bool]:
-    """Return which images are held out: those with the smallest numbers drawn by name and seed.
-
-    Guarantee:
-        If one image is replaced by another of any name and class, at most one training image is.
-    """
-    numbers = [hashlib.sha256(f"{seed}/{each}".encode(errors="surrogateescape")) for each in names]
-    order = sorted(range(len(names)), key=lambda at: numbers[at].digest())
-    chosen = set(order[: min(math.ceil(fraction * len(names)), len(names) - 1)])
-    return [at in chosen for at in range(len(names))]
+    what = "images are" if whose is None else "persons' images are"
+    held = f"{fraction:g} of all {what} held out for tests; --test_fraction changes that"
+    return _raw(name, folder, splits, classes, wanted, (*_left_out_note(left_out), held))
 
 
 def _raw(
@@ -101,7 +93,7 @@ def _raw(
     folder: Path,
     files: Sequence[_Files],
     classes: list[str],
-    size: ImageSize,
+    wanted: Wanted,
     notes: tuple[str, ...],
 ) -> RawData:
     """Read the files of both splits."""
@@ -112,44 +104,46 @@ def _raw(
                 name, f"there are no images in {empty}: put them at {empty}/CLASS/*.{_ENDINGS}"
             )
     paths, labels = zip(*files[0], *files[1], strict=True)
-    x, first = _read_images(name, paths, size)
+    whose = persons.named_by([path for path, _ in files[0]], wanted.persons.separator)
+    x, first = _read_images(name, paths, wanted)
     y, n = np.array(labels), len(files[0])
     return RawData(
         *(x[:n], y[:n], x[n:], y[n:], tuple(classes), f"image folder {folder}"),
         value_range=(first.low, first.high),
-        size_before=None if size.mixes else first.pixels.shape[:2],
+        size_before=None if wanted.size.mixes else first.pixels.shape[:2],
         notes=notes,
+        persons=whose,
     )
 
 
-def _read_images(name: str, paths: tuple[Path, ...], size: ImageSize) -> tuple[np.ndarray, Image]:
+def _read_images(name: str, paths: tuple[Path, ...], wanted: Wanted) -> tuple[np.ndarray, Image]:
     """Read images of one kind as (n, h, w, 1) or (n, h, w, 3); return the first as stored, too."""
     import PIL.Image
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of oddities that do not keep an image from being read
         warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
-        first = image_file.read(name, paths[0])
+        size, first = wanted.size, image_file.read(name, paths[0])
         target = size.of(first.pixels.shape)
         shape = (len(paths), *target, first.pixels.shape[2])
         require_memory(name, shape, first.pixels.dtype)
         x = np.empty(shape, first.pixels.dtype)
         for i, path in enumerate(paths):
             image = image_file.read(name, path)
-            _require_alike(name, (path, image), (paths[0], first), size)
+            _require_alike(name, (path, image), (paths[0], first), wanted)
             x[i] = resized(image.pixels, target)
     return x, first
 
 
 def _require_alike(
-    name: str, found: tuple[Path, Image], first: tuple[Path, Image], size: ImageSize
+    name: str, found: tuple[Path, Image], first: tuple[Path, Image], wanted: Wanted
 ) -> None:
     """Raise an `InputError` for an image of another kind, or of a size that is not asked for."""
     here, there = found[1], first[1]
     said = f"{found[0]} is {here} but {first[0]} is {there}"
     if here.kind != there.kind:
         raise dataset_error(name, f"{said}: give all images one mode, grey or RGB, of one depth")
-    if not size.mixes and here.pixels.shape != there.pixels.shape:
+    if not wanted.size.mixes and here.pixels.shape != there.pixels.shape:
         raise dataset_error(
             name, f"{said}: give all images one size, or resize them by --image_size=64"
         )

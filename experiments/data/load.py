@@ -21,6 +21,7 @@ from experiments.data import sources as data_sources
 from experiments.data.checks import check_inputs, check_labels, check_range, class_names
 from experiments.data.known import CLASS_NAMES, CODECS, FLOATS, whole_numbers
 from experiments.data.outside_files import user_path
+from experiments.data.persons import Persons
 from experiments.data.resizing import ImageSize
 from experiments.data.sources import TFDS_NAMES, RawData, Wanted, dataset_error, require_memory
 from experiments.errors import InputError
@@ -37,7 +38,8 @@ class Dataset:
 
     `counted_classes` says that nobody declared how many classes there are: the labels were counted.
     `preparation` says what was done to every image by itself, `notes` are lines for the terminal.
-    What methods are given of it are `spec`, public facts, and `private`, the training split.
+    `records_per_person` says how many training records of a person there are at most. What methods
+    are given of it are `spec`, public facts, and `private`, the training split.
     """
 
     name: str
@@ -51,13 +53,15 @@ class Dataset:
     counted_classes: bool = False
     preparation: str | None = None
     notes: tuple[str, ...] = ()
+    records_per_person: int = 1
 
     @property
     def spec(self) -> Spec:
         """The public facts: (h, w, channels) is the shape of an image, (d,) that of a row."""
         if isinstance(self.codec, TableCodec):
             layout = self.codec.layout
-            return Spec.table(self.name, layout.schema, len(self.x_train), form=layout.form)
+            table = Spec.table(self.name, layout.schema, len(self.x_train), form=layout.form)
+            return dataclasses.replace(table, records_per_person=self.records_per_person)
         shape = self.x_train.shape[1:]
         return Spec(
             name=self.name,
@@ -68,6 +72,7 @@ class Dataset:
             codec=self.codec,
             counted_classes=self.counted_classes,
             preparation=self.preparation,
+            records_per_person=self.records_per_person,
         )
 
     @property
@@ -116,7 +121,10 @@ def load_dataset(
     x_train, x_test = check_inputs(name, raw)
     y_train = check_labels(name, raw, "y_train", raw.y_train, len(x_train))
     y_test = check_labels(name, raw, "y_test", raw.y_test, len(x_test))
+    used = wanted.persons.used(raw.persons, where=raw.source)
     names = class_names(name, raw, y_train, y_test)
+    if used is not None:
+        x_train, y_train = x_train[used], y_train[used]
     size = _new_size(name, raw, x_train.shape, wanted.size)
     if size is not None:
         x_train, x_test = (_resized(name, x, size) for x in (x_train, x_test))
@@ -132,6 +140,7 @@ def load_dataset(
         counted_classes=raw.class_names is None and name not in CLASS_NAMES,
         preparation=None if size is None else resizing.preparation(size),
         notes=(*raw.notes, *_note(raw, size, wanted.size)),
+        records_per_person=wanted.persons.records_per_person,
     )
     if wanted.bits is not None:
         require_range(found)
@@ -209,6 +218,12 @@ def dataset_for(flags: Any, *, seed: int) -> Dataset:
     Raises:
         InputError: as `load_dataset`.
     """
+    persons = Persons(
+        most=flags.records_per_person,
+        separator=flags.person_separator,
+        column=flags.person_column,
+        seed=seed,
+    )
     if flags.csv is None:
         _require_no_table(flags)
         wanted = Wanted(
@@ -216,43 +231,52 @@ def dataset_for(flags: Any, *, seed: int) -> Dataset:
             bits=flags.pixel_bits,
             test_fraction=flags.test_fraction,
             seed=seed,
+            persons=persons,
         )
         data = load_dataset(flags.dataset, data_dir=flags.data_dir, wanted=wanted)
     else:
-        data = load_table(flags, seed=seed)
+        data = load_table(flags, persons, seed=seed)
     if flags.subset is None:
         return data
     return random_subset(data, flags.subset, seed=seed)
 
 
 def _require_no_table(flags: Any) -> None:
-    for name in ("schema", "test_csv", "codes"):
+    for name in ("schema", "test_csv", "codes", "person_column"):
         if getattr(flags, name) is not None:
             raise InputError(f"--{name}={getattr(flags, name)}: is about a table; name it by --csv")
 
 
-def load_table(flags: Any, *, seed: int) -> Dataset:
+def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
     """Return the table that `--csv` names, by its schema.
+
+    Args:
+        flags: that name it.
+        persons: whose a record is.
+        seed: chooses test records.
 
     Raises:
         InputError: a file cannot be read, or does not hold what the schema declares.
     """
     if flags.dataset != "digits":
         raise InputError(f"--dataset={flags.dataset}: leave it out, --csv={flags.csv} is the data")
-    for name in ("image_size", "pixel_bits"):
+    for name in ("image_size", "pixel_bits", "person_separator"):
         if getattr(flags, name) is not None:
             raise InputError(f"--{name}={getattr(flags, name)}: is about images, --csv is a table")
     schema = tables.schema_of(flags.schema)
-    (x_train, y_train), (x_test, y_test) = tables.read_splits(flags, schema, seed=seed)
+    train, test = tables.read_splits(flags, schema, seed=seed)
+    used = persons.used(train.persons, where=f"--person_column={persons.column}")
+    x_train, y_train = (train.x, train.y) if used is None else (train.x[used], train.y[used])
     return Dataset(
         name=Path(flags.csv).name.split(".")[0],
         x_train=x_train,
         y_train=y_train,
-        x_test=x_test,
-        y_test=y_test,
+        x_test=test.x,
+        y_test=test.y,
         class_names=schema.class_names,
         codec=TableCodec(Layout(schema, flags.codes or ONE_HOT)),
         source=flags.csv,
+        records_per_person=persons.records_per_person,
     )
 
 

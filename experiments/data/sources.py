@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.data import npz as npz_files
+from experiments.data.persons import Persons
 from experiments.data.resizing import BY_DEFAULT, ImageSize
 from experiments.errors import InputError
 
 TFDS_NAMES = ("mnist", "fashion_mnist", "svhn_cropped", "cifar10", "cifar100")
 """The tensorflow-datasets names that are read, and if need be downloaded, by name."""
 _NPZ_KEYS = ("x_train", "y_train", "x_test", "y_test")
+_PERSONS = "group_train"
 _REACH_SECONDS = 10
 
 
@@ -35,12 +37,14 @@ class Wanted(NamedTuple):
         bits: of a pixel of 16 bits that are in use; None for those that its file declares.
         test_fraction: part that is held out for tests, where a source has no test split.
         seed: that chooses it.
+        persons: whose a record is.
     """
 
     size: ImageSize = BY_DEFAULT
     bits: int | None = None
     test_fraction: float | None = None
     seed: int = 0
+    persons: Persons = Persons()
 
     def require_no_fraction(self, name: str, why: str) -> None:
         """Raise an `InputError` where a fraction is asked for, and there is a test split."""
@@ -53,7 +57,8 @@ class RawData(NamedTuple):
 
     `value_range` is what the type of images declares, where that is less than all of the type;
     `size_before` is the (height, width) that images had, where they all had one that has changed.
-    `notes` are lines for the terminal, and for no file.
+    `notes` are lines for the terminal, and for no file. `persons` says whose each training record
+    is, where a source does.
     """
 
     x_train: np.ndarray
@@ -65,6 +70,7 @@ class RawData(NamedTuple):
     value_range: tuple[float, float] | None = None
     size_before: tuple[int, ...] | None = None
     notes: tuple[str, ...] = ()
+    persons: np.ndarray | None = None
 
 
 def dataset_error(name: str, message: str) -> InputError:
@@ -105,7 +111,7 @@ def _digits_file() -> Path:
 def read_npz(name: str, path: Path) -> RawData:
     """Read x_train, y_train, x_test, y_test and perhaps class_names from an npz file."""
     try:
-        arrays = npz_files.load(path, (*_NPZ_KEYS, "class_names"))
+        arrays = npz_files.load(path, (*_NPZ_KEYS, "class_names", _PERSONS))
     except npz_files.UnreadableError as error:
         raise dataset_error(
             name,
@@ -126,7 +132,16 @@ def read_npz(name: str, path: Path) -> RawData:
         )
     names = None if class_names is None else tuple(class_names.tolist())
     x_train, y_train, x_test, y_test = (arrays[key] for key in _NPZ_KEYS)
-    return RawData(x_train, y_train, x_test, y_test, names, str(path))
+    persons = arrays.get(_PERSONS)
+    if persons is not None and (
+        persons.dtype.kind not in "iuU" or persons.shape != (len(x_train),)
+    ):
+        raise dataset_error(
+            name,
+            f"{_PERSONS} in {path} has dtype {persons.dtype} and shape {persons.shape}: store the "
+            f"person of each of the {len(x_train)} training records, as a text or a whole number",
+        )
+    return RawData(x_train, y_train, x_test, y_test, names, str(path), persons=persons)
 
 
 def read_tfds(name: str, root: Path, download: bool) -> RawData:

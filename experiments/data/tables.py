@@ -12,11 +12,12 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from experiments.data.outside_files import open_plain, user_path
+from experiments.data.persons import held_out_persons
 from experiments.errors import InputError
 from jaxdp.tables import frames
 from jaxdp.tables.columns import SchemaError
@@ -25,7 +26,6 @@ from jaxdp.tables.schema import Schema, read_schema
 if TYPE_CHECKING:
     import pandas as pd
 
-Split = tuple[np.ndarray, np.ndarray]
 _CHUNK = 200_000
 _TEST_FRACTION = 0.1
 _PARQUET = (".parquet", ".pq")
@@ -65,21 +65,64 @@ def schema_of(text: str | None) -> Schema:
         raise InputError(f"--schema={error}") from error
 
 
-def read_table(source: Source, schema: Schema) -> Split:
-    """Return the records (n, columns) as stored and the labels (n,) of a file.
+class Split(NamedTuple):
+    """Records of a table.
+
+    Attributes:
+        x: (n, columns) as stored.
+        y: (n,) labels.
+        persons: (n,) names of whom they are of; None where nothing tells.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    persons: np.ndarray | None = None
+
+    def part(self, chosen: np.ndarray) -> Split:
+        """Return those records that are chosen."""
+        whose = None if self.persons is None else self.persons[chosen]
+        return Split(self.x[chosen], self.y[chosen], whose)
+
+
+def read_table(source: Source, schema: Schema, person_column: str | None = None) -> Split:
+    """Return the records of a file.
+
+    Args:
+        source: the file.
+        schema: its columns.
+        person_column: that tells whose a record is; the schema need not have it.
 
     Raises:
         InputError: it cannot be read, or does not hold what the schema declares.
     """
-    parts = []
+    parts, whose = [], []
     for frame in _frames(source):
+        if person_column is not None:
+            frame, persons = _without_persons(source, frame, schema, person_column)
+            whose.append(persons)
         try:
             parts.append(frames.encode(frame, schema))
         except SchemaError as error:
             raise source.error(str(error)) from error
     if not sum(len(y) for _, y in parts):
         raise source.error("holds no records")
-    return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
+    x, y = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return Split(x, y, np.concatenate(whose) if whose else None)
+
+
+def _without_persons(
+    source: Source, frame: pd.DataFrame, schema: Schema, column: str
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a frame without the column of persons, where the schema does not know it, and that."""
+    names = [str(name).strip() for name in frame.columns]
+    if column not in names:
+        raise source.error(f"has no column {column!r}, which --person_column names")
+    if column == schema.target.name:
+        raise source.error(f"--person_column={column} names the target; a person is none")
+    persons = frame.iloc[:, names.index(column)].astype(str).str.strip().to_numpy(dtype=str)
+    if column not in (*schema.order, *schema.dropped):
+        frame = frame.loc[:, [name != column for name in names]]
+    return frame, persons
 
 
 def read_records(source: Source, schema: Schema) -> np.ndarray:
@@ -113,17 +156,23 @@ def read_splits(flags: Any, schema: Schema, *, seed: int) -> tuple[Split, Split]
         InputError: a file cannot be read, or does not hold what the schema declares.
 
     Guarantee:
-        Which records are held out depends on their number and their places alone.
+        Which records are held out depends on their number and their places alone, or on the names
+        of persons alone.
     """
-    x, y = read_table(Source("csv", flags.csv), schema)
+    table = read_table(Source("csv", flags.csv), schema, flags.person_column)
     if flags.test_csv is not None:
         if flags.test_fraction is not None:
             raise InputError(f"--test_fraction={flags.test_fraction}: --test_csv has the test data")
-        return (x, y), read_table(Source("test_csv", flags.test_csv), schema)
-    if len(x) < 2:
+        source = Source("test_csv", flags.test_csv)
+        return table, read_table(source, schema, flags.person_column)
+    if len(table.x) < 2:
         raise InputError(f"--csv={flags.csv}: two records are needed, one of them to test on")
-    test = held_out(len(x), flags.test_fraction or _TEST_FRACTION, seed=seed)
-    return (x[~test], y[~test]), (x[test], y[test])
+    fraction = flags.test_fraction or _TEST_FRACTION
+    if table.persons is None:
+        test = held_out(len(table.x), fraction, seed=seed)
+    else:
+        test = held_out_persons(table.persons, fraction, seed=seed)
+    return table.part(~test), table.part(test)
 
 
 def held_out(num: int, fraction: float, *, seed: int) -> np.ndarray:

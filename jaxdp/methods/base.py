@@ -221,8 +221,29 @@ class Plan(abc.ABC, Generic[R]):
         """What one should know before the first step."""
         return None
 
-    def certificate(self) -> dict[str, Any]:
-        """Return the certificate: of what is to be released, or of what is used again."""
+    @property
+    def method(self) -> str:
+        """Name of the method: that of its package."""
+        return type(self).__module__.rpartition(".")[0].rpartition(".")[2]
+
+    @property
+    def counted(self) -> Ledger | None:
+        """What the run adds to all that is released of its data; None where nothing may leave.
+
+        Without noise, or with noise that somebody knows, a result must not be released.
+        """
+        ledger = self.ledger
+        if ledger is None or not ledger.is_private or ledger.seeded_noise:
+            return None
+        return ledger
+
+    def certificate(self, earlier: tuple[Ledger, ...] | None = None) -> dict[str, Any]:
+        """Return the certificate: of what is to be released, or of what is used again.
+
+        Args:
+            earlier: what earlier runs have released of the same data; None where nobody counts
+                them.
+        """
         settings = self.settings
         if self.earlier_certificate is not None:
             again = certificates.recertified(
@@ -239,24 +260,26 @@ class Plan(abc.ABC, Generic[R]):
             counted_classes=self.spec.counted_classes,
             preparation=self.spec.preparation,
             objection=self.objection,
+            earlier=earlier,
         )
         assert self.ledger is not None
         return certificates.certify(self.ledger, terms) | self.beside
 
 
-def poisson_steps(settings: Any, num_examples: int) -> SubsampledGaussian:
+def poisson_steps(settings: Any, spec: Spec) -> SubsampledGaussian:
     """Return the steps of a training on Poisson samples, as yet without noise.
 
     Args:
         settings: complete: `batch_size`, `steps` and `clip_norm`.
-        num_examples: n.
+        spec: of the data: n, and how many records a person has at most.
     """
     return SubsampledGaussian(
-        num_examples=num_examples,
-        sampling_rate=sampling.realised_rate(settings.batch_size / num_examples),
+        num_examples=spec.num_examples,
+        sampling_rate=sampling.realised_rate(settings.batch_size / spec.num_examples),
         num_steps=settings.steps,
         clip_norm=settings.clip_norm,
         noise_multiplier=0.0,
+        records_per_person=spec.records_per_person,
     )
 
 

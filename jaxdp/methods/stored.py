@@ -121,6 +121,7 @@ def _remedy(here: Any, there: Any) -> str:
 
 def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None:
     """Raise a `SettingsError` where what was released is of other data than a run's."""
+    require_same_unit(stored.certificate, stored.source, spec)
     for what, here, there in (
         ("examples of shape", list(spec.stored_shape), list(stored.example_shape)),
         ("classes:", num_classes, stored.num_classes),
@@ -134,6 +135,22 @@ def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None
         raise SettingsError(
             f"{stored.source}: was made from a table of another schema than --dataset={spec.name} "
             "has; give it the same --schema"
+        )
+
+
+def require_same_unit(certificate: Mapping[str, Any], source: str, spec: Spec) -> None:
+    """Raise a `SettingsError` where what was released protects persons with more or fewer records.
+
+    Args:
+        certificate: of what was released.
+        source: the flag that names it.
+        spec: of the data of the run.
+    """
+    most = certificate["ledger"].get("records_per_person", 1)
+    if most != spec.records_per_person:
+        raise SettingsError(
+            f"{source}: protects persons with at most {most} records, and this run those with "
+            f"{spec.records_per_person}; give --records_per_person={most}"
         )
 
 

@@ -9,6 +9,8 @@ References:
     Doroshenko et al. (2022), "Connect the dots" (PLD).
     Zhu & Wang (2019), "Poisson subsampled Renyi differential privacy" (RDP).
     Balle & Wang (2018), "Improving the Gaussian mechanism", theorem 8 (one release).
+    Ganesh (2024), "Tight group-level DP guarantees for DP-SGD with sampling via mixture of
+        Gaussians mechanisms", theorem 1.1 (persons with several records).
 """
 
 import dataclasses
@@ -20,8 +22,8 @@ from collections.abc import Callable, Sequence
 
 import dp_accounting
 import numpy as np
-from dp_accounting import pld, rdp
-from scipy import optimize
+from dp_accounting import dp_event, pld, rdp
+from scipy import optimize, stats
 
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
@@ -53,22 +55,54 @@ def event(mechanism: SubsampledGaussian, also: Sequence[float] = ()) -> dp_accou
         The event has exactly the mechanism's rate, noise multiplier and number of steps; the
         relation is given to the accountant, once: zero-out, whose numbers here are those of adding
         or removing one example.
+
+        Where a person has up to k records, a step draws each of them by its own coin, so a sum
+        moves by Binomial(k, q) clip norms at most, and all other releases by k times what one
+        record moves them.
     """
-    step = dp_accounting.GaussianDpEvent(mechanism.noise_multiplier)
-    sampled = dp_accounting.PoissonSampledDpEvent(mechanism.sampling_rate, step)
-    steps = dp_accounting.SelfComposedDpEvent(sampled, mechanism.num_steps)
+    people = mechanism.records_per_person
+    steps = dp_accounting.SelfComposedDpEvent(_step(mechanism), mechanism.num_steps)
     if not also:
         return steps
-    return dp_accounting.ComposedDpEvent([steps, *map(dp_accounting.GaussianDpEvent, also)])
+    others = [dp_accounting.GaussianDpEvent(noise / people) for noise in also]
+    return dp_accounting.ComposedDpEvent([steps, *others])
+
+
+def _step(mechanism: SubsampledGaussian) -> dp_accounting.DpEvent:
+    """Return the event of one step."""
+    rate, most = mechanism.sampling_rate, mechanism.records_per_person
+    if most == 1 or rate == 1:
+        alone = dp_accounting.GaussianDpEvent(mechanism.noise_multiplier / most)
+        return dp_accounting.PoissonSampledDpEvent(rate, alone)
+    drawn = np.arange(most + 1)
+    probabilities = stats.binom.pmf(drawn, most, rate)
+    return dp_event.MixtureOfGaussiansDpEvent(
+        mechanism.noise_multiplier,
+        drawn.astype(float).tolist(),
+        (probabilities / probabilities.sum()).tolist(),
+    )
 
 
 @functools.lru_cache(maxsize=256)
 def _epsilon_pld(mechanism: SubsampledGaussian, delta: float, also: tuple[float, ...]) -> float:
+    people = mechanism.records_per_person
+    noise = [each / people for each in (mechanism.noise_multiplier, *also)]
+    return _on_ever_finer_grids(event(mechanism, also), delta, noise, _coarser(people))
+
+
+def _coarser(people: int) -> float:
+    """Return how much coarser grids are: the losses of persons take a search for every point."""
+    return 1.0 if people == 1 else 4.0
+
+
+def _on_ever_finer_grids(
+    accounted: dp_accounting.DpEvent, delta: float, noise: Sequence[float], coarser: float
+) -> float:
     """Return the lowest of upper bounds on ever finer grids."""
-    accounted = event(mechanism, also)
-    found = _pld_on_grid(accounted, delta, _PLD_INTERVAL)
-    interval, last = min(_PLD_INTERVAL / 2, found * _PLD_PART), math.inf
-    least = _least_interval((mechanism.noise_multiplier, *also))
+    first = coarser * _PLD_INTERVAL
+    found = _pld_on_grid(accounted, delta, first)
+    interval, last = min(first / 2, found * coarser * _PLD_PART), math.inf
+    least = _least_interval(noise)
     while 0 < found < _REFINED and found < last * (1 - _PLD_GAIN) and interval >= least:
         found, last = min(found, _pld_on_grid(accounted, delta, interval)), found
         interval /= 4
@@ -90,6 +124,9 @@ def _pld_on_grid(accounted: dp_accounting.DpEvent, delta: float, interval: float
 
 def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: tuple[float, ...]) -> float:
     """RDP curve of autodp; its own search over the order stops in local minima, so a grid here."""
+    people = mechanism.records_per_person
+    if people > 1 and mechanism.sampling_rate < 1:
+        return math.inf  # autodp knows no persons with several records
     from autodp import mechanism_zoo  # imports scipy.optimize, not needed by most callers
 
     if mechanism.sampling_rate < 1:
@@ -100,13 +137,13 @@ def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: tuple[float,
         }
         curve = mechanism_zoo.SubsampleGaussianMechanism(parameters).RenyiDP
     else:
-        sigma = mechanism.noise_multiplier / math.sqrt(mechanism.num_steps)
+        sigma = mechanism.noise_multiplier / people / math.sqrt(mechanism.num_steps)
         curve = mechanism_zoo.GaussianMechanism(sigma=sigma).RenyiDP
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # overflow to inf at large orders is a valid bound
         values = np.array([float(curve(order)) for order in _RDP_ORDERS])
     # A Gaussian release has the curve order / (2 sigma^2); curves of a composition add up.
-    values = values + np.array(_RDP_ORDERS) * sum(0.5 / sigma**2 for sigma in also)
+    values = values + np.array(_RDP_ORDERS) * sum(0.5 * (people / sigma) ** 2 for sigma in also)
     known = np.isfinite(values) & (values > mechanism.num_steps * _LEAST_RENYI)
     if not known.any():  # no order says anything
         return math.inf
@@ -164,6 +201,44 @@ def epsilon(
     return _ACCOUNTANTS[accountant][1](mechanism, delta, tuple(also))
 
 
+def joint_epsilon(
+    mechanisms: Sequence[SubsampledGaussian], *, delta: float, also: Sequence[float] = ()
+) -> float:
+    """Return the epsilon of several mechanisms on the same data together, by PLD.
+
+    Args:
+        mechanisms: under the zero-out relation; none where all are `also`.
+        delta: in (0, 1).
+        also: noise multipliers of Gaussian releases beside them, over what one person moves.
+
+    Raises:
+        ValueError: `delta` is out of range, or there is nothing.
+
+    Guarantee:
+        An upper bound for everything together, as `epsilon`.
+    """
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must be in (0, 1), got {delta}")
+    if not mechanisms and not also:
+        raise ValueError("nothing was released")
+    if not all(mechanism.is_private for mechanism in mechanisms) or 0 in also:
+        return math.inf
+    return _joint_pld(tuple(mechanisms), delta, tuple(also))
+
+
+@functools.lru_cache(maxsize=256)
+def _joint_pld(
+    mechanisms: tuple[SubsampledGaussian, ...], delta: float, also: tuple[float, ...]
+) -> float:
+    if not mechanisms:
+        return gaussian_epsilon(sum(noise**-2 for noise in also) ** -0.5, delta=delta)
+    noise = [each.noise_multiplier / each.records_per_person for each in mechanisms]
+    events = [*map(event, mechanisms), *map(dp_accounting.GaussianDpEvent, also)]
+    accounted = events[0] if len(events) == 1 else dp_accounting.ComposedDpEvent(events)
+    people = max(mechanism.records_per_person for mechanism in mechanisms)
+    return _on_ever_finer_grids(accounted, delta, (*noise, *also), _coarser(people))
+
+
 def calibrate(
     mechanism: SubsampledGaussian,
     *,
@@ -200,7 +275,7 @@ def calibrate(
         spent = epsilon(candidate, delta=delta, accountant=accountant, also=also)
         return math.log(np.clip(spent / target_epsilon, 1 / _FAR_ABOVE, _FAR_ABOVE))
 
-    low, high = _bracket(lambda sigma: excess(sigma) <= 0)
+    low, high = _bracket(lambda sigma: excess(sigma) <= 0, float(mechanism.records_per_person))
     if low < high:
         root = optimize.brentq(
             lambda exponent: excess(2.0**exponent),
@@ -215,9 +290,9 @@ def calibrate(
     return dataclasses.replace(mechanism, noise_multiplier=high)
 
 
-def _bracket(reaches: Callable[[float], bool]) -> tuple[float, float]:
+def _bracket(reaches: Callable[[float], bool], start: float) -> tuple[float, float]:
     """Return `low < high`, of which only `high` reaches the target (or the least noise)."""
-    high = 1.0
+    high = start
     while not reaches(high):
         high *= 2
         if high > _MOST_NOISE:

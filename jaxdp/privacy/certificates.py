@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxdp.privacy import accounting
-from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, Ledger
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, Ledger, joint_epsilon
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.releases import GaussianRelease
-from jaxdp.privacy.wording import COUNTED_CLASSES, MUST_STAY, NOT_COVERED, PUBLIC, UNIT
+from jaxdp.privacy.wording import COUNTED_CLASSES, MUST_STAY, NOT_COVERED, PUBLIC, unit
 
 STRONG, MEDIUM, MOST = 1.0, 10.0, 50.0
 """Largest epsilon of a strong and of a medium guarantee, and of one that needs no allowance."""
@@ -40,6 +40,7 @@ class Terms:
         counted_classes: whether the number of classes was counted from labels.
         preparation: what was done to every record by itself, in words.
         objection: what else speaks against a release, in words.
+        earlier: what earlier runs have released of the same data; None where nobody counts them.
     """
 
     covers: tuple[str, ...]
@@ -49,6 +50,7 @@ class Terms:
     counted_classes: bool = False
     preparation: str | None = None
     objection: str | None = None
+    earlier: tuple[Ledger, ...] | None = None
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -82,9 +84,11 @@ class Certificate:
         if math.isinf(self.epsilon):
             return f"There is no privacy: no noise was added. {self.facts['verdict']}."
         relation = self.facts["relation"].split(":")[0]
+        most = self.facts.get("ledger", {}).get("records_per_person", 1)
+        whom = "" if most == 1 else f"persons with up to {most} of "
         return (
             f"What was made is ({_up(self.epsilon)}, {self.delta:g})-differentially private for "
-            f"{self.facts['num_examples']} records ({relation}). {self.facts['verdict']}."
+            f"{whom}{self.facts['num_examples']} records ({relation}). {self.facts['verdict']}."
         )
 
     def __repr__(self) -> str:
@@ -105,7 +109,8 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
     Guarantee:
         Epsilon and the verdict are computed from the ledger, not copied from what was asked for.
         Without noise, with seeded or float32 noise, with a delta of 1/n or more or an epsilon above
-        50 that nobody has allowed, the result is never marked releasable.
+        50 that nobody has allowed, the result is never marked releasable. Where earlier runs are
+        counted, the sum with them is computed from their ledgers, too.
     """
     private = ledger.is_private
     epsilon = ledger.epsilon() if private else math.inf
@@ -114,16 +119,16 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
     counted = (COUNTED_CLASSES,) if terms.counted_classes else ()
     prepared = () if terms.preparation is None else (terms.preparation,)
     certificate = {
-        "verdict": _verdict(epsilon, reason),
+        "verdict": _verdict(epsilon, reason) + _in_sum(ledger, terms.earlier),
         "releasable": reason is None,
         "not_releasable_reason": reason,
         "may_leave": terms.covers if reason is None else (),
         "must_stay": MUST_STAY if reason is None else ("everything in this folder", *MUST_STAY),
-        "warnings": _warnings(ledger, epsilon) if private else (),
+        "warnings": _warnings(ledger, epsilon, terms.earlier) if private else (),
         "epsilon": _finite(epsilon),
         "delta": ledger.delta,
         "relation": RELATIONS[ledger.relation],
-        "unit": UNIT,
+        "unit": unit(ledger.records_per_person),
         "mechanism": _mechanism(ledger) if private else "none",
         "target_epsilon": terms.target_epsilon,
         "num_examples": ledger.num_examples,
@@ -150,6 +155,9 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
         }
     else:
         certificate["releases"] = [dataclasses.asdict(release) for release in ledger.releases]
+    if terms.earlier is not None:
+        certificate["earlier_runs"] = [each.to_json() for each in terms.earlier]
+        certificate["epsilon_with_earlier_runs"] = _finite(_sum(ledger, terms.earlier))
     certificate["ledger"] = ledger.to_json()
     return {k: list(v) if isinstance(v, tuple) else v for k, v in certificate.items()}
 
@@ -183,6 +191,7 @@ def recertified(
             counted_classes=stored.get("counted_classes", False),
             preparation=_text(stored.get("preparation")),
             objection=stored.get("objection"),
+            earlier=_earlier(stored.get("earlier_runs")),
         )
         certificate = certify(ledger, terms)
         _require_agreement(stored, certificate)
@@ -196,6 +205,10 @@ def _text(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
         raise TypeError("preparation is no text")
     return value
+
+
+def _earlier(stored: Any) -> tuple[Ledger, ...] | None:
+    return None if stored is None else tuple(Ledger.from_json(each) for each in stored)
 
 
 def ledger_of(stored: Mapping[str, Any], *, old_noise: str = OLD_NOISE) -> Ledger:
@@ -270,8 +283,28 @@ def _verdict(epsilon: float, reason: str | None) -> str:
     return f"MAY BE RELEASED, under a {strength} guarantee (epsilon {_up(epsilon)})"
 
 
-def _warnings(ledger: Ledger, epsilon: float) -> tuple[str, ...]:
+def _sum(ledger: Ledger, earlier: tuple[Ledger, ...]) -> float:
+    return joint_epsilon((*earlier, ledger), delta=ledger.delta)
+
+
+def _in_sum(ledger: Ledger, earlier: tuple[Ledger, ...] | None) -> str:
+    """Return what all runs on the dataset are together, for the end of a verdict."""
+    if not earlier or not ledger.is_private:
+        return ""
+    runs = "an earlier run" if len(earlier) == 1 else f"{len(earlier)} earlier runs"
+    return f"; with {runs} on the same data: epsilon {_up(_sum(ledger, earlier))}"
+
+
+def _warnings(
+    ledger: Ledger, epsilon: float, earlier: tuple[Ledger, ...] | None
+) -> tuple[str, ...]:
     found = list(delta_warnings(ledger.delta, ledger.num_examples))
+    together = _sum(ledger, earlier) if earlier else epsilon
+    if together > max(epsilon, MEDIUM):
+        found.append(
+            f"with earlier runs ({len(earlier or ())}) on the same data epsilon is {together:.4g}: "
+            "what may leave of each of them is together a weak guarantee"
+        )
     if epsilon > MEDIUM:
         found.append(
             f"epsilon = {epsilon:.4g} is a weak guarantee: someone who knows all other records may "

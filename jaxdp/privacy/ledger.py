@@ -10,11 +10,11 @@ References:
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxdp.privacy import accounting, releases
-from jaxdp.privacy.mechanism import NOISE, SubsampledGaussian
+from jaxdp.privacy.mechanism import NOISE, SubsampledGaussian, require_records_per_person
 from jaxdp.privacy.releases import GaussianRelease
 
 ZERO_OUT, REPLACE_ONE = "zero-out", "replace-one"
@@ -44,9 +44,11 @@ class Ledger:
         accountant: that judges `steps`; single releases have an exact formula.
         noise: how noise is drawn.
         seeded_noise: whether it comes from a number that somebody knows.
+        records_per_person: most records k that one person has, whose records together are the unit
+            of privacy; multipliers and sensitivities are those of single records whatever it is.
 
     Raises:
-        ValueError: there are neither steps nor releases, or both, or delta is out of range.
+        ValueError: there are neither steps nor releases, or both, or a number is out of range.
     """
 
     num_examples: int
@@ -57,6 +59,7 @@ class Ledger:
     accountant: str = "pld"
     noise: str = NOISE
     seeded_noise: bool = False
+    records_per_person: int = 1
 
     def __post_init__(self) -> None:
         if (self.steps is None) == (not self.releases):
@@ -65,6 +68,9 @@ class Ledger:
             raise ValueError(f"delta must be in (0, 1), got {self.delta}")
         if self.steps is not None and self.steps.num_examples != self.num_examples:
             raise ValueError(f"steps are for {self.steps.num_examples} examples")
+        require_records_per_person(self.records_per_person)
+        if self.steps is not None and self.steps.records_per_person != self.records_per_person:
+            raise ValueError(f"steps are for {self.steps.records_per_person} records of a person")
         if self.accountant not in accounting.ACCOUNTANTS:
             raise ValueError(f"accountant must be one of {accounting.ACCOUNTANTS}")
         if not all(0 <= noise < math.inf for noise in self.also):
@@ -105,8 +111,14 @@ class Ledger:
                 also=self.also,
             )
         if accountant is None:
-            return releases.epsilon(self.releases, delta=self.delta)
-        alone = one_release(1, noise_multiplier=self.noise_multiplier)
+            return releases.epsilon(
+                self.releases, delta=self.delta, records_per_person=self.records_per_person
+            )
+        alone = one_release(
+            1,
+            noise_multiplier=self.noise_multiplier,
+            records_per_person=self.records_per_person,
+        )
         return accounting.epsilon(alone, delta=self.delta)
 
     def to_json(self) -> dict[str, Any]:
@@ -139,12 +151,43 @@ class Ledger:
         return ledger
 
 
-def one_release(num_examples: int, *, noise_multiplier: float) -> SubsampledGaussian:
+def joint_epsilon(ledgers: Sequence[Ledger], *, delta: float) -> float:
+    """Return the epsilon of everything in several ledgers of the same data together.
+
+    Releases under `REPLACE_ONE` count as under `ZERO_OUT` where ledgers of both are there: leaving
+    a record out moves none of them by more than replacing it.
+
+    Args:
+        ledgers: at least one, all for persons with the same number of records at most.
+        delta: in (0, 1).
+
+    Raises:
+        ValueError: there is none, or units differ.
+
+    Guarantee:
+        An upper bound under the relation of all of them, or under `ZERO_OUT` where they differ.
+        What one ledger counts beside its own releases is counted again.
+    """
+    if len({ledger.records_per_person for ledger in ledgers}) != 1:
+        raise ValueError("need ledgers of one unit: the same number of records of a person")
+    if not all(ledger.is_private for ledger in ledgers):
+        return math.inf
+    people = ledgers[0].records_per_person
+    steps = [ledger.steps for ledger in ledgers if ledger.steps is not None]
+    singles = [ledger.noise_multiplier for ledger in ledgers if ledger.steps is None]
+    also = [*singles, *(noise for ledger in ledgers for noise in ledger.also)]
+    return accounting.joint_epsilon(steps, delta=delta, also=[noise / people for noise in also])
+
+
+def one_release(
+    num_examples: int, *, noise_multiplier: float, records_per_person: int = 1
+) -> SubsampledGaussian:
     """Return what a single release is accounted as: one step that every example takes part in.
 
     Args:
         num_examples: n, public.
         noise_multiplier: standard deviation of the noise over what one example contributes at most.
+        records_per_person: of `Ledger`.
     """
     return SubsampledGaussian(
         num_examples=num_examples,
@@ -152,4 +195,5 @@ def one_release(num_examples: int, *, noise_multiplier: float) -> SubsampledGaus
         num_steps=1,
         clip_norm=1.0,
         noise_multiplier=noise_multiplier,
+        records_per_person=records_per_person,
     )

@@ -34,6 +34,8 @@ NOISE = f"float64, two draws, keys of {KEY_BITS} bits"
 """How noise is drawn, as certificates and stored runs name it."""
 LEAST_STDDEV = 1e-30
 """Smaller noise would be flushed to zero where results are float32."""
+MOST_RECORDS_PER_PERSON = 100
+"""More would take accountants minutes, and leave nothing of the data."""
 _DRAWS = 2
 
 
@@ -50,6 +52,8 @@ class SubsampledGaussian:
         num_steps: number of releases T, >= 1.
         clip_norm: L2 bound C on one example's contribution, > 0; `math.inf` for none.
         noise_multiplier: standard deviation of the noise over `clip_norm`, >= 0.
+        records_per_person: most examples k that the unit of privacy has, >= 1. Sampling, clipping
+            and noise are those of single examples whatever it is: the accountant alone reads it.
 
     Raises:
         ValueError: a number is out of range, noise is asked for without a clip norm, or its
@@ -61,8 +65,10 @@ class SubsampledGaussian:
     num_steps: int
     clip_norm: float
     noise_multiplier: float
+    records_per_person: int = 1
 
     def __post_init__(self) -> None:
+        require_records_per_person(self.records_per_person)
         if self.num_examples < 1:
             raise ValueError(f"num_examples must be >= 1, got {self.num_examples}")
         if not 0 < self.sampling_rate <= 1:
@@ -98,6 +104,15 @@ def require_stddev(stddev: float) -> None:
     """Raise a `ValueError` unless noise of this standard deviation is noise in float32, too."""
     if not LEAST_STDDEV <= stddev < math.inf:
         raise ValueError(f"noise must have a stddev of at least {LEAST_STDDEV:g}, got {stddev:g}")
+
+
+def require_records_per_person(number: int) -> None:
+    """Raise a `ValueError` unless a person can have so many records at most."""
+    if type(number) is not int or not 1 <= number <= MOST_RECORDS_PER_PERSON:
+        raise ValueError(
+            f"records_per_person must be a whole number from 1 to {MOST_RECORDS_PER_PERSON}, "
+            f"got {number}"
+        )
 
 
 def private_key(noise_seed: int | None = None) -> Key[Array, ""]:

@@ -27,7 +27,8 @@ class GaussianRelease:
 
     Attributes:
         name: what it is.
-        sensitivity: most that replacing one example moves it in Euclidean norm, > 0.
+        sensitivity: most that replacing one example moves it in Euclidean norm, > 0; leaving one
+            out moves it by no more.
         stddev: of the noise, in the same units, at least `mechanism.LEAST_STDDEV`; 0 is not
             private.
 
@@ -59,6 +60,7 @@ def calibrate(
     target_epsilon: float,
     delta: float,
     shares: Mapping[str, float] | None = None,
+    records_per_person: int = 1,
 ) -> tuple[GaussianRelease, ...]:
     """Return releases with the least noise that are jointly (target_epsilon, delta)-DP.
 
@@ -67,6 +69,8 @@ def calibrate(
         target_epsilon: > 0; `math.inf` for no noise at all.
         delta: in (0, 1).
         shares: positive numbers by the same names; only their ratios count. Equal by default.
+        records_per_person: most examples k that the unit of privacy has: replacing all of them
+            moves a statistic by k sensitivities at most.
 
     Raises:
         ValueError: a share or a budget that is out of range, or names that differ.
@@ -81,7 +85,7 @@ def calibrate(
     unit = 0.0
     if target_epsilon < math.inf:
         unit = accounting.analytic_gaussian_stddev(
-            epsilon=target_epsilon, delta=delta, sensitivity=1.0
+            epsilon=target_epsilon, delta=delta, sensitivity=float(records_per_person)
         )
     return tuple(
         GaussianRelease(
@@ -93,7 +97,15 @@ def calibrate(
     )
 
 
-def epsilon(releases: Sequence[GaussianRelease], *, delta: float) -> float:
-    """Return the exact joint epsilon of releases at `delta`; infinity without noise."""
-    multiplier = joint_noise_multiplier(releases)
+def epsilon(
+    releases: Sequence[GaussianRelease], *, delta: float, records_per_person: int = 1
+) -> float:
+    """Return the exact joint epsilon of releases at `delta`; infinity without noise.
+
+    Args:
+        releases: of the same data.
+        delta: in (0, 1).
+        records_per_person: as for `calibrate`.
+    """
+    multiplier = joint_noise_multiplier(releases) / records_per_person
     return math.inf if multiplier == 0 else accounting.gaussian_epsilon(multiplier, delta=delta)

@@ -4,9 +4,15 @@ UNIT = (
     "one image or one row of the training split, as stored. A person with k records is protected "
     "as a group of k, for which epsilon is k times as large or worse"
 )
+PERSON = (
+    "one person with at most {most} records of the training split. Where a dataset names the "
+    "person of each record, further records of a person were left out before anything else; where "
+    "it does not, that nobody has more is taken from who ran this"
+)
 NOT_COVERED = (
-    "other runs on the same records: budgets add up. Two teachers of epsilon 1 each, or a teacher "
-    "beside an embedding that it was not accounted with, are together a release of epsilon 2",
+    "other runs on the same records, but for those in the dataset's ledger: budgets add up. Two "
+    "teachers of epsilon 1 each, or a teacher beside an embedding that it was not accounted with, "
+    "are together a release of epsilon 2",
     "the choice of hyper-parameters on private data: every further run on the same data spends "
     "its own epsilon",
     "numbers computed from the test split (accuracies in metrics.json and report.html)",
@@ -32,3 +38,8 @@ MUST_STAY = (
     "the folder of --check_copies and --check_fidelity, named .not_for_release: comparisons with "
     "training records, without noise",
 )
+
+
+def unit(records_per_person: int) -> str:
+    """Return whose records a guarantee is about."""
+    return UNIT if records_per_person == 1 else PERSON.format(most=records_per_person)

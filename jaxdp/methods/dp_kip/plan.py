@@ -61,6 +61,7 @@ class KipPlan(base.Plan[SupportSet]):
             steps=self.mechanism,
             accountant=self.settings.accountant,
             seeded_noise=self.settings.noise_seed is not None,
+            records_per_person=self.spec.records_per_person,
         )
 
     @property
@@ -237,7 +238,9 @@ def make_plan(
             f"--kernel={settings.kernel} has no features on --dataset={spec.name}; leave the flag "
             "out",
         )
-    mechanism = poisson_steps(settings, spec.num_examples)
+    if settings.accountant == "rdp" and spec.records_per_person > 1:
+        raise bad(settings, "accountant", "knows no persons with several records; leave it out")
+    mechanism = poisson_steps(settings, spec)
     mechanism = calibrated(settings, mechanism, accountant=settings.accountant)
     schedule = optax.cosine_decay_schedule(settings.learning_rate, mechanism.num_steps)
     config = algorithm.KIPConfig(

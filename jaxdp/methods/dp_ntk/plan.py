@@ -70,6 +70,7 @@ class NtkPlan(base.Plan[Released]):
             delta=self.settings.delta,
             releases=self.releases,
             seeded_noise=self.settings.noise_seed is not None,
+            records_per_person=self.spec.records_per_person,
         )
 
     @property
@@ -209,7 +210,11 @@ def _releases(settings: Settings, spec: Spec, features: FeatureMap) -> tuple[Gau
         shares[releasing.WEIGHTS] = share
     bounds = releasing.sensitivities(features, spec.num_examples, class_weights=share > 0)
     return releases.calibrate(
-        bounds, target_epsilon=settings.eps, delta=settings.delta, shares=shares
+        bounds,
+        target_epsilon=settings.eps,
+        delta=settings.delta,
+        shares=shares,
+        records_per_person=spec.records_per_person,
     )
 
 

@@ -65,6 +65,7 @@ class LabelledPlan(base.Plan[Released]):
             steps=self.mechanism,
             also=(by_removal(self.release_of_embedding, self.spec.num_examples),),
             seeded_noise=self.settings.noise_seed is not None,
+            records_per_person=self.spec.records_per_person,
         )
 
     @property
@@ -216,7 +217,7 @@ def _embedding_release(
         multiplier = accounting.analytic_gaussian_stddev(
             epsilon=(1 - settings.teacher_share) * settings.eps,
             delta=settings.delta,
-            sensitivity=1.0,
+            sensitivity=float(generator.spec.records_per_person),
         )
     bounds = embedding.sensitivities(generator.features, n, class_weights=False)
     return GaussianRelease(

@@ -2,7 +2,7 @@
 
 from jaxdp.data import Spec
 from jaxdp.methods.settings import SettingsError, bad
-from jaxdp.methods.stored import Earlier, Stored, require_same_data
+from jaxdp.methods.stored import Earlier, Stored, require_same_data, require_same_unit
 from jaxdp.methods.teacher.released import Released
 from jaxdp.methods.teacher.settings import Settings
 
@@ -13,6 +13,8 @@ BESIDE = "also_released_digests"
 def check_earlier(settings: Settings, spec: Spec, earlier: Earlier) -> None:
     """Raise a `SettingsError` where earlier releases do not fit the data or each other."""
     stored, images = earlier
+    if images is not None:
+        require_same_unit(images.certificate, images.source, spec)
     if stored is None:
         return
     require_same_data(stored, spec, spec.num_classes)

@@ -2,6 +2,7 @@
 
 import math
 
+from jaxdp.data import Spec
 from jaxdp.methods.base import calibrated, poisson_steps
 from jaxdp.methods.settings import bad
 from jaxdp.methods.stored import Earlier
@@ -12,7 +13,7 @@ from jaxdp.privacy.mechanism import SubsampledGaussian
 
 
 def mechanisms_for(
-    settings: Settings, num_examples: int, earlier: Earlier
+    settings: Settings, spec: Spec, earlier: Earlier
 ) -> tuple[SubsampledGaussian, float | None]:
     """Return the accounted mechanism, and the noise of class means where they are released.
 
@@ -21,7 +22,7 @@ def mechanisms_for(
 
     Args:
         settings: complete.
-        num_examples: n.
+        spec: of the data: n, and how many records a person has at most.
         earlier: of which released images count towards the budget, too.
 
     Raises:
@@ -30,34 +31,37 @@ def mechanisms_for(
     anew = draws_noise(settings, earlier)
     spent = None if earlier.images is None else earlier.images.noise_multiplier
     if not settings.uses_teacher:
-        alone = one_release(num_examples, noise_multiplier=0.0)
+        alone = one_release(
+            spec.num_examples, noise_multiplier=0.0, records_per_person=spec.records_per_person
+        )
         mechanism = calibrated(settings, alone) if anew else alone
         return mechanism, mechanism.noise_multiplier if anew else None
     multiplier = None
     if settings.match == "both" and anew and spent is None:
-        multiplier = _means_multiplier(settings) if settings.is_private else 0.0
-    mechanism = poisson_steps(settings, num_examples)
+        multiplier = _means_multiplier(settings, spec) if settings.is_private else 0.0
+    mechanism = poisson_steps(settings, spec)
     if anew and settings.is_private:
         if spent is not None:
-            _require_room(settings, earlier)
+            _require_room(settings, spec, earlier)
         also = tuple(noise for noise in (spent, multiplier) if noise is not None)
         mechanism = calibrated(settings, mechanism, also=also)
     return mechanism, multiplier
 
 
-def _means_multiplier(settings: Settings) -> float:
+def _means_multiplier(settings: Settings, spec: Spec) -> float:
     """Return the noise of the class means: that of a release alone over sqrt(its share)."""
     alone = accounting.analytic_gaussian_stddev(
-        epsilon=settings.eps, delta=settings.delta, sensitivity=1.0
+        epsilon=settings.eps, delta=settings.delta, sensitivity=float(spec.records_per_person)
     )
     return alone / math.sqrt(settings.embedding_share)
 
 
-def _require_room(settings: Settings, earlier: Earlier) -> None:
+def _require_room(settings: Settings, spec: Spec, earlier: Earlier) -> None:
     """Raise a `SettingsError` where an earlier release leaves the teacher no budget."""
     assert earlier.images is not None
     noise, spent = earlier.images.noise_multiplier, math.inf
     if noise > 0:
+        noise /= spec.records_per_person
         spent = accounting.gaussian_epsilon(noise, delta=settings.delta)
     if spent >= settings.eps:
         raise bad(

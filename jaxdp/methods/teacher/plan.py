@@ -91,6 +91,7 @@ class TeacherPlan(base.Plan[Released]):
             also=self.also_released,
             seeded_noise=self.settings.noise_seed is not None
             or (images is not None and images.certificate["ledger"]["seeded_noise"]),
+            records_per_person=self.spec.records_per_person,
         )
 
     @property
@@ -333,7 +334,7 @@ def make_plan(
     else:
         require_image_map(spec, mirror=bool(settings.mirror))
     check_earlier(settings, spec, earlier)
-    mechanism, multiplier = mechanisms_for(settings, spec.num_examples, earlier)
+    mechanism, multiplier = mechanisms_for(settings, spec, earlier)
     plan = TeacherPlan(
         settings=settings,
         spec=spec,

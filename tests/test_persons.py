@@ -1,0 +1,187 @@
+"""Own data in which a person has several records: what is read, used, noised and certified."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import drivers
+import numpy as np
+import PIL.Image
+import pytest
+import toy_tables
+
+import jaxdp
+from experiments import dp_kip, dp_ntk
+from experiments.data import persons, tables
+from experiments.data.load import dataset_for
+from experiments.errors import InputError
+from experiments.run_flags import KipFlags
+from jaxdp.methods.settings import rules
+from jaxdp.privacy.mechanism import MOST_RECORDS_PER_PERSON
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+def stored(folder: Path, **more: Any) -> Path:
+    """Write a dataset of 90 images of 20 persons; pixels tell the record."""
+    folder.mkdir(exist_ok=True)
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, (90, 4, 4), dtype=np.uint8)
+    x[:, 0, 0] = np.arange(90)
+    arrays = {
+        "x_train": x,
+        "y_train": np.arange(90) % 2,
+        "x_test": x[:10],
+        "y_test": np.arange(10) % 2,
+    }
+    whose = rng.integers(0, 20, 90)
+    np.savez(folder / "scans.npz", **(arrays | {"group_train": whose} | more))
+    return folder
+
+
+def read(*flags: str) -> Any:
+    return dataset_for(drivers.settings(KipFlags, *flags), seed=0)
+
+
+def test_guarantee_no_more_records_of_a_person_are_used_than_certified(tmp_path: Path) -> None:
+    flags = ("--dataset=scans", f"--data_dir={stored(tmp_path)}", "--records_per_person=2")
+    data = read(*flags)
+    with np.load(tmp_path / "scans.npz") as arrays:
+        whose = arrays["group_train"]
+    used = data.x_train[:, 0, 0, 0]
+    counts = np.bincount(whose[used], minlength=20)
+    np.testing.assert_array_equal(counts, np.minimum(np.bincount(whose, minlength=20), 2))
+    assert data.spec.records_per_person == 2
+    assert data.spec.num_examples == counts.sum()
+    # Another person's records choose nothing: with all records of one replaced, others stay.
+    with np.load(tmp_path / "scans.npz") as arrays:
+        x, y = arrays["x_train"].copy(), arrays["y_train"].copy()
+    one = whose == whose[0]
+    x[one, 1:], y[one] = 255, 1 - y[one]
+    stored(tmp_path, x_train=x, y_train=y)
+    np.testing.assert_array_equal(read(*flags).x_train[:, 0, 0, 0], used)
+
+
+def test_data_that_name_persons_need_a_bound(tmp_path: Path) -> None:
+    folder = stored(tmp_path)
+    with pytest.raises(InputError, match=r"--records_per_person: .* names the person"):
+        read("--dataset=scans", f"--data_dir={folder}")
+    for bad in (np.zeros(89, int), np.zeros(90), np.zeros((90, 1), int)):
+        stored(tmp_path, group_train=bad)
+        with pytest.raises(InputError, match="group_train"):
+            read("--dataset=scans", f"--data_dir={folder}", "--records_per_person=2")
+    assert rules(KipFlags)["records_per_person"].at_most == MOST_RECORDS_PER_PERSON
+
+
+def images(folder: Path) -> Path:
+    """Write a folder of images of 12 persons, up to 9 of each, in class folders alone."""
+    rng = np.random.default_rng(1)
+    for number in range(60):
+        path = folder / "scans" / "ab"[number % 2] / f"p{number * 7 % 12}_{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        PIL.Image.fromarray(rng.integers(0, 256, (8, 8), dtype=np.uint8)).save(path)
+    return folder
+
+
+def test_names_of_image_files_tell_persons_and_none_is_in_both_splits(tmp_path: Path) -> None:
+    flags = (f"--data_dir={images(tmp_path)}", "--dataset=scans", "--test_fraction=0.25")
+    data = read(*flags, "--person_separator=_", "--records_per_person=3")
+    assert (len(data.x_train), len(data.x_test)) == (9 * 3, 3 * 5)
+    assert "0.25 of all persons' images are held out" in "\n".join(data.notes)
+    with pytest.raises(InputError, match=r"--person_separator=-: .* does not have it"):
+        read(*flags, "--person_separator=-", "--records_per_person=3")
+    with pytest.raises(InputError, match="--records_per_person"):
+        read(*flags, "--person_separator=_")
+
+
+def test_guarantee_another_person_moves_one_person_between_splits() -> None:
+    whose = np.repeat([f"p{number}" for number in range(30)], 3)
+    test = persons.held_out_persons(whose, 0.2, seed=0)
+    assert test.sum() == 18
+    for new in ("a", "b", "c", "p"):
+        changed = np.where(whose == "p3", new, whose)
+        moved = persons.held_out_persons(changed, 0.2, seed=0)
+        kept, other = set(whose[~test]) - {"p3"}, set(changed[~moved]) - {new}
+        assert len(kept - other) <= 1
+        assert len(other - kept) <= 1
+    with pytest.raises(InputError, match="of one person"):
+        persons.held_out_persons(np.array(["a", "a"]), 0.5, seed=0)
+
+
+def test_a_column_of_a_table_tells_persons(tmp_path: Path) -> None:
+    frame = toy_tables.frame_of(100)
+    frame["patient"] = [f"p{number % 25}" for number in range(100)]
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    (tmp_path / "schema.json").write_text(json.dumps({"columns": toy_tables.COLUMNS}))
+    flags = (f"--csv={tmp_path}/visits.csv", f"--schema={tmp_path}/schema.json")
+    data = read(*flags, "--person_column=patient", "--records_per_person=3", "--test_fraction=0.2")
+    assert (len(data.x_train), len(data.x_test)) == (20 * 3, 5 * 4)
+    assert data.spec.records_per_person == 3
+    source = tables.Source("csv", str(tmp_path / "visits.csv"))
+    table = tables.read_table(source, toy_tables.schema_of(), "patient")
+    np.testing.assert_array_equal(table.persons, frame["patient"])
+    for column, said in (("doctor", "has no column 'doctor'"), ("ill", "names the target")):
+        with pytest.raises(InputError, match=said):
+            read(*flags, f"--person_column={column}", "--records_per_person=3")
+
+
+TOY = {
+    "dp_ntk": ("--features=rff", "--generator=dense", "--steps=1", "--num_synthetic=20"),
+    "dp_kip": ("--kernel=fc_ntk", "--steps=50", "--batch_size=5"),
+}
+
+
+@pytest.mark.parametrize(("method", "main"), [("dp_ntk", dp_ntk.main), ("dp_kip", dp_kip.main)])
+def test_guarantee_certificates_of_runs_say_whom_they_protect(
+    method: str, main: Any, tmp_path: Path
+) -> None:
+    folder, out = stored(tmp_path / "data"), tmp_path / "run"
+    flags = ("--dataset=scans", f"--data_dir={folder}", f"--out_dir={out}", "--delta=1e-3")
+    run = (*TOY[method], *flags, "--records_per_person=3", "--evaluate=none")
+    assert drivers.drive(main, *run) == 0
+    found = drivers.read(out, "privacy.json")
+    assert found["unit"].startswith("one person with at most 3 records")
+    assert found["epsilon"] <= 1.0 + 1e-6
+    assert found["ledger"]["records_per_person"] == 3
+    if method == "dp_ntk":
+        again = (*TOY[method], *flags[:2], f"--embedding={out}/embedding.npz", "--evaluate=none")
+        other = (f"--out_dir={tmp_path}/again", "--records_per_person=2")
+        assert drivers.drive(main, *again, *other) == 2
+        assert drivers.drive(main, *again, other[0], "--records_per_person=3") == 0
+
+
+METHODS = {
+    "dp_kip": {"batch_size": 10, "steps": 300},
+    "teacher": {"batch_size": 10, "steps": 300, "match": "both"},
+    "dp_ntk": {"features": "rff"},
+    "labelled": {"labels": "teacher", "features": "rff"},
+}
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_guarantee_every_method_adds_the_noise_that_persons_need(name: str) -> None:
+    """The same budget for persons with 4 records takes more noise, in all that is released."""
+    package = getattr(jaxdp.methods, name)
+    spec = jaxdp.Spec.images("scans", (200, 8, 8), class_names=["no", "yes"])
+    settings = package.complete(package.Settings(eps=1.0, delta=1e-4, **METHODS[name]), spec)
+    one, four = (package.make_plan(settings, each).ledger for each in (spec, spec.of_persons(4)))
+    assert four.records_per_person == 4
+    for ledger in (one, four):
+        assert 0.9 < ledger.epsilon() <= 1 + 1e-6
+    assert dataclasses.replace(four).epsilon() == four.epsilon()
+    if one.steps is not None:
+        assert four.steps.noise_multiplier > 1.5 * one.steps.noise_multiplier
+    for before, after in zip(one.also, four.also, strict=True):
+        assert after == pytest.approx(4 * before)
+    for before, after in zip(one.releases, four.releases, strict=True):
+        assert after.stddev == pytest.approx(4 * before.stddev)
+        assert after.sensitivity == before.sensitivity
+
+
+def test_renyi_accounting_of_persons_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("--accountant=rdp", "--records_per_person=2", "--steps=1")
+    assert drivers.drive(dp_kip.main, *flags) == 2
+    assert "--accountant=rdp: knows no persons" in capsys.readouterr().err
