@@ -66,6 +66,19 @@ class RunFlags(ProgramFlags):
         "as its place in the list, as the papers do.",
         among=FORMS,
     )
+    records_per_person: int | None = setting(
+        None,
+        "Most records of one person: then all of them together are what is protected. Where the "
+        "data say whose each record is, further ones are left out (default: a record is a person).",
+        at_least=1,
+        at_most=100,
+    )
+    person_column: str | None = setting(
+        None, "Column of --csv that says whose a record is; npz files have group_train for that."
+    )
+    person_separator: str | None = setting(
+        None, "What ends a person's name at the beginning of an image file's: _ for p17_left.png."
+    )
     data_dir: str = setting("data", "Where datasets are looked for.", fixed=False)
     subset: int | None = setting(
         None,
@@ -74,6 +87,19 @@ class RunFlags(ProgramFlags):
     )
     out_dir: str | None = setting(
         None, "Where results go (default: a folder in runs/).", fixed=False
+    )
+    ledger: str | None = setting(
+        None,
+        "File that counts what all runs on the same data release (default: beside your own data, "
+        "NAME.ledger.jsonl; none for datasets and schemas known by name); none counts nothing.",
+        fixed=False,
+    )
+    budget: float | None = setting(
+        None,
+        "Most epsilon of all runs in --ledger together, from now on; a run that would exceed it is "
+        "refused (default: the last one that was given).",
+        above=0,
+        fixed=False,
     )
     evaluate: str | None = setting(None, registry.help_text(), fixed=False)
     check_fidelity: bool = setting(

@@ -26,7 +26,7 @@ import jaxdp
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-DRIVERS = ("dp_kip", "dp_kip_teacher", "dp_ntk", "draft_schema", "sample", "classify")
+DRIVERS = ("dp_kip", "dp_kip_teacher", "dp_ntk", "draft_schema", "sample", "classify", "spent")
 TAKES_FILES = ("classify",)
 SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),

@@ -5,6 +5,7 @@ import dataclasses
 import importlib.metadata
 import math
 import platform
+import secrets
 import sys
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
@@ -13,13 +14,17 @@ from typing import Any, NamedTuple
 import jax
 
 from experiments.errors import InputError
+from experiments.runs import dataset_ledgers
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog, digest
 from jaxdp.methods.base import Plan
 from jaxdp.methods.settings import rules
 from jaxdp.privacy import certificates
-from jaxdp.privacy.ledger import OLD_NOISE
+from jaxdp.privacy.dataset_ledger import TotalBudget
+from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 
+ENTRY = "ledger_entry"
+"""Where config.json tells a run's name in the ledger of its dataset."""
 _PACKAGES = ("jaxdp-toolkit", "jax", "jaxlib", "flax", "optax", "numpy", "dp-accounting", "autodp")
 
 
@@ -59,18 +64,24 @@ def started(
             the disk is full.
     """
     fixed, certificate = fixed_config(plan, run_flags), plan.certificate()
+    entry = _Entry(plan, run_flags, folder)
+    entry.require_room()
     if run_flags.resume:
         folder.require_same_config(fixed, open_before=open_before)
     folder.require_space(plan.num_bytes)
     with folder:
         stored = folder.read_json("config.json")
-        config = {**fixed, **facts, "versions": versions()}
+        config = {**fixed, **facts, "versions": versions(), ENTRY: entry.name}
         config["ledger"] = plan.ledger and plan.ledger.to_json()
         if stored is not None and "ledger" not in stored:
             certificate = _certificate_of_old_run(folder, plan.old_noise)
             config["ledger"] = certificate["ledger"]
-        elif stored is not None:
-            _require_same_ledger(folder, stored["ledger"], config["ledger"])
+        else:
+            if stored is not None:
+                _require_same_ledger(folder, stored["ledger"], config["ledger"])
+            # The name is on disk before the entry is, so that a resumed run finds it.
+            folder.write_json("config.json", config)
+            certificate = plan.certificate(entry.made())
         log = ReleaseLog(folder)
         for warning in certificate["warnings"]:
             print(f"WARNING: {warning}", file=sys.stderr)
@@ -81,9 +92,43 @@ def started(
         yield Started(folder, dict(certificate), log)
 
 
+class _Entry:
+    """The entry of a run in the ledger of its dataset."""
+
+    def __init__(self, plan: Plan[Any], run_flags: Any, folder: RunFolder) -> None:
+        stored = folder.read_json("config.json") if run_flags.resume else None
+        self._plan = plan
+        self._ledger = None if plan.counted is None else dataset_ledgers.of_run(run_flags)
+        self._budget = None
+        if run_flags.budget is not None and plan.counted is not None:
+            self._budget = TotalBudget(run_flags.budget, plan.counted.delta)
+        self.name = str((stored or {}).get(ENTRY) or secrets.token_hex(16))
+
+    def require_room(self) -> None:
+        """Raise an `InputError` where the run may not be entered."""
+        if self._ledger is not None:
+            with dataset_ledgers.in_one_line(self._ledger):
+                counted = self._plan.counted
+                assert counted is not None
+                self._ledger.require_room(counted, name=self.name, budget=self._budget)
+
+    def made(self) -> tuple[Ledger, ...] | None:
+        """Enter the run; return what was entered before it, None where nobody counts."""
+        if self._ledger is None:
+            return None
+        with dataset_ledgers.in_one_line(self._ledger):
+            self._ledger.path.parent.mkdir(parents=True, exist_ok=True)
+            counted = self._plan.counted
+            assert counted is not None
+            method = self._plan.method
+            earlier = self._ledger.enter(self.name, method, counted, budget=self._budget)
+        print(f"this run is counted in {self._ledger.path}", file=sys.stderr)
+        return earlier
+
+
 def _require_same_ledger(folder: RunFolder, stored: Any, planned: Any) -> None:
     """Raise an `InputError` where a run was started with other noise than it would go on with."""
-    if stored == planned:
+    if stored == planned or (stored and planned and _same(stored, planned)):
         return
     before = stored if isinstance(stored, dict) else {}
     parts = [(k, v, (planned or {}).get(k)) for k, v in before.items()]
@@ -93,6 +138,14 @@ def _require_same_ledger(folder: RunFolder, stored: Any, planned: Any) -> None:
         f"with ({said or f'{stored} before, {planned} now'}), by another version or by hand; "
         "finish it with the version that it names, or start a new run"
     )
+
+
+def _same(stored: Any, planned: Any) -> bool:
+    """Whether ledgers are the same; one of an older version tells less."""
+    try:
+        return Ledger.from_json(stored) == Ledger.from_json(planned)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False
 
 
 def _certificate_of_old_run(folder: RunFolder, old_noise: str) -> dict[str, Any]:

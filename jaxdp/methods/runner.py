@@ -1,6 +1,8 @@
 """Running a method from Python, with progress bars and without files: `jaxdp.run`."""
 
 import dataclasses
+import os
+import secrets
 import sys
 import time
 import warnings
@@ -19,6 +21,8 @@ from jaxdp.methods.steps import RowMap, Rows, Steps, compute_anew
 from jaxdp.methods.stored import NOTHING
 from jaxdp.numerics import ByBackend
 from jaxdp.privacy.certificates import Certificate
+from jaxdp.privacy.dataset_ledger import DatasetLedger, TotalBudget
+from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.mechanism import private_key
 
 with warnings.catch_warnings():
@@ -46,7 +50,14 @@ class Method(Protocol):
 
 
 def run(
-    method: Method, settings: Any, spec: Spec, private: Private, *, progress: bool = True
+    method: Method,
+    settings: Any,
+    spec: Spec,
+    private: Private,
+    *,
+    progress: bool = True,
+    ledger: str | os.PathLike[str] | None = None,
+    budget: float | None = None,
 ) -> tuple[Made, Certificate]:
     """Release what a method releases of private data, and make what it makes of that.
 
@@ -56,26 +67,49 @@ def run(
         spec: public facts about the data; nothing else is derived from them.
         private: the data, as stored.
         progress: whether progress bars are shown.
+        ledger: file that counts what all runs on the same data release; see
+            `jaxdp.privacy.dataset_ledger`. None counts nothing.
+        budget: most epsilon of all runs in that file together, at the delta of `settings`; None for
+            the one that the file has.
 
     Returns:
         What was made, and the certificate of it and of everything that was released on the way.
 
     Raises:
         SettingsError: settings contradict each other or the data.
-        ValueError: the data are not what `spec` says.
+        BudgetExceededError: all runs together would spend more than the budget.
+        ValueError: the data are not what `spec` says, or `ledger` is no such file.
 
     Guarantee:
         Whatever is returned depends on the private data through the releases in the certificate
-        alone. Noise comes from the operating system, unless `settings.noise_seed` is given, and
-        then the certificate says that the result must not be released.
+        alone. The run is in `ledger` before its first release. Noise comes from the operating
+        system, unless `settings.noise_seed` is given, and then the certificate says that the result
+        must not be released.
     """
     private = checked(private, spec)
     complete = method.complete(settings, spec, NOTHING)
     plan = method.make_plan(complete, spec, NOTHING, cached=compute_anew)
+    earlier = _entered(plan, ledger, budget)
     runner = PlainRunner(progress=progress)
     released = plan.release(private, private_key(complete.noise_seed), runner)
     made = dataclasses.replace(plan.finish(released, runner), released=released)
-    return made, Certificate(plan.certificate())
+    return made, Certificate(plan.certificate(earlier))
+
+
+def _entered(
+    plan: Plan[Any], path: str | os.PathLike[str] | None, budget: float | None
+) -> tuple[Ledger, ...] | None:
+    """Enter a run into the ledger of its dataset; return what is before it."""
+    if path is None:
+        if budget is not None:
+            raise ValueError("a budget needs a ledger: the file that counts what runs release")
+        return None
+    counted = plan.counted
+    if counted is None:
+        return None
+    total = None if budget is None else TotalBudget(float(budget), counted.delta)
+    name = secrets.token_hex(16)
+    return DatasetLedger(path).enter(name, plan.method, counted, budget=total)
 
 
 class PlainRunner:

@@ -4,6 +4,8 @@ from . import (
     chacha,
     class_sums,
     clipping,
+    contributions,
+    dataset_ledger,
     dp_sgd,
     ledger,
     mechanism,
@@ -20,37 +22,46 @@ from .accounting import (
 from .certificates import Certificate, Terms, certify, recertified
 from .class_sums import ClassChunks, arrange_by_class, release_sums
 from .clipping import clip, global_norm, sum_clipped_grads
+from .contributions import bounded
+from .dataset_ledger import BudgetExceededError, DatasetLedger, TotalBudget
 from .dp_sgd import ClippedSum, accounted_steps, noisy_mean
-from .ledger import Ledger
+from .ledger import Ledger, joint_epsilon
 from .mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 from .releases import GaussianRelease, joint_noise_multiplier
 from .sampling import PoissonSample, poisson_sample, sum_over_chunks
 
 __all__ = [
     "ACCOUNTANTS",
+    "BudgetExceededError",
     "Certificate",
     "ClassChunks",
     "ClippedSum",
+    "DatasetLedger",
     "GaussianRelease",
     "Ledger",
     "PoissonSample",
     "SubsampledGaussian",
     "Terms",
+    "TotalBudget",
     "UnreachableEpsilonError",
     "accounted_steps",
     "accounting",
     "add_gaussian_noise",
     "analytic_gaussian_stddev",
     "arrange_by_class",
+    "bounded",
     "certificates",
     "certify",
     "chacha",
     "class_sums",
     "clip",
     "clipping",
+    "contributions",
+    "dataset_ledger",
     "dp_sgd",
     "gaussian_epsilon",
     "global_norm",
+    "joint_epsilon",
     "joint_noise_multiplier",
     "ledger",
     "mechanism",

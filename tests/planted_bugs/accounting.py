@@ -12,22 +12,22 @@ MUTANTS = (
     Mutant(
         "one step less is accounted",
         _FILE,
-        "dp_accounting.SelfComposedDpEvent(sampled, mechanism.num_steps)",
-        "dp_accounting.SelfComposedDpEvent(sampled, mechanism.num_steps - 1)",
+        "dp_accounting.SelfComposedDpEvent(_step(mechanism), mechanism.num_steps)",
+        "dp_accounting.SelfComposedDpEvent(_step(mechanism), mechanism.num_steps - 1)",
         _EVENT,
     ),
     Mutant(
         "half the rate is accounted",
         _FILE,
-        "dp_accounting.PoissonSampledDpEvent(mechanism.sampling_rate, step)",
-        "dp_accounting.PoissonSampledDpEvent(mechanism.sampling_rate / 2, step)",
+        "dp_accounting.PoissonSampledDpEvent(rate, alone)",
+        "dp_accounting.PoissonSampledDpEvent(rate / 2, alone)",
         _EVENT,
     ),
     Mutant(
         "the variance is accounted as the deviation",
         _FILE,
-        "step = dp_accounting.GaussianDpEvent(mechanism.noise_multiplier)",
-        "step = dp_accounting.GaussianDpEvent(mechanism.noise_multiplier**2)",
+        "alone = dp_accounting.GaussianDpEvent(mechanism.noise_multiplier / most)",
+        "alone = dp_accounting.GaussianDpEvent(mechanism.noise_multiplier**2 / most)",
         _EVENT,
     ),
     Mutant(
@@ -40,8 +40,8 @@ MUTANTS = (
     Mutant(
         "Renyi counts one of several releases",
         _FILE,
-        "sum(0.5 / sigma**2 for sigma in also)",
-        "sum(0.5 / sigma**2 for sigma in also[:1])",
+        "sum(0.5 * (people / sigma) ** 2 for sigma in also)",
+        "sum(0.5 * (people / sigma) ** 2 for sigma in also[:1])",
         (f"{_T}test_guarantee_releases_beside_a_run_are_accounted_with_it[rdp]",),
     ),
     Mutant(
@@ -54,8 +54,8 @@ MUTANTS = (
     Mutant(
         "Renyi counts one step on all data",
         _FILE,
-        "sigma = mechanism.noise_multiplier / math.sqrt(mechanism.num_steps)",
-        "sigma = mechanism.noise_multiplier",
+        "sigma = mechanism.noise_multiplier / people / math.sqrt(mechanism.num_steps)",
+        "sigma = mechanism.noise_multiplier / people",
         (f"{_T}test_guarantee_epsilon_without_subsampling_is_an_upper_bound[rdp-10.0-100]",),
     ),
     Mutant(

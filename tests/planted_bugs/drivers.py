@@ -92,8 +92,8 @@ MUTANTS = (
     Mutant(
         "the embedding is calibrated to another budget",
         _NTK_PLAN,
-        "bounds, target_epsilon=settings.eps,",
-        "bounds, target_epsilon=1.1 * settings.eps,",
+        "        target_epsilon=settings.eps,\n",
+        "        target_epsilon=1.1 * settings.eps,\n",
         _NTK_RUNS,
     ),
     Mutant(

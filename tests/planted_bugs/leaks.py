@@ -176,7 +176,7 @@ MUTANTS = (
     ),
     Mutant(
         "one image moves the places that all others are held out by",
-        "experiments/data/image_folder.py",
+        "experiments/data/splits.py",
         'f"{seed}/{each}".encode(errors="surrogateescape")',
         'f"{seed}/{names.index(each)}".encode()',
         (f"{_FOLDER}test_guarantee_another_image_changes_one_training_image_at_most",),

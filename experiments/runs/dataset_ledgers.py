@@ -1,0 +1,83 @@
+"""Where the ledger of a dataset is: beside the data, or in the user's folder.
+
+`jaxdp.privacy.dataset_ledger` says what such a file holds.
+"""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from experiments.data.outside_files import user_path
+from experiments.data.sources import TFDS_NAMES
+from experiments.errors import InputError
+from jaxdp.privacy.dataset_ledger import DatasetLedger
+from jaxdp.tables.schema import BUILT_IN
+
+NONE = "none"
+ENDING = ".ledger.jsonl"
+_PUBLIC = ("digits", *TFDS_NAMES)
+
+
+def of_run(run_flags: Any) -> DatasetLedger | None:
+    """Return the ledger that a run is entered into; None for none.
+
+    Raises:
+        InputError: a budget is asked for, and there is no ledger.
+    """
+    if run_flags.ledger == NONE:
+        path = None
+    elif run_flags.ledger is not None:
+        path = user_path(run_flags.ledger, "ledger")
+    else:
+        path = _by_default(run_flags)
+    if path is not None:
+        return DatasetLedger(path)
+    if run_flags.budget is not None:
+        raise InputError(
+            f"--budget={run_flags.budget:g}: needs a file that counts what runs release; name one "
+            "by --ledger"
+        )
+    return None
+
+
+def _by_default(run_flags: Any) -> Path | None:
+    """Return the file beside one's own data; None for datasets that are public by their name.
+
+    A table is one of the papers', which are public, where its schema is a built-in one.
+    """
+    if run_flags.csv is not None:
+        if run_flags.schema in BUILT_IN:
+            return None
+        data = user_path(run_flags.csv, "csv")
+        beside = data.with_name(f"{data.name.split('.')[0]}{ENDING}")
+    elif run_flags.dataset in _PUBLIC:
+        return None
+    else:
+        beside = user_path(run_flags.data_dir, "data_dir") / f"{run_flags.dataset}{ENDING}"
+    if beside.exists() or os.access(beside.parent, os.W_OK):
+        return beside
+    return in_the_users_folder(beside)
+
+
+def in_the_users_folder(beside: Path) -> Path:
+    """Return the file for data in a folder that cannot be written."""
+    root = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
+    digest = hashlib.sha256(os.fsencode(beside.resolve())).hexdigest()[:12]
+    return root / "jaxdp" / "ledgers" / f"{beside.name.removesuffix(ENDING)}-{digest}{ENDING}"
+
+
+@contextlib.contextmanager
+def in_one_line(ledger: DatasetLedger) -> Iterator[None]:
+    """Turn what is wrong with the file, or with the budget, into an error of one line."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"--ledger={ledger.path}: cannot be used ({error.strerror}); name another file, or "
+            "none for no ledger"
+        ) from error
+    except ValueError as error:
+        raise InputError(str(error)) from error

@@ -1,0 +1,96 @@
+"""Bugs of persons with several records, and of the ledger that all runs on a dataset share."""
+
+from planted_bugs.mutant import Mutant
+
+_ACCOUNTING, _P = "jaxdp/privacy/accounting.py", "tests/privacy/test_persons.py::"
+_RUNS = "tests/test_persons.py::"
+_NOISE = f"{_RUNS}test_guarantee_every_method_adds_the_noise_that_persons_need"
+_FILE, _F = "jaxdp/privacy/dataset_ledger.py", "tests/privacy/test_dataset_ledger.py::"
+_START, _S = "experiments/runs/start.py", "tests/test_runs_on_one_dataset.py::"
+
+MUTANTS = (
+    Mutant(
+        "a person has one record fewer in a step",
+        _ACCOUNTING,
+        "drawn = np.arange(most + 1)",
+        "drawn = np.arange(most)",
+        (f"{_P}test_guarantee_a_step_of_persons_has_the_epsilon_of_a_quadrature[2-0.1]",),
+    ),
+    Mutant(
+        "releases beside steps move by one record",
+        _ACCOUNTING,
+        "dp_accounting.GaussianDpEvent(noise / people)",
+        "dp_accounting.GaussianDpEvent(noise)",
+        (f"{_P}test_guarantee_a_release_of_the_whole_data_moves_by_all_records_of_a_person",),
+    ),
+    Mutant(
+        "releases of persons have the noise of records",
+        "jaxdp/privacy/releases.py",
+        "sensitivity=float(records_per_person)",
+        "sensitivity=1.0",
+        (f"{_P}test_guarantee_calibration_keeps_the_budget_of_a_person",),
+    ),
+    Mutant(
+        "an embedding beside a teacher has the noise of records",
+        "jaxdp/methods/labelled/plan.py",
+        "sensitivity=float(generator.spec.records_per_person)",
+        "sensitivity=1.0",
+        (f"{_NOISE}[labelled]",),
+    ),
+    Mutant(
+        "one record too many of a person is used",
+        "jaxdp/privacy/contributions.py",
+        "kept[records[ranks[most:]]] = False",
+        "kept[records[ranks[most + 1 :]]] = False",
+        (f"{_P}test_guarantee_no_person_has_more_records_than_allowed[1]",),
+    ),
+    Mutant(
+        "other persons choose which records of one are used",
+        "jaxdp/privacy/contributions.py",
+        'f"{seed}/{person}"',
+        'f"{np.random.default_rng().random()}/{person}"',
+        (f"{_P}test_which_records_are_used_is_a_public_choice",),
+    ),
+    Mutant(
+        "all records of a person are used in a run",
+        "experiments/data/load.py",
+        "        x_train, y_train = x_train[used], y_train[used]\n",
+        "        pass\n",
+        (f"{_RUNS}test_guarantee_no_more_records_of_a_person_are_used_than_certified",),
+    ),
+    Mutant(
+        "a joint epsilon is that of the last run",
+        "jaxdp/privacy/ledger.py",
+        "steps = [ledger.steps for ledger in ledgers if ledger.steps is not None]",
+        "steps = [ledger.steps for ledger in ledgers[-1:] if ledger.steps is not None]",
+        (f"{_P}test_guarantee_several_ledgers_are_one_composition",),
+    ),
+    Mutant(
+        "the budget is compared without the run itself",
+        _FILE,
+        "spent = joint_epsilon((*earlier, ledger), delta=budget.delta)",
+        "spent = _so_far(earlier, budget)",
+        (f"{_F}test_guarantee_no_run_is_entered_beyond_the_budget",),
+    ),
+    Mutant(
+        "runs are entered without a lock",
+        _FILE,
+        "            fcntl.flock(file, lock)\n",
+        "",
+        (f"{_F}test_guarantee_runs_at_the_same_time_do_not_miss_each_other",),
+    ),
+    Mutant(
+        "changed lines are believed",
+        _FILE,
+        '_require(found[_BEFORE] == _sha256(content[:start]), "what is before was changed")',
+        "found[_BEFORE]",
+        (f"{_F}test_guarantee_a_changed_file_is_refused",),
+    ),
+    Mutant(
+        "a run that replaces another is not entered",
+        _START,
+        'stored = folder.read_json("config.json") if run_flags.resume else None',
+        'stored = folder.read_json("config.json")',
+        (f"{_S}test_guarantee_certificates_show_what_all_runs_have_spent",),
+    ),
+)

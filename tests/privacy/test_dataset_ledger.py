@@ -1,0 +1,247 @@
+"""The file that all runs on a dataset share: what it sums up, refuses, and survives."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import faulty_input
+import hypothesis
+import hypothesis.strategies as st
+import pytest
+
+from jaxdp.privacy import certificates, releases
+from jaxdp.privacy.certificates import Terms
+from jaxdp.privacy.dataset_ledger import BudgetExceededError, DatasetLedger, TotalBudget
+from jaxdp.privacy.ledger import Ledger, joint_epsilon
+
+DELTA = 1e-5
+BUDGET = TotalBudget(2.0, DELTA)
+
+
+def ledger(epsilon: float = 1.0, **changes: Any) -> Ledger:
+    found = releases.calibrate({"mean": 0.01}, target_epsilon=epsilon, delta=DELTA)
+    facts: dict[str, Any] = {"num_examples": 1000, "delta": DELTA, "releases": found}
+    return Ledger(**(facts | changes))
+
+
+def name(number: int) -> str:
+    return f"{number:032x}"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> DatasetLedger:
+    return DatasetLedger(tmp_path / "patients.ledger.jsonl")
+
+
+def test_guarantee_runs_are_summed_up_as_one_composition(file: DatasetLedger) -> None:
+    assert file.enter(name(1), "dp_ntk", ledger(1.0)) == ()
+    assert file.enter(name(2), "dp_ntk", ledger(0.5)) == (ledger(1.0),)
+    earlier = file.enter(name(3), "dp_kip", ledger(0.7))
+    assert earlier == (ledger(1.0), ledger(0.5))
+    facts = certificates.certify(ledger(0.7), Terms(covers=(), target_epsilon=0.7, earlier=earlier))
+    joint = joint_epsilon([ledger(1.0), ledger(0.5), ledger(0.7)], delta=DELTA)
+    assert facts["epsilon_with_earlier_runs"] == joint
+    assert 1.2 < joint < 1.5  # less than the sum of 2.2
+    assert f"with 2 earlier runs on the same data: epsilon {joint:.2f}"[:-1] in facts["verdict"]
+    assert facts["releasable"]
+    assert certificates.recertified(facts) == facts
+    forged = facts | {"earlier_runs": facts["earlier_runs"][:1]}
+    assert certificates.recertified(forged)["epsilon_with_earlier_runs"] < joint
+    for bad in ([1], [{}], "x", [ledger().to_json() | {"delta": 2}]):
+        with pytest.raises(ValueError, match=r"certificate|delta"):
+            certificates.recertified(facts | {"earlier_runs": bad})
+
+
+def test_guarantee_a_run_is_entered_once(file: DatasetLedger) -> None:
+    file.enter(name(1), "dp_ntk", ledger())
+    file.enter(name(2), "dp_ntk", ledger())
+    before = file.path.read_bytes()
+    assert file.enter(name(1), "dp_ntk", ledger()) == ()
+    assert file.enter(name(2), "dp_ntk", ledger()) == (ledger(),)
+    assert file.path.read_bytes() == before
+    with pytest.raises(ValueError, match="with other numbers"):
+        file.enter(name(1), "dp_ntk", ledger(0.5))
+
+
+def test_guarantee_no_run_is_entered_beyond_the_budget(file: DatasetLedger) -> None:
+    file.enter(name(1), "dp_ntk", ledger(), budget=BUDGET)
+    file.enter(name(2), "dp_ntk", ledger())
+    file.enter(name(3), "dp_ntk", ledger())  # sqrt(3) of the loss of one
+    before = file.path.read_bytes()
+    for call in (
+        lambda: file.enter(name(4), "dp_ntk", ledger()),
+        lambda: file.require_room(ledger()),
+        lambda: file.enter(name(4), "dp_ntk", ledger(), budget=TotalBudget(1.9, DELTA)),
+    ):
+        with pytest.raises(BudgetExceededError, match="would make it 2") as refused:
+            call()
+        assert "earlier runs (3) have spent 1." in str(refused.value)
+    assert file.path.read_bytes() == before
+    file.require_room(ledger(0.1))
+    file.enter(name(3), "dp_ntk", ledger())  # it is there already
+    file.enter(name(4), "dp_ntk", ledger(), budget=TotalBudget(3.0, DELTA))
+    assert file.read().budget == TotalBudget(3.0, DELTA)
+    assert len(file.read().entries) == 4
+
+
+def test_a_first_run_beyond_the_budget_leaves_no_entry(file: DatasetLedger) -> None:
+    with pytest.raises(BudgetExceededError):
+        file.enter(name(1), "dp_ntk", ledger(3.0), budget=BUDGET)
+    assert file.read() == DatasetLedger(file.path.with_name("other")).read()
+
+
+def test_runs_of_another_unit_have_no_sum(file: DatasetLedger) -> None:
+    file.enter(name(1), "dp_ntk", ledger())
+    with pytest.raises(ValueError, match="records_per_person=1"):
+        file.enter(name(2), "dp_ntk", ledger(records_per_person=3))
+
+
+def test_guarantee_a_changed_file_is_refused(file: DatasetLedger) -> None:
+    for number in range(3):
+        file.enter(name(number), "dp_ntk", ledger(), budget=TotalBudget(5.0, DELTA))
+    lines = file.path.read_bytes().splitlines(keepends=True)
+    quiet = json.loads(lines[2])
+    quiet["ledger"]["releases"][0]["stddev"] *= 10
+    louder = json.dumps(quiet).encode() + b"\n"
+    generous = lines[1].replace(b"5.0", b"9.0")
+    for changed in (
+        [*lines[:2], louder, *lines[3:]],  # a run that says less
+        [lines[0], generous, *lines[2:]],  # a budget that allows more
+        [*lines[:2], *lines[3:]],  # a run taken out
+        [*lines, lines[-1]],  # a run twice
+        lines[1:],
+        [b"[]\n"],
+        [b"\xff\xfe\n"],
+        [b"[" * 100_000 + b"\n"],
+        [lines[0], b"{}\n"],
+        [lines[0], b'{"budget": {"epsilon": 1e999, "delta": 0.1}}\n'],
+    ):
+        file.path.write_bytes(b"".join(changed))
+        for call in (file.read, lambda: file.enter(name(9), "dp_ntk", ledger())):
+            with pytest.raises(ValueError, match="is no dataset ledger, or was changed") as found:
+                call()
+            assert "\n" not in str(found.value)
+
+
+def test_guarantee_a_half_written_line_is_not_a_run_and_is_replaced(file: DatasetLedger) -> None:
+    file.enter(name(1), "dp_ntk", ledger())
+    whole = file.path.read_bytes()
+    file.enter(name(2), "dp_ntk", ledger())
+    line = file.path.read_bytes()[len(whole) :]
+    for torn in (line[:1], line[:-1]):
+        file.path.write_bytes(whole + torn)
+        assert len(file.read().entries) == 1
+        assert file.enter(name(3), "dp_ntk", ledger()) == (ledger(),)
+        assert [entry.name for entry in file.read().entries] == [name(1), name(3)]
+
+
+def test_guarantee_runs_at_the_same_time_do_not_miss_each_other(file: DatasetLedger) -> None:
+    many, found = 12, []
+    budget = TotalBudget(joint_epsilon([ledger()] * 7, delta=DELTA), DELTA)
+
+    def enter(number: int) -> None:
+        try:
+            found.append(len(file.enter(name(number), "dp_ntk", ledger(), budget=budget)))
+        except BudgetExceededError:
+            found.append(-1)
+
+    threads = [threading.Thread(target=enter, args=(number,)) for number in range(many)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [-1] * 5 + list(range(7))
+    assert len(file.read().entries) == 7
+
+
+_KILLED = """
+import os, signal, sys
+from jaxdp.privacy import dataset_ledger, releases
+from jaxdp.privacy.ledger import Ledger
+found = releases.calibrate({"mean": 0.01}, target_epsilon=1.0, delta=1e-5)
+ledger = Ledger(num_examples=1000, delta=1e-5, releases=found)
+real = os.write
+def torn(file, data):
+    real(file, bytes(data)[: len(data) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+path, when = sys.argv[1:]
+if when == "writing":
+    os.write = torn
+dataset_ledger.DatasetLedger(path).enter("0" * 32, "dp_ntk", ledger)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(("when", "entries"), [("writing", 0), ("after", 1)])
+def test_guarantee_it_survives_a_kill(file: DatasetLedger, when: str, entries: int) -> None:
+    """Who is killed before `enter` returns has released nothing; afterwards the run is there."""
+    command = [sys.executable, "-c", _KILLED, str(file.path), when]
+    killed = subprocess.run(command, timeout=120, cwd=Path(__file__).parents[2])
+    assert killed.returncode == -signal.SIGKILL
+    assert len(file.read().entries) == entries
+    file.enter(name(1), "dp_ntk", ledger())
+    assert len(file.read().entries) == entries + 1
+
+
+def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ValueError, match="no plain file"):
+        DatasetLedger(pipe).read()
+    with pytest.raises(OSError):  # noqa: PT011  which one depends on the system
+        DatasetLedger(tmp_path).enter(name(1), "dp_ntk", ledger())
+
+
+def test_a_run_without_noise_is_never_entered_as_one_with_it(file: DatasetLedger) -> None:
+    bare = dataclasses.replace(
+        ledger(), releases=tuple(dataclasses.replace(r, stddev=0.0) for r in ledger().releases)
+    )
+    with pytest.raises(ValueError, match="no noise"):
+        file.enter(name(1), "dp_ntk", bare)
+    assert file.read().entries == ()
+
+
+@pytest.mark.parametrize("bad", [(0.0, DELTA), (float("inf"), DELTA), (1.0, 0.0), (1.0, 1.0)])
+def test_budgets_out_of_range_are_refused(bad: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="budget"):
+        TotalBudget(*bad)
+
+
+@hypothesis.settings(
+    max_examples=60,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+@hypothesis.given(edits=st.data())
+def test_an_entry_of_any_content_is_read_or_refused_in_one_line(
+    edits: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Digests are recomputed: who writes the file anew can write whatever there is."""
+    file = DatasetLedger(tmp_path_factory.mktemp("edited") / "x.ledger.jsonl")
+    file.enter(name(1), "dp_ntk", ledger(), budget=BUDGET)
+    first, *rest = file.path.read_bytes().splitlines(keepends=True)
+    content = first
+    for line in rest:
+        edited = edits.draw(faulty_input.edited(json.loads(line)))
+        if isinstance(edited, dict):
+            edited["before"] = hashlib.sha256(content).hexdigest()
+        content += json.dumps(edited).encode() + b"\n"
+    file.path.write_bytes(content)
+    refused = None
+    try:
+        file.require_room(ledger(0.01))
+    except ValueError as error:
+        refused = str(error)
+    assert refused is None or "\n" not in refused
+    assert refused or all(entry.ledger.epsilon() > 0 for entry in file.read().entries)

@@ -1,0 +1,142 @@
+"""What runs on the same data release together: the ledger beside one's own data, from commands."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import drivers
+import numpy as np
+import pytest
+
+import jaxdp
+from experiments import dp_ntk
+from experiments.runs import dataset_ledgers
+from jaxdp.privacy.dataset_ledger import BudgetExceededError, DatasetLedger
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+TOY = (
+    *("--features=rff", "--generator=dense", "--steps=1", "--batch_size=20", "--eps=1"),
+    *("--num_synthetic=20", "--evaluate=none", "--delta=1e-3", "--dataset=scans"),
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Return a folder with a dataset of 60 small images."""
+    rng, folder = np.random.default_rng(0), tmp_path / "data"
+    folder.mkdir()
+    arrays = {
+        f"{name}_{split}": value
+        for split, count in (("train", 60), ("test", 10))
+        for name, value in (
+            ("x", rng.integers(0, 256, (count, 4, 4), dtype=np.uint8)),
+            ("y", np.arange(count) % 2),
+        )
+    }
+    np.savez(folder / "scans.npz", **arrays)
+    return folder
+
+
+def run(data: Path, out: Path, *flags: str) -> int:
+    return drivers.drive(dp_ntk.main, *TOY, f"--data_dir={data}", f"--out_dir={out}", *flags)
+
+
+def test_guarantee_certificates_show_what_all_runs_have_spent(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = DatasetLedger(data / "scans.ledger.jsonl")
+    assert run(data, tmp_path / "a") == 0
+    first = drivers.read(tmp_path / "a", "privacy.json")
+    assert (first["earlier_runs"], first["epsilon_with_earlier_runs"]) == ([], first["epsilon"])
+    assert f"this run is counted in {file.path}" in capsys.readouterr().err
+
+    assert run(data, tmp_path / "a", "--overwrite") == 0  # what it replaces has been released
+    second = drivers.read(tmp_path / "a", "privacy.json")
+    assert second["earlier_runs"] == [first["ledger"]]
+    assert 1.3 < second["epsilon_with_earlier_runs"] < 2
+    said = capsys.readouterr().out
+    assert "with an earlier run on the same data: epsilon 1." in said
+    assert second["verdict"] in (tmp_path / "a/report.html").read_text()
+    assert [entry.method for entry in file.read().entries] == ["dp_ntk", "dp_ntk"]
+
+    before = file.path.read_bytes()
+    assert run(data, tmp_path / "a", "--resume") == 0
+    assert drivers.read(tmp_path / "a", "privacy.json") == second
+    assert run(data, tmp_path / "b", f"--embedding={tmp_path}/a/embedding.npz") == 0  # is free
+    assert run(data, tmp_path / "c", "--noise_seed=1") == 0  # must not leave the house
+    assert run(data, tmp_path / "d", "--ledger=none") == 0
+    assert file.path.read_bytes() == before
+    assert "earlier_runs" not in drivers.read(tmp_path / "d", "privacy.json")
+
+
+def test_guarantee_a_run_beyond_the_budget_is_refused_and_writes_nothing(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = data / "scans.ledger.jsonl"
+    assert run(data, tmp_path / "a", "--budget=1.2") == 0
+    before = file.read_bytes()
+    capsys.readouterr()
+    for flags in ((), ("--budget=1.3",)):  # the budget holds for later runs
+        assert run(data, tmp_path / "b", *flags) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "earlier runs (1) have spent 1 of it" in line
+        assert "would make it 1.5" in line
+    assert not (tmp_path / "b").exists()
+    assert file.read_bytes() == before
+    assert run(data, tmp_path / "b", "--budget=2") == 0
+    file.write_bytes(before[:-40] + b"}\n")
+    assert run(data, tmp_path / "c", "--budget=20") == 2
+    assert "was changed" in capsys.readouterr().err
+    assert not (tmp_path / "c").exists()
+
+
+def test_where_a_ledger_is(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(*flags: str) -> Any:
+        found = dataset_ledgers.of_run(drivers.settings(drivers.FLAGS["dp_ntk"][0], *flags))
+        return None if found is None else found.path
+
+    assert of("--dataset=digits") is None
+    assert of("--dataset=mnist", f"--data_dir={data}") is None
+    assert of("--dataset=scans", f"--data_dir={data}") == data / "scans.ledger.jsonl"
+    assert of(f"--csv={data}/patients.csv.gz") == data / "patients.ledger.jsonl"
+    assert of(f"--csv={data}/adult.csv", "--schema=adult") is None
+    assert of(f"--csv={data}/adult.csv", "--schema=adult.json") == data / "adult.ledger.jsonl"
+    assert of("--dataset=digits", f"--ledger={data}/x") == data / "x"
+    assert of("--dataset=scans", f"--data_dir={data}", "--ledger=none") is None
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    found = of("--dataset=scans", f"--data_dir={data}")
+    assert found.parent == tmp_path / "jaxdp/ledgers"
+    assert found.name.startswith("scans-")
+    assert found != of("--dataset=scans", f"--data_dir={data}/other")
+    for flags in (("--dataset=digits",), ("--dataset=scans", "--ledger=none")):
+        with pytest.raises(Exception, match="--budget=1: needs a file"):
+            of(*flags, "--budget=1")
+
+
+def test_guarantee_runs_from_python_are_counted_in_the_same_file(data: Path) -> None:
+    rng, file = np.random.default_rng(0), data / "scans.ledger.jsonl"
+    x, y = rng.integers(0, 256, (40, 4, 4), dtype=np.uint8), np.arange(40) % 2
+    spec = jaxdp.Spec.images("scans", x.shape, class_names=["no", "yes"])
+    method = jaxdp.methods.dp_ntk
+    settings = method.Settings(
+        eps=1.0, delta=1e-3, features="rff", generator="dense", steps=1, batch_size=20
+    )
+
+    def made(**options: Any) -> jaxdp.privacy.Certificate:
+        private = jaxdp.Private(x, y)
+        return jaxdp.run(method, settings, spec, private, progress=False, **options)[1]
+
+    assert made(ledger=file).facts["earlier_runs"] == []
+    certificate = made(ledger=str(file), budget=1.6)
+    assert "with an earlier run on the same data: epsilon 1." in str(certificate)
+    with pytest.raises(BudgetExceededError):
+        made(ledger=file)
+    assert "earlier_runs" not in made().facts
+    with pytest.raises(ValueError, match="a budget needs a ledger"):
+        made(budget=1.0)
+    assert json.loads(file.read_text().splitlines()[1])["method"] == "dp_ntk"
