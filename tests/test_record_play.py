@@ -289,7 +289,7 @@ def run_driver(
             patch.setattr(runner, "time", Clock())
             sums = play(patch, leak=leak)
             capsys.readouterr()
-            places = (f"--data_dir={tmp_path / 'data'}", f"--out_dir={out}")
+            places = (f"--data_dir={tmp_path / 'data'}", f"--out_dir={out}", "--ledger=none")
             assert drivers.drive(main, *SHARED, *flags, *places) == 0
             jax.effects_barrier()
         terminal = capsys.readouterr()

@@ -26,8 +26,12 @@ TOY = (
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Return a folder with a dataset of 60 small images."""
-    rng, folder = np.random.default_rng(0), tmp_path / "data"
+    return stored(tmp_path / "data", seed=0)
+
+
+def stored(folder: Path, *, seed: int) -> Path:
+    """Write a dataset of 60 small images into a folder."""
+    rng = np.random.default_rng(seed)
     folder.mkdir()
     arrays = {
         f"{name}_{split}": value
@@ -92,6 +96,17 @@ def test_guarantee_a_run_beyond_the_budget_is_refused_and_writes_nothing(
     assert run(data, tmp_path / "c", "--budget=20") == 2
     assert "was changed" in capsys.readouterr().err
     assert not (tmp_path / "c").exists()
+
+
+def test_guarantee_a_ledger_holds_nothing_of_the_data(tmp_path: Path) -> None:
+    found = []
+    for seed in (0, 1):
+        folder = stored(tmp_path / f"data{seed}", seed=seed)
+        assert run(folder, tmp_path / f"run{seed}") == 0
+        lines = (folder / "scans.ledger.jsonl").read_text().splitlines()
+        first, entry = map(json.loads, lines)
+        found.append((first, {k: v for k, v in entry.items() if k not in ("entry", "at")}))
+    assert found[0] == found[1]
 
 
 def test_where_a_ledger_is(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

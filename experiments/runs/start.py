@@ -71,7 +71,7 @@ def started(
     folder.require_space(plan.num_bytes)
     with folder:
         stored = folder.read_json("config.json")
-        config = {**fixed, **facts, "versions": versions(), ENTRY: entry.name}
+        config = {**fixed, **facts, "versions": versions(), **entry.noted}
         config["ledger"] = plan.ledger and plan.ledger.to_json()
         if stored is not None and "ledger" not in stored:
             certificate = _certificate_of_old_run(folder, plan.old_noise)
@@ -103,6 +103,11 @@ class _Entry:
         if run_flags.budget is not None and plan.counted is not None:
             self._budget = TotalBudget(run_flags.budget, plan.counted.delta)
         self.name = str((stored or {}).get(ENTRY) or secrets.token_hex(16))
+
+    @property
+    def noted(self) -> dict[str, str]:
+        """What config.json tells of it."""
+        return {} if self._ledger is None else {ENTRY: self.name}
 
     def require_room(self) -> None:
         """Raise an `InputError` where the run may not be entered."""
