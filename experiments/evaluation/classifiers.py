@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from experiments.evaluation.figures import Prediction
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import scores, training_rows
 from experiments.terminal import bar_style
@@ -96,24 +97,33 @@ def _judged(
     rows, test_rows = problem.rows, problem.test_rows
     draws = training_rows(problem.recipe, problem.y, problem.num_classes)
 
-    def fit(number: int) -> np.ndarray:
+    def fit(number: int) -> Prediction:
         chosen = draws[number]
-        return _predict(model(seeds[number]), rows[chosen], problem.y[chosen], test_rows)
+        fitted = model(seeds[number])
+        return _predict(fitted, rows[chosen], problem.y[chosen], test_rows, problem.num_classes)
 
     predictions = _side_by_side(fit, len(seeds), f"{name} on the made set")
     repeated = predictions * (len(draws) // len(seeds))
-    return scores(problem.recipe, problem.y_test, repeated, len(draws[0]))
+    return scores(problem.recipe, problem.y_test, repeated, len(draws[0]), problem.num_classes)
 
 
-def _predict(model: Any, x: np.ndarray, y: np.ndarray, x_test: np.ndarray) -> np.ndarray:
-    if np.all(y == y[0]):  # scikit-learn refuses to fit a single class
-        return np.full(len(x_test), y[0])
-    return model.fit(x, y).predict(x_test)
+def _predict(
+    model: Any, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, num_classes: int
+) -> Prediction:
+    """Return what a model predicts; a class that was not made has no probability."""
+    there = np.unique(y)
+    probabilities = np.zeros((len(x_test), num_classes))
+    if len(there) == 1:  # scikit-learn refuses to fit a single class
+        probabilities[:, there] = 1.0
+        return Prediction(np.full(len(x_test), there[0]), probabilities)
+    model.fit(x, y)
+    probabilities[:, there] = model.predict_proba(x_test)
+    return Prediction(model.predict(x_test), probabilities)
 
 
 def _side_by_side(
-    fit: Callable[[int], np.ndarray], count: int, description: str
-) -> list[np.ndarray]:
+    fit: Callable[[int], Prediction], count: int, description: str
+) -> list[Prediction]:
     """Return what a function gives for 0..count-1, one call a core.
 
     A fit's matrix products are too small to share between cores.

@@ -11,10 +11,12 @@ import numpy as np
 import optax
 from tqdm import tqdm
 
+from experiments.evaluation.figures import Prediction
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import ConvNetRecipe, scores, training_rows
 from experiments.terminal import bar_style
 from jaxdp.images.augmentation import augmented
+from jaxdp.methods.made import softmax
 from jaxdp.networks.classifiers import ConvNet
 
 _LEARNING_RATE, _MOMENTUM, _WEIGHT_DECAY = 0.01, 0.9, 5e-4
@@ -45,11 +47,11 @@ def convnet(problem: Problem) -> dict[str, Any]:
     predictions = [
         _predicted(problem, rows, seed) for rows, seed in zip(draws, recipe.seeds, strict=True)
     ]
-    return scores(recipe, problem.y_test, predictions, len(draws[0]))
+    return scores(recipe, problem.y_test, predictions, len(draws[0]), problem.num_classes)
 
 
-def _predicted(problem: Problem, chosen: np.ndarray, seed: int) -> np.ndarray:
-    """Train on the chosen rows of a made set and return the predicted classes (t,)."""
+def _predicted(problem: Problem, chosen: np.ndarray, seed: int) -> Prediction:
+    """Train on the chosen rows of a made set and return what is predicted of the test set."""
     x = jnp.asarray(problem.x[chosen], jnp.float32)
     y = jnp.asarray(problem.y[chosen], jnp.int32)
     recipe = problem.recipe.convnet
@@ -114,7 +116,7 @@ def _network(recipe: ConvNetRecipe, num_classes: int, batches_per_epoch: int) ->
         return _State(optax.apply_updates(state.params, updates), opt_state)
 
     def classify(state: _State, x: np.ndarray) -> jax.Array:
-        return jnp.argmax(model.apply(state.params, x), axis=1)
+        return model.apply(state.params, x)
 
     return _Network(jax.jit(init), jax.jit(step), jax.jit(classify))
 
@@ -146,12 +148,13 @@ def _epochs(
         yield np.resize(rng.permutation(num_images), shape)
 
 
-def _predict(network: _Network, state: _State, x_test: np.ndarray) -> np.ndarray:
-    """Return the predicted classes (t,), chunk by chunk; the last chunk is filled up."""
+def _predict(network: _Network, state: _State, x_test: np.ndarray) -> Prediction:
+    """Return what is predicted, chunk by chunk; the last chunk is filled up."""
     size = min(_TEST_CHUNK, len(x_test))
     chunks = [x_test[start : start + size] for start in range(0, len(x_test), size)]
-    classes = [
+    parts = [
         np.asarray(network.classify(state, np.resize(chunk, (size, *chunk.shape[1:]))))
         for chunk in chunks
     ]
-    return np.concatenate(classes)[: len(x_test)]
+    logits = np.concatenate(parts)[: len(x_test)]
+    return Prediction(np.argmax(logits, axis=1), softmax(logits))

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from experiments.evaluation.figures import Prediction, figures
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ConvNetRecipe:
@@ -125,23 +127,28 @@ def balanced_subset(y: np.ndarray, per_class: int, rng: np.random.Generator) -> 
 
 
 def scores(
-    recipe: Recipe, y_test: np.ndarray, predictions: Sequence[np.ndarray], num_examples: int
+    recipe: Recipe,
+    y_test: np.ndarray,
+    predictions: Sequence[Prediction],
+    num_examples: int,
+    num_classes: int,
 ) -> dict[str, Any]:
     """Score what classifiers predict.
 
     Args:
         recipe: gives the seeds, and says whether macro-F1 is told.
         y_test: (t,) true classes.
-        predictions: for each seed the predicted classes (t,).
+        predictions: for each seed what is predicted.
         num_examples: how many examples each classifier was trained on.
+        num_classes: c.
 
     Returns:
         Ready for JSON: `seeds`, `test_accuracies` of each seed in [0, 1], their `mean` and their
         (population) standard deviation `std`. Where subsets are drawn, `num_examples`. Where it is
         told, `macro_f1s` with `macro_f1_mean` and `macro_f1_std`: over classes that are in the test
-        set or predicted.
+        set or predicted. And `figures`, see `experiments.evaluation.figures.figures`.
     """
-    accuracies = [float(np.mean(predicted == y_test)) for predicted in predictions]
+    accuracies = [float(np.mean(each.classes == y_test)) for each in predictions]
     found: dict[str, Any] = {"seeds": list(recipe.seeds)}
     if recipe.subset is not None:
         found["num_examples"] = num_examples
@@ -151,11 +158,11 @@ def scores(
         "std": float(np.std(accuracies)),
     }
     if recipe.macro_f1:
-        values = [macro_f1(y_test, predicted) for predicted in predictions]
+        values = [macro_f1(y_test, each.classes) for each in predictions]
         found["macro_f1s"] = values
         found["macro_f1_mean"] = float(np.mean(values))
         found["macro_f1_std"] = float(np.std(values))
-    return found
+    return found | {"figures": figures(y_test, predictions, num_classes)}
 
 
 def macro_f1(y_test: np.ndarray, predicted: np.ndarray) -> float:

@@ -53,7 +53,11 @@ def test_easy_classes_are_told_apart(per_class: int, monkeypatch: pytest.MonkeyP
     x_test, y_test = x_test[y_test < 2], y_test[y_test < 2]
     given = Problem(x=x, y=y, x_test=x_test, y_test=y_test, num_classes=3, recipe=RECIPE)
     perfect = {"seeds": [3, 5], "test_accuracies": [1.0, 1.0], "mean": 1.0, "std": 0.0}
-    assert convnet(given) == perfect
+    judged = convnet(given)
+    figures = judged.pop("figures")
+    assert judged == perfect
+    assert figures["sensitivity"] == [1.0, 1.0, None]
+    assert figures["auc"] == 1.0
     several = dataclasses.replace(GENERATED, subset=3, seeds=(3, 5), convnet=SMALL)
     found = convnet(dataclasses.replace(given, recipe=several))
     assert (found["num_examples"], found["mean"]) == (3, 1.0)
@@ -64,11 +68,14 @@ def test_convnet_depends_on_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> N
     given = toy_problem()
     rows = np.arange(len(given.x))
     first, second = (convnet_training._predicted(given, rows, seed) for seed in (0, 1))
-    assert first.shape == (23,)
-    assert np.any(first != second)
+    assert first.classes.shape == (23,)
+    assert first.probabilities.shape == (23, 3)
+    np.testing.assert_allclose(first.probabilities.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_array_equal(np.argmax(first.probabilities, axis=1), first.classes)
+    assert np.any(first.classes != second.classes)
     monkeypatch.setattr(convnet_training, "_TEST_CHUNK", 8)
     again = convnet_training._predicted(given, rows, 1)
-    np.testing.assert_array_equal(again, second)
+    np.testing.assert_array_equal(again.classes, second.classes)
 
 
 def test_convnet_training_is_sgd_on_cross_entropy() -> None:

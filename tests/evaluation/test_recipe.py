@@ -9,6 +9,7 @@ import statistics
 import numpy as np
 import pytest
 
+from experiments.evaluation.figures import Prediction, figures
 from experiments.evaluation.recipe import (
     DISTILLED,
     GENERATED,
@@ -73,13 +74,15 @@ def test_macro_f1_is_the_mean_over_classes() -> None:
 
 def test_scores_have_means_and_deviations_over_seeds() -> None:
     y_test = np.array([0, 1, 2, 2])
-    predictions = [np.array(each) for each in ([0, 1, 2, 2], [0, 1, 1, 2], [0, 0, 0, 0])]
-    plain = scores(DISTILLED, y_test, predictions, 30)
-    assert list(plain) == ["seeds", "test_accuracies", "mean", "std"]
+    predicted = [np.array(each) for each in ([0, 1, 2, 2], [0, 1, 1, 2], [0, 0, 0, 0])]
+    predictions = [Prediction(each, np.eye(3)[each]) for each in predicted]
+    plain = scores(DISTILLED, y_test, predictions, 30, 3)
+    assert list(plain) == ["seeds", "test_accuracies", "mean", "std", "figures"]
+    assert plain["figures"] == figures(y_test, predictions, 3)
     assert plain["test_accuracies"] == [1.0, 0.75, 0.25]
-    told = scores(dataclasses.replace(GENERATED, seeds=(0, 1, 2)), y_test, predictions, 30)
+    told = scores(dataclasses.replace(GENERATED, seeds=(0, 1, 2)), y_test, predictions, 30, 3)
     assert told["num_examples"] == 30
-    assert told["macro_f1s"] == [macro_f1(y_test, each) for each in predictions]
+    assert told["macro_f1s"] == [macro_f1(y_test, each) for each in predicted]
     for result, values, mean, std in (
         (plain, "test_accuracies", "mean", "std"),
         (told, "test_accuracies", "mean", "std"),

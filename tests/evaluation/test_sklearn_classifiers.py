@@ -11,6 +11,7 @@ import stripes
 
 from experiments.evaluation import classifiers
 from experiments.evaluation.classifiers import logistic, mlp
+from experiments.evaluation.figures import Prediction
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import DISTILLED, GENERATED, Recipe
 
@@ -23,7 +24,12 @@ def subsets(size: int, *seeds: int) -> Recipe:
 
 @BOTH
 def test_easy_classes_are_told_apart(judge: Any) -> None:
-    assert judge(stripes.problem(recipe=subsets(62, 1, 4))) == {
+    found = judge(stripes.problem(recipe=subsets(62, 1, 4)))
+    figures = found.pop("figures")
+    assert (figures["auc"], figures["balanced_accuracy"]) == (1.0, 1.0)
+    assert figures["confusion"] == (40 * np.eye(3, dtype=int)).tolist()  # of both
+    assert figures["calibration_error"] < 0.1
+    assert found == {
         "seeds": [1, 4],
         "num_examples": 60,
         "test_accuracies": [1.0, 1.0],
@@ -35,6 +41,7 @@ def test_easy_classes_are_told_apart(judge: Any) -> None:
     }
     for per_class in (1, 4):
         found = judge(stripes.problem(per_class, recipe=DISTILLED))
+        assert found.pop("figures")["sensitivity"] == [1.0, 1.0, 1.0]
         assert found == {
             "seeds": [0, 1, 2],
             "test_accuracies": [1.0] * 3,
@@ -78,6 +85,8 @@ def test_a_missing_class_is_never_predicted(judge: Any) -> None:
     assert found["mean"] == pytest.approx(2 / 3)
     # All of class 1 counts as one of the others: F1 of 1 and 2/3, or of 0.8 and 0.8.
     assert 0.53 < found["macro_f1_mean"] < 0.56
+    assert found["figures"]["sensitivity"][1] == 0.0
+    assert found["figures"]["auc"] < 1.0
 
 
 @BOTH
@@ -94,6 +103,9 @@ def test_a_single_class_is_predicted_always(judge: Any, recipe: Recipe) -> None:
         )
     )
     assert found["mean"] == 0.5
+    # Of classes 1 and 2, which the test split has, one is always told with certainty.
+    assert found["figures"]["auc"] == 0.5
+    assert found["figures"]["calibration_error"] == 0.5
     if recipe.macro_f1:
         assert found["num_examples"] == len(problem.x)
         # Class 2: precision 1/2, recall 1. Class 0 is in neither and does not count.
@@ -106,11 +118,12 @@ def test_classifiers_are_the_published_ones(
 ) -> None:
     models: list[dict[str, Any]] = []
 
-    def record(model: Any, x: Any, y: Any, x_test: Any) -> np.ndarray:
+    def record(model: Any, x: Any, y: Any, x_test: Any, num_classes: int) -> Prediction:
         models.append(model.get_params())
         assert x.dtype == np.float32
         assert x.shape == (60, 64)
-        return np.zeros(len(x_test))
+        zeros = np.zeros(len(x_test), int)
+        return Prediction(zeros, np.eye(num_classes)[zeros])
 
     monkeypatch.setattr(classifiers, "_predict", record)
     given = stripes.problem(20, recipe=dataclasses.replace(recipe, seeds=(7,)))
