@@ -56,6 +56,11 @@ def test_metrics_have_their_stable_keys(finished: Path) -> None:
     assert metrics["train_seconds"] > 0
     assert metrics["device"].startswith(("cpu", "gpu", "cuda"))
     assert metrics["finished"] is True
+    assert metrics["not_covered"].endswith("the guarantee does not cover them")
+    figures = metrics["figures"]["krr"]
+    right = sum(figures["confusion"][label][label] for label in range(10))
+    assert right / figures["num_test"] == metrics["krr_test_accuracy"]
+    assert "not covered by the guarantee" in figures["note"]
     assert [point["step"] for point in metrics["history"]] == [0, 2, 4, 6]
 
 

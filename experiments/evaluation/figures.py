@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 NOT_COVERED = (
-    "computed from the whole test split without noise: not covered by the guarantee, as accuracy"
+    "computed from the whole test split without noise: not covered by the guarantee, no more than "
+    "accuracy is"
 )
 MOST_CLASSES = 50
 """Of more classes no confusion matrix is kept: it grows with their square."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.evaluation import registry
+from experiments.evaluation.figures import Prediction, figures
 from experiments.runs import generated_images, judging, public_cache, released, stored_spec
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
@@ -106,6 +107,7 @@ class _Run:
         self._folder, self._certificate, self._log = started
         self._metrics = first_metrics(plan, self._folder, run_start.device_name())
         self._test_rows: np.ndarray | None = None
+        self._figures: dict[str, Any] = {}
         self._runner = FolderRunner(
             plan,
             self._folder,
@@ -118,13 +120,23 @@ class _Run:
 
     def _accuracy(self, result: Any) -> float:
         """Return the accuracy of a method's own classifier on the test split."""
+        return float(np.mean(np.argmax(self._scores(result), axis=1) == self._data.y_test))
+
+    def _figures_of(self, result: Any) -> dict[str, Any]:
+        """Return what else is told of it: see `figures.figures`."""
+        scores, plan = self._scores(result), self._plan
+        probabilities = plan.classifier(result, self._runner).probabilities(scores)
+        prediction = Prediction(np.argmax(scores, axis=1), probabilities)
+        return figures(self._data.y_test, [prediction], plan.num_classes)
+
+    def _scores(self, result: Any) -> np.ndarray:
+        """Return the scores (t, c) of a method's own classifier on the test split."""
         if self._test_rows is None:
             x = self._data.x_test
             self._test_rows = self._plan.rows(
                 x.reshape(len(x), -1), self._runner, "features of the test split"
             )
-        scores = self._plan.scores(result, self._test_rows)
-        return float(np.mean(np.argmax(scores, axis=1) == self._data.y_test))
+        return self._plan.scores(result, self._test_rows)
 
     def finish(self) -> None:
         """Release, or take what was released; make what is made of it; write the results."""
@@ -132,6 +144,7 @@ class _Run:
         result = self._released()
         if plan.released_metric is not None:
             metrics[plan.released_metric] = self._accuracy(result)
+            self._figures["teacher"] = self._figures_of(result)
         with self._runner.clocked(words.finish_clock):
             made = plan.finish(result, self._runner)
         clocks = {words.release_clock, words.finish_clock}
@@ -184,7 +197,7 @@ class _Run:
         from experiments.report import page as report
         from experiments.report import pictures
         from experiments.report.tables import table_png
-        from experiments.runs import generator_file
+        from experiments.runs import generator_file, stored_classifier
 
         plan, folder, words = self._plan, self._folder, self._plan.words
         if made.generator is not None:
@@ -206,6 +219,11 @@ class _Run:
             )
         folder.write_bytes(words.picture, picture)
         self._metrics |= judging.judged(self._judges, plan, made, self._data, self._flags)
+        if "krr_test_accuracy" in self._metrics:
+            support = stored_classifier.support_of(made.arrays, plan.spec)
+            self._figures = {"krr": self._figures_of(support), **self._figures}
+        if self._figures:
+            self._metrics["figures"] = self._figures
         if getattr(self._flags, "check_copies", False):
             judging.write_copies(plan, made, self._data, folder)
         self._metrics["finished"] = True

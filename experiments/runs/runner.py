@@ -24,6 +24,10 @@ State = TypeVar("State", bound=Any)
 Look = Callable[[Any], float]
 _CHECKPOINT_SECONDS = 60.0
 METRICS = "metrics.json"
+NOT_COVERED = (
+    "accuracies and all other figures of the test split: computed from it without noise, so the "
+    "guarantee does not cover them"
+)
 
 
 class FolderRunner(PlainRunner):
@@ -227,5 +231,5 @@ def first_metrics(plan: Plan[Any], folder: RunFolder, device: str) -> dict[str, 
     first = {
         key: list(value) if isinstance(value, tuple) else value for key, value in words.metrics
     }
-    first |= {"device": device, "finished": False}
+    first |= {"device": device, "not_covered": NOT_COVERED, "finished": False}
     return run_metrics.resumed(folder, first, point=words.watched)

@@ -204,7 +204,7 @@ def _of_distilled(folder: _Folder, spec: Spec) -> tuple[Classifier, str]:
     """Return kernel ridge regression on a distilled set, as the run has measured it."""
     arrays, config = folder.arrays(_DISTILLED), folder.config
     of_kip = "kernel" in config
-    support = _support(arrays, spec if of_kip else spec.in_form(BINS))
+    support = support_of(arrays, spec if of_kip else spec.in_form(BINS))
     if of_kip:
         names = [*(field.name for field in dataclasses.fields(KernelOptions)), "ridge", "seed"]
         given = {name: config[name] for name in names}
@@ -217,8 +217,17 @@ def _of_distilled(folder: _Folder, spec: Spec) -> tuple[Classifier, str]:
     return plan.classifier(support, _runner()), about
 
 
-def _support(arrays: Mapping[str, np.ndarray], spec: Spec) -> SupportSet:
-    """Return a distilled set with its labels as regression has them."""
+def support_of(arrays: Mapping[str, np.ndarray], spec: Spec) -> SupportSet:
+    """Return a distilled set with its labels as regression has them.
+
+    Args:
+        arrays: of distilled.npz.
+        spec: of the rows that the regression sees.
+
+    Raises:
+        KeyError: one is not there.
+        ValueError: they are of other data.
+    """
     x, y = _labelled_examples(arrays, spec, spec.shape)
     if "y_scores" not in arrays:
         labels = preprocess.centred_one_hot(jnp.asarray(y, jnp.int32), spec.num_classes)
