@@ -241,6 +241,7 @@ class _Run:
             curve_png=pictures.curve_png(self._metrics.get("history"), words.watched),
             words=words,
             files={path.name for path in folder.path.iterdir()},
+            class_names=made.class_names,
         )
         folder.write_bytes("report.html", page.encode())
         if self._flags.check_fidelity:

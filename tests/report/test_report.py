@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from report_pages import CONFIG, FILES, METRICS, PRIVACY, drawn_figures, names, rendered
 
-from experiments.report.page import render_report
 from experiments.report.pictures import MAX_BYTES, accuracy_curve_png, image_grid_png
-from jaxdp.methods.dp_kip.words import WORDS
 from jaxdp.methods.dp_ntk.words import WORDS as GENERATED
+from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.ledger import RELATIONS, REPLACE_ONE, ZERO_OUT
 
 
@@ -26,10 +26,6 @@ def decode(png: bytes) -> np.ndarray:
 
 def noise(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=shape)
-
-
-def names(n: int) -> list[str]:
-    return [f"class {i}" for i in range(n)]
 
 
 @pytest.mark.parametrize("shape", [(8, 8, 1), (28, 28, 1), (32, 32, 3), (7, 5, 1), (150, 100, 3)])
@@ -174,43 +170,11 @@ class Balance(HTMLParser):
         self.text += [data] if "style" not in self.open else []
 
 
-PRIVACY: dict[str, Any] = {
-    "mechanism": "gaussian", "relation": RELATIONS[ZERO_OUT], "epsilon": 0.999987, "delta": 1e-5,
-    "sampling_rate": 0.0123456789, "unit": "one labelled training image",
-    "covers": ["the distilled set in distilled.npz", "every checkpoint"],
-    "does_not_cover": ["the choice of hyper-parameters by looking at results"],
-    "public": ["the number of classes"],
-    "releasable": True, "not_releasable_reason": None, "warnings": [],
-}  # fmt: skip
-METRICS: dict[str, Any] = {
-    "krr_test_accuracy": 0.4531, "krr_test_accuracy_before": 0.1023, "train_seconds": 123.456789,
-    "history": [{"step": 0, "krr_test_accuracy": 0.1023}, {"step": 9, "krr_test_accuracy": 0.4531}],
-}  # fmt: skip
-CONFIG: dict[str, Any] = {
-    "dataset": "digits", "ipc": 7, "resume": False, "noise_seed": None, "empty": [],
-    "versions": {"jax": "0.10.2", "nested": {"deeper": [1, 2.5]}},
-}  # fmt: skip
-FILES = {
-    "distilled.npz", "distilled.png", "metrics.json", "privacy.json", "config.json", "checkpoints",
-}  # fmt: skip
-
-
 def page(
     privacy: dict[str, Any] | None = None, config: dict[str, Any] | None = None, **options: Any
 ) -> tuple[str, str]:
     """Return the page and its visible text, having checked that the tags balance."""
-    picture = image_grid_png(np.zeros((2, 4, 4, 1)), np.arange(2), names(2))
-    arguments: dict[str, Any] = {
-        "title": "digits, 7 per class",
-        "config": CONFIG | (config or {}),
-        "metrics": METRICS,
-        "privacy": PRIVACY | (privacy or {}),
-        "picture_png": picture,
-        "curve_png": None,
-        "words": WORDS,
-        "files": FILES,
-    }
-    text = render_report(**(arguments | options))
+    text = rendered(privacy, config, **options)
     parser = Balance()
     parser.feed(text)
     parser.close()
@@ -231,7 +195,13 @@ def test_page_is_self_contained() -> None:
 
 def test_headline_and_every_key_are_shown() -> None:
     _, text = page()
-    for part in ("digits", "7", "ε = 1 δ = 1e-5", "10.2% → 45.3%", "0.0123457", "123.457"):
+    for part in (
+        "digits 7 per class",
+        "ε = 1 δ = 1e-5",
+        "45.3% before: 10.2%",
+        "0.0123457",
+        "123.457",
+    ):
         assert part in text
     for key in [*PRIVACY, *METRICS, *CONFIG, "deeper"]:
         assert key in text
@@ -247,8 +217,8 @@ def test_files_are_listed_that_are_there() -> None:
     assert "checkpoints/" not in text
     metrics = {"accuracy": {"mlp": {"mean": 0.51}, "logistic": {"mean": None}}}
     config = {"dataset": "digits", "features": "entk"}
-    options = {"title": "synthetic", "words": GENERATED, "files": {"generator"}}
-    _, text = page(**options, metrics=metrics, config=config)
+    options: dict[str, Any] = {"title": "synthetic", "words": GENERATED, "files": {"generator"}}
+    _, text = page(metrics=metrics, config=config, **options)
     for part in ("entk", "mlp 51.0%", "logistic not measured", "generator/", 'synthetic["x"]'):
         assert part in text
     assert "embedding.npz" not in text
@@ -323,7 +293,7 @@ NOT_PRIVATE = [{"epsilon": None, "delta": None}, {"epsilon": float("inf")}, {"me
 def test_no_privacy_is_said_loudly(privacy: dict[str, Any]) -> None:
     _, text = page(privacy)
     assert "NO PRIVACY PROTECTION" in text
-    assert "Privacy none" in text
+    assert "How private none" in text
     assert "there is no guarantee" in text
     assert "As a bet" not in text
 
@@ -342,4 +312,58 @@ def test_hostile_values_are_escaped() -> None:
 
 
 def test_accuracy_not_measured() -> None:
-    assert "not measured → 50.0%" in page(metrics={"krr_test_accuracy": 0.5})[1]
+    assert "50.0% before: not measured" in page(metrics={"krr_test_accuracy": 0.5})[1]
+
+
+def test_the_top_has_the_sentence_of_the_certificate() -> None:
+    privacy = PRIVACY | {"verdict": "MAY BE RELEASED, if"}
+    _, text = page(privacy)
+    sentence, verdict = str(Certificate(privacy)).removesuffix(".").split(". ")
+    assert sentence.endswith("-differentially private for 1437 records (zero-out)")
+    assert re.search(f"{re.escape(sentence)}. What digits 7 per class .*{re.escape(verdict)}", text)
+    none = page(privacy | {"epsilon": None, "verdict": "NOT RELEASABLE"})[1]
+    assert "There is no privacy: no noise was added. What digits" in none
+
+
+def test_figures_and_confusion_are_shown_and_marked_as_not_covered() -> None:
+    figures = drawn_figures(3, missing=1)
+    metrics = METRICS | {"figures": {"krr": figures}, "teacher_test_accuracy": 0.5}
+    text, visible = page(metrics=metrics, class_names=["cat", "dog", "<b>"])
+    head = "How good it is On 100 real test examples; computed from the whole test split without "
+    assert f"{head}noise: not covered by the guarantee, no more than accuracy is." in visible
+    row = f"kernel regression on it 45.3% {100 * figures['balanced_accuracy']:.1f}%"
+    assert f"{row} {figures['auc']:.3f} {figures['calibration_error']:.3f}" in visible
+    counts = figures["confusion"]
+    shares = " ".join(str(round(100 * count / sum(counts[0]))) for count in counts[0])
+    assert (
+        f"Confusion of kernel regression on it cat dog <b> cat {shares} dog not in the" in visible
+    )
+    assert f"auc: {figures['untold']['auc']}." in visible
+    assert '<th scope="row">cat</th>' in text
+    assert "sensitivity" not in visible.partition("Metrics")[2].partition("Privacy cert")[0]
+
+
+def test_figures_of_judges_are_shown_beside_those_of_the_run() -> None:
+    figures = drawn_figures(2)
+    judged = {"mean": 0.5, "std": 0.1, "figures": figures}
+    metrics = METRICS | {
+        "figures": {"krr": figures, "teacher": figures},
+        "evaluation": {"mlp": judged},
+    }
+    _, text = page(metrics=metrics)
+    for name in ("the released teacher not measured", "mlp, trained on it 50.0%"):
+        assert f"{name} {100 * figures['balanced_accuracy']:.1f}%" in text
+    assert text.count("Confusion of") == 3
+    assert "std 0.1" in text
+    unknown = METRICS | {"evaluation": {"twelve": {"mean": 0.5, "figures": {"roc_auc": 0.75}}}}
+    _, text = page(metrics=unknown)
+    assert "How good it is" not in text
+    assert "roc_auc 0.75" in text
+
+
+def test_a_figure_that_does_not_exist_is_called_none() -> None:
+    figures = drawn_figures(2) | {"auc": None, "confusion": None, "untold": {"auc": "one class"}}
+    _, text = page(metrics=METRICS | {"figures": {"krr": figures}})
+    assert re.search(r"kernel regression on it 45.3% [\d.]+% none 0", text)
+    assert "auc: one class." in text
+    assert "Confusion" not in text
