@@ -123,9 +123,8 @@ def _confusion(judged: Judged, class_names: Sequence[str]) -> str:
     label = f"Confusion of {judged.name}"
     return (
         f'<div class="scroll" role="region" aria-label="{html.escape(label)}" tabindex="0">'
-        f'<table class="confusion"><caption>{html.escape(label)}: of 100 test examples of the '
-        "class in a row, so many are taken for the class in a column. On the diagonal is the "
-        f"class's sensitivity.</caption><thead><tr><td></td>{head}</tr></thead>"
+        f'<table class="confusion"><caption>{html.escape(label)}</caption>'
+        f"<thead><tr><td></td>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
 

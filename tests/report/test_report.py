@@ -367,3 +367,4 @@ def test_a_figure_that_does_not_exist_is_called_none() -> None:
     assert re.search(r"kernel regression on it 45.3% [\d.]+% none 0", text)
     assert "auc: one class." in text
     assert "Confusion" not in text
+    assert "Of 100 test examples" not in text
