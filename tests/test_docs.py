@@ -28,6 +28,8 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 DRIVERS = ("dp_kip", "dp_kip_teacher", "dp_ntk", "draft_schema", "sample", "classify", "spent")
 TAKES_FILES = ("classify",)
+RUN_ELSEWHERE = (DOCS / "own_images.md",)
+"""Pages whose commands and Python are one session: tests/test_own_images_page.py runs them."""
 SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
     *sorted((ROOT / "tests").glob("offline_*.py")),
@@ -148,7 +150,9 @@ def defined(module: ModuleType) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_compilation", "few_public_images")
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(blocks(page, "python"))], ids=name_of
+    "page",
+    [page for page in PAGES if any(blocks(page, "python")) and page not in RUN_ELSEWHERE],
+    ids=name_of,
 )
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page are one session; what is distilled in it stays near its start."""

@@ -1,0 +1,78 @@
+"""The page about own images, from its first command to its last, on a folder of toy drawings."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shlex
+from pathlib import Path
+
+import classified
+import drivers
+import pytest
+from own_folder import SHAPES, write_shapes
+from test_docs import DOCS
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+PAGE = DOCS / "own_images.md"
+_BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TOY = ("--steps=2", "--batch_size=20", "--distill_steps=1", "--whiten=0", "--delta=1e-3")
+
+
+def run_command(line: str) -> None:
+    """Run a command of the page; what distils takes a few steps."""
+    python, dash, module, *arguments = shlex.split(line)
+    assert (python, dash) == ("python", "-m")
+    if module == "experiments.classify":
+        done = classified.run(*arguments)
+    else:
+        done = drivers.drive(importlib.import_module(module).main, *arguments, *_TOY)
+    assert done == 0, line
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working folder as the page has it: images to learn from, and new ones."""
+    write_shapes(tmp_path / "data" / "shapes", 10)
+    write_shapes(tmp_path / "new", 2, seed=1)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_block_of_the_page_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session: dict[str, object] = {}
+    told = []
+    for language, block in _BLOCK.findall(PAGE.read_text()):
+        if language == "python":
+            exec(compile(block, str(PAGE), "exec"), session)
+        else:
+            for line in block.splitlines():
+                run_command(line)
+        told.append(capsys.readouterr())
+    assert re.match(r"shapes: \d+ training images of 32x32 pixels, grey; 3 classes; ", told[0].out)
+    assert ".txt 1" in told[0].err
+    assert told[1].out.startswith("file,row,class,p_circle,p_square,p_triangle\nnew/square/000.png")
+    assert len((folder / "classes.csv").read_text().splitlines()) == 1 + 2 * len(SHAPES)
+    assert "(15, 32, 32, 1)" in told[2].out
+    assert "MAY BE RELEASED" in told[3].out
+
+    # Every file that the page names as one that may leave is there; and so are those that stay.
+    row = re.findall(r"^\| `.*", PAGE.read_text(), re.MULTILINE)
+    named = [
+        name for line in row for name in re.findall(r"`([\w.]+\.(?:npz|png|json|html))`", line)
+    ]
+    assert len(named) == 8
+    assert all((folder / "runs/shapes" / name).is_file() for name in named)
+    certificate = json.loads((folder / "runs/shapes/privacy.json").read_text())
+    assert next(iter(certificate)) == "verdict"
+
+
+def test_what_the_page_says_of_sizes_is_so(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a size, images of many sizes are refused in one line that says what to do."""
+    main = importlib.import_module("experiments.dp_kip_teacher").main
+    given = ("--dataset=shapes", f"--data_dir={folder / 'data'}", "--eps=2")
+    drivers.assert_refused(main, capsys, "--image_size", *given, out=folder / "run")
