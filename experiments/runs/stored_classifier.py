@@ -217,7 +217,7 @@ def _of_distilled(folder: _Folder, spec: Spec) -> tuple[Classifier, str]:
     return plan.classifier(support, _runner()), about
 
 
-def support_of(arrays: Mapping[str, np.ndarray], spec: Spec) -> SupportSet:
+def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet:
     """Return a distilled set with its labels as regression has them.
 
     Args:
