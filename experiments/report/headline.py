@@ -29,10 +29,13 @@ def lead(config: Mapping[str, Any], privacy: Mapping[str, Any], words: Words) ->
     """
     noun = "records" if len(config.get("example_shape", ())) == 1 else "images"
     if words.kind == "generated":
-        what = f"A generator, and {noun} that it has drawn: synthetic ones, in the place of private"
+        what = (
+            f"A generator, and synthetic {noun} that it has drawn. They take the place of the "
+            "private ones"
+        )
     else:
         what = (
-            f"A few made {noun} of each class: a classifier that is trained on them tells new "
+            f"A few made {noun} of each class. A classifier that is trained on them tells new "
             f"{noun} apart, and the private ones stay where they are"
         )
     said = ""

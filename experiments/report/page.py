@@ -76,11 +76,11 @@ def render_report(
         figure_section(words.picture_heading, picture_png, wide=is_table),
         quality.section(metrics, class_names),
         _guarantee(privacy),
+        _use_section(config),
         curve,
         table_section("Metrics", _without_figures(metrics)),
         table_section("Privacy certificate", privacy),
         table_section("Configuration", config),
-        _use_section(config),
         _files_section(words, set(files)),
     ]
     return document(title, sections)
