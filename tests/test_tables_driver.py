@@ -224,7 +224,9 @@ def test_strange_columns_run(changed: dict[str, str], tmp_path: Path) -> None:
 
 def test_compressed_tables_are_read(tmp_path: Path) -> None:
     frame_of(20).to_csv(tmp_path / "people.csv.gz", index=False)
-    found = tables.read_table(tables.Source("csv", str(tmp_path / "people.csv.gz")), schema_of())
+    found = tables.read_table(tables.Source("csv", str(tmp_path / "people.csv.gz")), schema_of())[
+        :2
+    ]
     expected = frames.encode(frame_of(20), schema_of())
     for mine, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, wanted)
