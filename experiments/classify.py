@@ -3,8 +3,7 @@
     python -m experiments.classify --run=runs/mnist_teacher_ipc10_eps1 new.png folder/
     python -m experiments.classify --run=runs/patients new.csv --out=classes.csv
 
-From Python: `classifier, certificate = classifier_of("runs/mnist_teacher_ipc10_eps1")`, then
-`classifier.predict(x)` or `classifier.predict_proba(x)` of examples as stored.
+From Python, without a checkout: `jaxdp.load("runs/mnist_teacher_ipc10_eps1").predict(x)`.
 
 Examples are images (.png, .jpg), folders of them, tables (.csv, .parquet) or arrays (.npz, with x
 as the data of the run were stored). Each becomes a line: file, row, class, and the probability of
@@ -32,8 +31,8 @@ from jaxdp.methods.settings import setting
 
 if TYPE_CHECKING:
     from experiments.data.new_examples import Examples
-    from experiments.runs.stored_classifier import StoredClassifier
     from jaxdp.methods.made import Classifier
+    from jaxdp.saved.loading import Loaded
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,23 +56,27 @@ def classifier_of(folder: str | os.PathLike[str]) -> "tuple[Classifier, dict[str
     Raises:
         InputError: there is none, or its files cannot be trusted.
     """
-    found = _stored(folder)
-    return found.classifier, found.certificate
+    found = _opened(folder)
+    return found.classifier, dict(found.certificate.facts)
 
 
-def _stored(folder: str | os.PathLike[str]) -> "StoredClassifier":
-    from experiments.runs import stored_classifier  # imports jax: not before flags are parsed
+def _opened(folder: str | os.PathLike[str]) -> "Loaded":
+    from experiments.runs import public_cache
+    from jaxdp.saved import loading  # imports jax: not before flags are parsed
 
-    return stored_classifier.read(user_path(folder, "run").absolute(), f"--run={folder}")
+    path, flag = user_path(folder, "run").absolute(), f"--run={folder}"
+    found = loading.opened(path, flag, cached=public_cache.cached)
+    _ = found.classifier  # whatever is wrong with it is said before examples are read
+    return found
 
 
-def as_csv(examples: "Examples", scores: np.ndarray, stored: "StoredClassifier") -> str:
+def as_csv(examples: "Examples", scores: np.ndarray, stored: "Loaded") -> str:
     """Return a line for each example: file, row, class, and the probability of each class.
 
     Args:
         examples: m of them.
         scores: (m, c) of the classifier.
-        stored: the classifier.
+        stored: what has the classifier.
     """
     names, told = stored.spec.class_names, np.argmax(scores, axis=1)
     probabilities = stored.classifier.probabilities(scores)
@@ -86,7 +89,7 @@ def as_csv(examples: "Examples", scores: np.ndarray, stored: "StoredClassifier")
     return text.getvalue()
 
 
-def _classified(stored: "StoredClassifier", paths: Sequence[str]) -> str:
+def _classified(stored: "Loaded", paths: Sequence[str]) -> str:
     """Return the CSV of files and folders."""
     from experiments.data import new_examples
 
@@ -106,7 +109,7 @@ def main(argv: Sequence[str]) -> None:
                 f"--run={asked.run}: name what to classify: images, folders of them, .csv, "
                 ".parquet or .npz"
             )
-        stored = _stored(asked.run)
+        stored = _opened(asked.run)
         # What a file name holds that is no text is written as its number.
         text = _classified(stored, argv[1:]).encode("utf-8", "backslashreplace")
         if asked.out is None:
@@ -115,7 +118,7 @@ def main(argv: Sequence[str]) -> None:
             out_file.write(asked.out, text, suffix=".csv")
         with contextlib.redirect_stdout(sys.stderr):
             print(f"{asked.run}: {stored.about}")
-            print_guarantee(stored.certificate)
+            print_guarantee(dict(stored.certificate.facts))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.settings import InputError
 
-
-class InputError(SettingsError):
-    """Report one bad input, such as a file: a line naming a flag, its value and what to do."""
+__all__ = ["InputError", "StoppedError"]
 
 
 class StoppedError(KeyboardInterrupt):

@@ -48,7 +48,8 @@ def generator_of(folder: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         InputError: there is none, or its files cannot be trusted.
     """
     # They import jax: not before flags are parsed.
-    from experiments.runs import generator_file, stored_certificate
+    from experiments.runs import generator_file
+    from jaxdp.saved import certificate as stored_certificate
 
     path, flag = user_path(folder, "run").absolute(), f"--run={folder}"
     certificate = stored_certificate.of_run(path, flag, wanted="experiments.dp_ntk")

@@ -7,6 +7,7 @@
 Where to go:
 
     jaxdp.run         runs a method on private data; gives what it made, and a certificate
+    jaxdp.load        opens a folder that a run or `made.save` has written: examples, predictions
     jaxdp.Spec        public facts about the data; jaxdp.Private holds the data themselves
     jaxdp.methods     what turns private data into something to release: dp_kip, teacher, dp_ntk
     jaxdp.privacy     noise, sampling, clipping, accounting, ledgers and certificates
@@ -15,6 +16,7 @@ Where to go:
     jaxdp.networks    networks in flax: classifiers, generators, and their per-example gradients
     jaxdp.images      views, smoothing and augmentation of images
     jaxdp.tables      schemas of tables: which columns there are, what may stand in them
+    jaxdp.saved       what `jaxdp.load` gives
     jaxdp.data        what is public about data, what is private
     jaxdp.numerics    64-bit mode
 

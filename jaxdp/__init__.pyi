@@ -1,7 +1,8 @@
-from . import data, features, images, kernels, methods, networks, numerics, privacy, tables
+from . import data, features, images, kernels, methods, networks, numerics, privacy, saved, tables
 from .data import Private, Spec
 from .methods.runner import run
 from .methods.settings import SettingsError
+from .saved.loading import load
 
 __version__: str
 
@@ -13,10 +14,12 @@ __all__ = [
     "features",
     "images",
     "kernels",
+    "load",
     "methods",
     "networks",
     "numerics",
     "privacy",
     "run",
+    "saved",
     "tables",
 ]

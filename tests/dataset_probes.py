@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from experiments.data import sources as data_sources
 from experiments.data.load import load_dataset
-from experiments.runs import judging, start
+from experiments.runs import judging
+from jaxdp.methods import record
 from jaxdp.methods.dp_kip.kernels import SCATTER_NORMS
 from jaxdp.methods.dp_ntk.features import NETWORKS
 from jaxdp.methods.dp_ntk.settings import GENERATORS, PRESETS, SCHEDULES
@@ -54,7 +55,7 @@ def planned(method: str, *arguments: str) -> Any:
     ):
         plan, run_folder, run_flags, data = prepared(method, *arguments)
         judging.chosen(plan, run_flags, data)
-        config = start.fixed_config(plan, run_flags)
+        config = record.config_of(plan, run_flags)
         run_folder.require_same_config(config)
         json.dumps([config, plan.ledger and plan.ledger.to_json()], allow_nan=False)
     return plan

@@ -33,9 +33,9 @@ import checkout  # noqa: F401  before what imports experiments
 import numpy as np
 import results_file
 
-from experiments.data import npz as npz_files
-from experiments.data.outside_files import json_object
 from experiments.runs.checkpoints import files_digest
+from jaxdp.saved import npz as npz_files
+from jaxdp.saved.files import json_object
 
 _ROOT = Path(__file__).parents[1]
 _LIMIT_SECONDS = 300.0

@@ -30,7 +30,7 @@ from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
 from experiments.runs.runner import first_metrics
 from jaxdp.data import Spec
-from jaxdp.methods import dp_ntk, teacher
+from jaxdp.methods import dp_ntk, record, teacher
 from jaxdp.methods.dp_kip.words import WORDS
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import Budget
@@ -180,7 +180,7 @@ _PLAN: Any = SimpleNamespace(
     num_bytes=0,
     words=WORDS,
 )
-_FIXED = run_start.fixed_config(_PLAN, _FLAGS)
+_FIXED = record.config_of(_PLAN, _FLAGS)
 _JSON_FILES: dict[str, Any] = {
     "config.json": _FIXED | {"versions": {"jax": "0"}, "ledger": _LEDGER.to_json()},
     "metrics.json": _FIRST | {"history": _POINTS},

@@ -31,8 +31,9 @@ from toy_tables import frame_of, schema_of
 
 from experiments import classify, command_line
 from experiments.classify import classifier_of
-from experiments.runs import driver, stored_spec
+from experiments.runs import driver
 from jaxdp.data import Private, Spec
+from jaxdp.methods import facts
 from jaxdp.tables.schema import BINS
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -161,8 +162,8 @@ def test_programs_of_one_process_have_defaults_of_their_own() -> None:
 def test_a_run_stores_the_facts_and_says_how_to_use_it(name: str, place: Path) -> None:
     folder = run_of(name, place).folder
     config, page = read(folder, "config.json"), (folder / "report.html").read_text()
-    spec = stored_spec.from_config(config)
-    assert stored_spec.to_json(spec) == config["spec"]
+    spec = facts.from_config(config)
+    assert facts.to_json(spec) == config["spec"]
     files = "new.csv" if "table" in name else "new.png folder/ new.npz"
     command = f"python -m experiments.classify --run=FOLDER {files}"
     assert (command in page) == (name != "table unlabelled")
@@ -172,8 +173,8 @@ def test_a_run_stores_the_facts_and_says_how_to_use_it(name: str, place: Path) -
 def test_facts_about_tables_are_kept_in_every_form() -> None:
     spec = Spec.table("people", schema_of(), 60)
     for each in (spec, spec.in_form(BINS), Spec.rows("r", (9, 4), class_names=["a", "b"])):
-        config = {"spec": stored_spec.to_json(each), "num_examples": each.num_examples}
-        assert stored_spec.from_config(json.loads(json.dumps(config))) == each
+        config = {"spec": facts.to_json(each), "num_examples": each.num_examples}
+        assert facts.from_config(json.loads(json.dumps(config))) == each
 
 
 def test_nothing_is_classified_by_a_run_that_was_stopped(

@@ -25,8 +25,8 @@ from toy_tables import frame_of
 from experiments.data import new_examples, resizing
 from experiments.data.known import FLOATS
 from experiments.errors import InputError
-from experiments.runs import stored_spec
 from jaxdp.data import Spec
+from jaxdp.methods import facts
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -72,7 +72,7 @@ def test_bad_examples_are_refused_in_one_line(
         table: "is a table, and the run is of images",
     }
     good, folder = picture(tmp_path / "good.png", grey(8, 8)), run_of("teacher", place).folder
-    spec = stored_spec.from_config(read(folder, "config.json"))
+    spec = facts.from_config(read(folder, "config.json"))
     for path, said in bad.items():
         assert_not_read(said, path, spec, before=good)
     wide = str(tmp_path / "wide.png")
@@ -84,7 +84,7 @@ def test_bad_records_are_refused_in_one_line(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = run_of("table labelled", place).folder
-    spec = stored_spec.from_config(read(folder, "config.json"))
+    spec = facts.from_config(read(folder, "config.json"))
     (tmp_path / "empty").mkdir()
     (tmp_path / "head.csv").write_text("age,income,debt,smoker,stage\n")
     frame_of(3).drop(columns="age").to_csv(tmp_path / "less.csv", index=False)
@@ -109,7 +109,7 @@ def test_images_are_resized_where_those_of_the_run_were(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is 10x8 grey, and the run is of images of 8x8"):
         new_examples.read([wide], spec)
     spec = dataclasses.replace(spec, preparation=resizing.preparation((8, 8)))
-    spec = stored_spec.from_config({"num_examples": 9, "spec": stored_spec.to_json(spec)})
+    spec = facts.from_config({"num_examples": 9, "spec": facts.to_json(spec)})
     found = new_examples.read([wide], spec).x
     np.testing.assert_array_equal(
         found[0], resizing.resized(np.asarray(Image.open(wide))[..., np.newaxis], (8, 8))
@@ -170,8 +170,8 @@ def changed(path: Path, **news: Any) -> None:
     path.write_text(json.dumps({k: v for k, v in content.items() if k not in left_out}))
 
 
-SPEC = stored_spec.to_json(Spec.images("toy", (9, 8, 8), class_names=["a", "b", "c"]))
-OTHER = stored_spec.to_json(Spec.images("toy", (9, 10, 10), class_names=["a", "b", "c"]))
+SPEC = facts.to_json(Spec.images("toy", (9, 8, 8), class_names=["a", "b", "c"]))
+OTHER = facts.to_json(Spec.images("toy", (9, 10, 10), class_names=["a", "b", "c"]))
 BAD_FILES: dict[str, tuple[str, Any, str]] = {
     "not finished": ("privacy.json", {"sha256": None}, "has not finished; give the run --resume"),
     "no certificate": ("privacy.json", b"{}", "its privacy.json cannot be trusted"),
@@ -234,7 +234,7 @@ def test_a_teacher_of_other_data_is_refused(
 
 def distilled_with(folder: Path, **news: Any) -> None:
     """Change a distilled set, and the digest of it."""
-    from experiments.runs.release_log import digest
+    from jaxdp.saved.files import digest
 
     path = folder / "distilled.npz"
     with np.load(path) as made:

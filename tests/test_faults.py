@@ -20,12 +20,12 @@ import pytest
 from drivers import damage, read
 
 from experiments import command_line, dp_kip, dp_ntk
-from experiments.data import npz as npz_files
 from experiments.errors import InputError, StoppedError
 from experiments.runs import metrics
 from experiments.runs.checkpoints import Checkpoints
 from experiments.runs.folder import RunFolder
 from jaxdp.methods.runner import next_length
+from jaxdp.saved import npz as npz_files
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

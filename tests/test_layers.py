@@ -19,6 +19,7 @@ LAYERS = {
     "features": 2,
     "privacy": 2,
     "methods": 3,
+    "saved": 4,
 }
 FILES = sorted(path for room in ("jaxdp", "experiments") for path in (ROOT / room).rglob("*.py"))
 

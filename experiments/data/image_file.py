@@ -9,9 +9,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from experiments.data.outside_files import open_plain
 from experiments.data.resizing import MAX_PIXELS, in_words
 from experiments.data.sources import dataset_error
+from jaxdp.saved.files import open_plain
 
 _DICOM = (".dcm", ".dicom")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", *_DICOM)

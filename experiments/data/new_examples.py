@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.data import image_file, resizing, tables
-from experiments.data import npz as npz_files
 from experiments.errors import InputError
 from jaxdp.data import Spec, TableCodec
+from jaxdp.saved import npz as npz_files
 
 _ARRAYS = ("x", "x_test")
 _TABLES = (".csv", ".gz", ".parquet", ".pq")

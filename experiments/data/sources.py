@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.data import npz as npz_files
 from experiments.data.persons import Persons
 from experiments.data.resizing import BY_DEFAULT, ImageSize
 from experiments.errors import InputError
+from jaxdp.saved import npz as npz_files
 
 TFDS_NAMES = ("mnist", "fashion_mnist", "svhn_cropped", "cifar10", "cifar100")
 """The tensorflow-datasets names that are read, and if need be downloaded, by name."""

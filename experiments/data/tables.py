@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.data.outside_files import open_plain, user_path
+from experiments.data.outside_files import user_path
 from experiments.data.persons import held_out_persons
 from experiments.errors import InputError
+from jaxdp.saved.files import open_plain
 from jaxdp.tables import frames
 from jaxdp.tables.columns import SchemaError
 from jaxdp.tables.schema import Schema, read_schema

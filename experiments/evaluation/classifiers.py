@@ -18,9 +18,7 @@ from experiments.evaluation.figures import Prediction
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import scores, training_rows
 from experiments.terminal import bar_style
-
-# lbfgs takes hundreds of iterations: a limit that is there to end, not to be met.
-_MAX_ITERATIONS = 5000
+from jaxdp.saved.logistic import MAX_ITERATIONS
 
 
 def logistic(problem: Problem) -> dict[str, Any]:
@@ -35,45 +33,11 @@ def logistic(problem: Problem) -> dict[str, Any]:
 
     def model(seed: int) -> Any:
         del seed
-        return LogisticRegression(max_iter=_MAX_ITERATIONS)
+        return LogisticRegression(max_iter=MAX_ITERATIONS)
 
     recipe = problem.recipe
     seeds = recipe.seeds[:1] if recipe.subset is None else recipe.seeds
     return _judged("logistic", problem, model, seeds)
-
-
-def trained_logistic(
-    rows: np.ndarray, y: np.ndarray, num_classes: int
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the scores of logistic regression as `logistic` judges by, trained on a made set.
-
-    Args:
-        rows: (n, d).
-        y: (n,) classes; one that is missing gets a score of -inf.
-        num_classes: c.
-
-    Returns:
-        A function of rows (m, d) -> (m, c), the logits.
-    """
-    from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
-
-    there = np.unique(y)
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of an end before convergence
-        several = len(there) > 1  # scikit-learn refuses to fit a single class
-        model = LogisticRegression(max_iter=_MAX_ITERATIONS).fit(rows, y) if several else None
-
-    def scores(new: np.ndarray) -> np.ndarray:
-        found = np.full((len(new), num_classes), -np.inf)
-        if model is None:
-            found[:, there] = 0.0
-            return found
-        logits = model.decision_function(new)
-        found[:, there] = np.stack([0 * logits, logits], axis=1) if logits.ndim == 1 else logits
-        return found
-
-    return scores
 
 
 def mlp(problem: Problem) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.evaluation.figures import Prediction, figures
+from jaxdp.saved.logistic import SUBSET, chosen_rows
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -77,7 +78,7 @@ DISTILLED = Recipe(
 
 GENERATED = Recipe(
     seeds=(0, 1, 2, 3, 4),
-    subset=6000,
+    subset=SUBSET,
     mlp_iterations=200,
     macro_f1=True,
     by_default=("logistic", "mlp", "frechet"),
@@ -106,24 +107,9 @@ def training_rows(recipe: Recipe, y: np.ndarray, num_classes: int) -> list[np.nd
     Raises:
         ValueError: the subset has less than one example per class.
     """
-    if recipe.subset is None:
-        return [np.arange(len(y))] * len(recipe.seeds)
-    per_class = recipe.subset // num_classes
-    if per_class < 1:
-        raise ValueError(
-            f"a subset of {recipe.subset} has no example for each of {num_classes} classes"
-        )
-    return [balanced_subset(y, per_class, np.random.default_rng(seed)) for seed in recipe.seeds]
-
-
-def balanced_subset(y: np.ndarray, per_class: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw `per_class` rows of each class in `y` without replacement, or all where it has fewer.
-
-    Returns:
-        Rows in a random order.
-    """
-    rows = [rng.permutation(np.flatnonzero(y == label))[:per_class] for label in np.unique(y)]
-    return rng.permutation(np.concatenate(rows))
+    if recipe.subset is None:  # the same rows each time
+        return [chosen_rows(y, num_classes, None, seed=0)] * len(recipe.seeds)
+    return [chosen_rows(y, num_classes, recipe.subset, seed=seed) for seed in recipe.seeds]
 
 
 def scores(

@@ -164,7 +164,7 @@ def _promise(privacy: Mapping[str, Any]) -> str:
         "<p>As a bet: someone who has to tell which of the two runs made these files, both being "
         f"equally likely beforehand, is wrong at least {round_down(100 * wrong)}% of the time; "
         f"with no files to look at it would be 50%.{weak}</p>"
-        f"<p>One record is: {unit}.</p>"
+        f"<p>What is protected: {unit}.</p>"
     )
 
 

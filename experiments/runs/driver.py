@@ -11,15 +11,17 @@ import numpy as np
 from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.evaluation import registry
 from experiments.evaluation.figures import Prediction, figures
-from experiments.runs import generated_images, judging, public_cache, released, stored_spec
+from experiments.runs import generated_images, judging, public_cache, released
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.runner import METRICS, FolderRunner, first_metrics
 from experiments.terminal import in_a_line, print_guarantee
 from jaxdp.data import TableCodec
+from jaxdp.methods import facts as data_facts
+from jaxdp.methods import record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
-from jaxdp.methods.stored import Earlier, Stored
+from jaxdp.methods.stored import Earlier
 from jaxdp.privacy.mechanism import private_key
 
 
@@ -42,7 +44,7 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     if run_flags.check_fidelity or getattr(run_flags, "check_copies", False):
         folder.require_not_for_release()
     facts = {"data_source": data.source} | _facts(plan, run_flags)
-    facts[stored_spec.KEY] = stored_spec.to_json(data.spec)
+    facts[data_facts.KEY] = data_facts.to_json(data.spec)
     left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
     with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
         print(in_a_line(data), flush=True)
@@ -173,15 +175,7 @@ class _Run:
         if path.exists():
             return released.read(path, form).released
         # What is used again is written as it is, certificate included.
-        found = stored or Stored(
-            released=self._release(),
-            options=plan.stored_options,
-            example_shape=plan.spec.stored_shape,
-            schema=None if plan.spec.schema is None else plan.spec.schema.to_json(),
-            num_classes=plan.num_classes,
-            certificate=self._certificate,
-            source="",
-        )
+        found = stored or record.as_stored(plan, self._release(), self._certificate)
         released.write(self._log, words.released, form, found)
         self._folder.write_json(METRICS, self._metrics)
         return found.released
@@ -197,7 +191,8 @@ class _Run:
         from experiments.report import page as report
         from experiments.report import pictures
         from experiments.report.tables import table_png
-        from experiments.runs import generator_file, stored_classifier
+        from experiments.runs import generator_file
+        from jaxdp.saved.classifier import support_of
 
         plan, folder, words = self._plan, self._folder, self._plan.words
         if made.generator is not None:
@@ -220,7 +215,7 @@ class _Run:
         folder.write_bytes(words.picture, picture)
         self._metrics |= judging.judged(self._judges, plan, made, self._data, self._flags)
         if "krr_test_accuracy" in self._metrics:
-            support = stored_classifier.support_of(made.arrays, plan.spec)
+            support = support_of(made.arrays, plan.spec)
             self._figures = {"krr": self._figures_of(support), **self._figures}
         if self._figures:
             self._metrics["figures"] = self._figures
@@ -231,10 +226,11 @@ class _Run:
         public = (words.released, f"{made.name}.npz", f"{made.name}.csv", words.picture)
         there = tuple(name for name in public if name and (folder.path / name).exists())
         run_start.finish(folder, self._certificate, there)
+        folder.write_card(record.card_of(plan, made, self._certificate, there))
         config = folder.read_json("config.json") or {}
         page = report.render_report(
             title=page_title,
-            config={key: value for key, value in config.items() if key != stored_spec.KEY},
+            config={key: value for key, value in config.items() if key != data_facts.KEY},
             metrics=self._metrics,
             privacy=folder.read_json("privacy.json") or {},
             picture_png=picture,

@@ -3,6 +3,7 @@
     distilled.npz  distilled.png  teacher.npz     results of distillation
     synthetic.npz  samples.png  embedding.npz  generator/    results of generation
     report.html                                   all of it on one page
+    README.md                                     the card: what it is, and how to use it
     metrics.json  privacy.json  config.json       stable keys for scripts
     released.json                                 what has been let out (see release_log)
     checkpoints/                                  orbax; states that the certificate covers
@@ -14,8 +15,6 @@ renamed. A lock that the operating system drops with the process keeps a second 
 import contextlib
 import errno
 import fcntl
-import io
-import json
 import os
 import shutil
 from collections.abc import Container
@@ -24,8 +23,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from experiments.data.outside_files import json_object, open_plain, user_path
+from experiments.data.outside_files import user_path
 from experiments.errors import InputError, StoppedError
+from jaxdp.methods import card, record
+from jaxdp.saved.files import json_object, open_plain
 
 _LOCK = ".lock"
 _CONFIG = "config.json"
@@ -50,13 +51,6 @@ _COMPARISONS = ("copies.json", "fidelity.json", "fidelity.html")
 _CHECKPOINTS = "checkpoints"
 _GENERATOR = "generator"
 TEMPORARY = ".part"
-
-
-def npz_bytes(**arrays: np.ndarray | np.generic) -> bytes:
-    """Return a compressed npz without pickled objects: the same bytes for the same arrays."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
 
 
 def rename_durably(source: Path, target: Path) -> None:
@@ -228,6 +222,8 @@ class RunFolder:
         for path in map(self.not_for_release.joinpath, _COMPARISONS):
             if path.is_file():
                 path.unlink()
+        if card.may_write(self.path / card.NAME):
+            (self.path / card.NAME).unlink(missing_ok=True)
         for name in _OWN_FILES:
             (self.path / name).unlink(missing_ok=True)
         self._remove_leftovers()
@@ -272,12 +268,16 @@ class RunFolder:
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
         """Write strict JSON: no NaN, no Infinity."""
-        text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-        self.write_bytes(name, text.encode())
+        self.write_bytes(name, record.json_bytes(content))
+
+    def write_card(self, text: str) -> None:
+        """Write README.md, unless somebody else has put one there."""
+        if card.may_write(self.path / card.NAME):
+            self.write_bytes(card.NAME, text.encode())
 
     def write_npz(self, name: str, **arrays: np.ndarray | np.generic) -> None:
         """Write a compressed npz without pickled objects."""
-        self.write_bytes(name, npz_bytes(**arrays))
+        self.write_bytes(name, record.npz_bytes(**arrays))
 
     def read_json(self, name: str) -> dict[str, Any] | None:
         """Return a JSON file of the run, or None where there is none."""

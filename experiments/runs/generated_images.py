@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import npz as npz_files
-from experiments.data.outside_files import json_object, open_plain, user_path
+from experiments.data.outside_files import user_path
 from experiments.errors import InputError
 from experiments.runs import released
-from experiments.runs.release_log import digest
 from jaxdp.data import Spec
 from jaxdp.methods import dp_ntk
 from jaxdp.methods.stored import GeneratedImages
 from jaxdp.privacy import certificates
 from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.saved import npz as npz_files
+from jaxdp.saved.files import digest, json_object, open_plain
 
 _NAME, _EMBEDDING = "synthetic.npz", "embedding.npz"
 _UNTIED = (

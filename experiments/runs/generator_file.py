@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from experiments.data.outside_files import json_object, open_plain
 from experiments.errors import InputError
 from experiments.runs.checkpoints import files_digest, restore_tree, save_tree
 from experiments.runs.folder import RunFolder
@@ -20,6 +19,7 @@ from jaxdp.methods.dp_ntk.cells import CellGenerator
 from jaxdp.methods.dp_ntk.drawing import Generator
 from jaxdp.methods.dp_ntk.tree import ROOT, TreeGenerator, in_order
 from jaxdp.networks import generators
+from jaxdp.saved.files import json_object, open_plain
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.pairs import Pairs
 from jaxdp.tables.schema import FORMS, Schema

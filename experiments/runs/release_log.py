@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from experiments.data.outside_files import open_plain
 from experiments.errors import InputError
 from experiments.runs.folder import TEMPORARY, RunFolder, rename_durably
+from jaxdp.saved.files import digest
 
 NAME = "released.json"
 
@@ -106,9 +106,3 @@ class ReleaseLog:
 
 def _holds_something(path: Path) -> bool:
     return any(path.iterdir()) if path.is_dir() else path.exists()
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with open_plain(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data.outside_files import open_plain, user_path
+from experiments.data.outside_files import user_path
 from experiments.errors import InputError
 from jaxdp.methods.runner import PlainRunner, in_chunks
 from jaxdp.methods.steps import Rows
+from jaxdp.saved.files import open_plain
 
 # How far kept features may be from new ones, in parts of the largest.
 _TOLERANCE = 2e-3

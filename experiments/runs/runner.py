@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from experiments.data import npz as npz_files
 from experiments.runs import metrics as run_metrics
 from experiments.runs.checkpoints import Checkpoints, DamagedError
 from experiments.runs.folder import RunFolder
@@ -19,6 +18,7 @@ from jaxdp.methods.base import Plan
 from jaxdp.methods.runner import PlainRunner, next_length
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import RowMap, Steps
+from jaxdp.saved import npz as npz_files
 
 State = TypeVar("State", bound=Any)
 Look = Callable[[Any], float]

@@ -1,9 +1,7 @@
 """How a run starts and ends: its folder, its warnings, its settings and its certificate."""
 
 import contextlib
-import dataclasses
 import importlib.metadata
-import math
 import platform
 import secrets
 import sys
@@ -16,12 +14,13 @@ import jax
 from experiments.errors import InputError
 from experiments.runs import dataset_ledgers
 from experiments.runs.folder import RunFolder
-from experiments.runs.release_log import ReleaseLog, digest
+from experiments.runs.release_log import ReleaseLog
 from jaxdp.methods.base import Plan
-from jaxdp.methods.settings import rules
+from jaxdp.methods.record import config_of
 from jaxdp.privacy import certificates
 from jaxdp.privacy.dataset_ledger import TotalBudget
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
+from jaxdp.saved.files import digest
 
 ENTRY = "ledger_entry"
 """Where config.json tells a run's name in the ledger of its dataset."""
@@ -63,7 +62,7 @@ def started(
         InputError: the folder is in use or holds another run, what that has released is gone, or
             the disk is full.
     """
-    fixed, certificate = fixed_config(plan, run_flags), plan.certificate()
+    fixed, certificate = config_of(plan, run_flags), plan.certificate()
     entry = _Entry(plan, run_flags, folder)
     entry.require_room()
     if run_flags.resume:
@@ -186,22 +185,6 @@ def finish(folder: RunFolder, certificate: Mapping[str, Any], names: tuple[str, 
     there = (name for name in names if (folder.path / name).exists())
     files = {name: digest(folder.path / name) for name in there}
     folder.write_json("privacy.json", dict(certificate) | {"sha256": files})
-
-
-def fixed_config(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:
-    """Return what must be the same for a run and its resumption, as JSON."""
-    config: dict[str, Any] = {}
-    for part in (run_flags, plan.settings):
-        fixed = rules(type(part))
-        config |= {k: v for k, v in dataclasses.asdict(part).items() if fixed[k].fixed}
-    listed = {name: value for name, value in config.items() if name not in plan.unlisted}
-    return listed | {
-        "eps": None if math.isinf(plan.eps) else plan.eps,
-        "num_examples": plan.spec.num_examples,
-        "example_shape": list(plan.spec.shape),
-        "preparation": plan.spec.preparation,
-        **plan.config(),
-    }
 
 
 def versions() -> dict[str, str]:

@@ -5,7 +5,7 @@ import html
 import io
 import math
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,7 @@ class Made:
             a method has none.
         generator: what drew it, where something did: draws more.
         released: what it was made from, a teacher or an embedding: the certificate covers it, too.
+        beside: `(made, folder, files of the set) -> files` that `save` writes beside them.
     """
 
     spec: Spec
@@ -117,6 +118,7 @@ class Made:
     classifier: Classifier | None = None
     generator: Any = None
     released: Any = None
+    beside: Callable[["Made", Path, Mapping[str, bytes]], Mapping[str, bytes]] | None = None
 
     def scaled(self, x: np.ndarray) -> np.ndarray:
         """Return examples as stored on the scale of `rows`, in the shape they have."""
@@ -141,17 +143,23 @@ class Made:
     def save(self, folder: str | Path) -> Path:
         """Write the set into a folder, which is made if need be; return the file's path.
 
-        A table with a schema is a CSV file, and an npz file of its rows beside it.
+        A table with a schema is a CSV file, and an npz file of its rows beside it. What `jaxdp.run`
+        has made brings what `jaxdp.load` asks for: what was released, `config.json`,
+        `privacy.json` and a card, `README.md`, unless somebody else has written one.
         """
-        path = Path(folder).expanduser() / f"{self.name}.npz"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **self.arrays)
-        if self.spec.schema is None:
-            return path
-        table = path.with_suffix(".csv")
-        table.write_text(self.to_csv(), "utf-8")
-        return table
+        place = Path(folder).expanduser()
+        place.mkdir(parents=True, exist_ok=True)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **self.arrays)
+        files = {f"{self.name}.npz": buffer.getvalue()}
+        if self.spec.schema is not None:
+            files[f"{self.name}.csv"] = self.to_csv().encode()
+        beside = {} if self.beside is None else self.beside(self, place, files)
+        for name, content in {**files, **beside}.items():
+            part = place / f"{name}.part"
+            part.write_bytes(content)
+            part.replace(place / name)
+        return place / list(files)[-1]
 
     def to_csv(self) -> str:
         """Return a table as the text of a CSV file."""

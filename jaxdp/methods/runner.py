@@ -1,6 +1,7 @@
 """Running a method from Python, with progress bars and without files: `jaxdp.run`."""
 
 import dataclasses
+import functools
 import os
 import secrets
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 from tqdm import TqdmWarning
 
 from jaxdp.data import Private, Spec, checked
+from jaxdp.methods import record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.steps import RowMap, Rows, Steps, compute_anew
@@ -92,8 +94,13 @@ def run(
     earlier = _entered(plan, ledger, budget)
     runner = PlainRunner(progress=progress)
     released = plan.release(private, private_key(complete.noise_seed), runner)
-    made = dataclasses.replace(plan.finish(released, runner), released=released)
-    return made, Certificate(plan.certificate(earlier))
+    certificate = plan.certificate(earlier)
+    made = dataclasses.replace(
+        plan.finish(released, runner),
+        released=released,
+        beside=functools.partial(record.files_beside, plan, released, certificate),
+    )
+    return made, Certificate(certificate)
 
 
 def _entered(

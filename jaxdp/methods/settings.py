@@ -40,6 +40,10 @@ class SettingsError(ValueError):
     """Report one bad setting: a line that names it as a flag, its value and what to do."""
 
 
+class InputError(SettingsError):
+    """Report one bad input, such as a file: a line that names it and says what to do."""
+
+
 def bad(settings: Any, name: str, reason: str) -> SettingsError:
     """Return the error that a setting has a value that does not do."""
     return SettingsError(f"--{name}={getattr(settings, name)}: {reason}")

@@ -16,7 +16,15 @@ from jaxdp.privacy import accounting
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, Ledger, joint_epsilon
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.releases import GaussianRelease
-from jaxdp.privacy.wording import COUNTED_CLASSES, MUST_STAY, NOT_COVERED, PUBLIC, unit
+from jaxdp.privacy.wording import (
+    COUNTED_CLASSES,
+    MUST_STAY,
+    NO_PROMISE,
+    NOT_COVERED,
+    PROMISE,
+    PUBLIC,
+    unit,
+)
 
 STRONG, MEDIUM, MOST = 1.0, 10.0, 50.0
 """Largest epsilon of a strong and of a medium guarantee, and of one that needs no allowance."""
@@ -79,13 +87,34 @@ class Certificate:
         """Whether what it covers may be released."""
         return self.facts["releasable"]
 
+    @property
+    def _most(self) -> int:
+        """Most records of a person."""
+        return self.facts.get("ledger", {}).get("records_per_person", 1)
+
+    @property
+    def promise(self) -> str:
+        """What is guaranteed, for somebody who knows nothing of the field."""
+        if math.isinf(self.epsilon):
+            return NO_PROMISE
+        emptied = self.facts["relation"].startswith("zero-out")
+        what, other = "one", "an empty one" if emptied else "any other"
+        if self._most > 1:
+            what, other = "all that one person has", "empty ones" if emptied else "any others"
+        return PROMISE.format(
+            what=f"{what} of the {self.facts['num_examples']} training records",
+            other=other,
+            epsilon=_up(self.epsilon),
+            delta=f"{self.delta:g}",
+            unit=self.facts["unit"],
+        )
+
     def __str__(self) -> str:
         """Return the guarantee in a sentence, and the verdict in another."""
         if math.isinf(self.epsilon):
             return f"There is no privacy: no noise was added. {self.facts['verdict']}."
         relation = self.facts["relation"].split(":")[0]
-        most = self.facts.get("ledger", {}).get("records_per_person", 1)
-        whom = "" if most == 1 else f"persons with up to {most} of "
+        whom = "" if self._most == 1 else f"persons with up to {self._most} of "
         return (
             f"What was made is ({_up(self.epsilon)}, {self.delta:g})-differentially private for "
             f"{whom}{self.facts['num_examples']} records ({relation}). {self.facts['verdict']}."

@@ -29,7 +29,7 @@ COUNTED_CLASSES = (
     "the number of classes, though it was counted from the labels, those of training records "
     "included: store class_names to declare it instead"
 )
-ACCOUNT = "privacy.json, released.json and config.json, which tell nothing private"
+ACCOUNT = "privacy.json, released.json, config.json and README.md, which tell nothing private"
 """The files about a run that may leave with what it has made."""
 MUST_STAY = (
     "the training data, and folders of --feature_cache: features are as private as the data",
@@ -37,6 +37,15 @@ MUST_STAY = (
     "them without noise",
     "the folder of --check_copies and --check_fidelity, named .not_for_release: comparisons with "
     "training records, without noise",
+)
+PROMISE = (
+    "Replace {what} by {other} and run the program again: whatever anybody reads out of what may "
+    "leave has nearly the same probability in both runs, at most e^{epsilon} times as much, plus "
+    "{delta}. What is protected is {unit}."
+)
+NO_PROMISE = (
+    "There is no guarantee: no noise was added. Whoever sees these files may learn about single "
+    "training records, so they need the same care as the training data."
 )
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from experiments.data import npz as npz_files
 from experiments.data import resizing
 from experiments.data.load import load_dataset
-from experiments.data.outside_files import json_object, open_plain, user_path
+from experiments.data.outside_files import user_path
 from experiments.errors import InputError
+from jaxdp.saved import npz as npz_files
+from jaxdp.saved.files import json_object, open_plain
 
 # --- npz files ---------------------------------------------------------------------------------
 

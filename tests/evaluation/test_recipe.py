@@ -15,12 +15,12 @@ from experiments.evaluation.recipe import (
     GENERATED,
     GENERATED_ROWS,
     ConvNetRecipe,
-    balanced_subset,
     for_generated,
     macro_f1,
     scores,
     training_rows,
 )
+from jaxdp.saved.logistic import balanced_subset
 
 
 def test_recipes_are_the_published_ones() -> None:

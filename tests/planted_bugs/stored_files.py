@@ -4,7 +4,7 @@ from planted_bugs.mutant import Mutant
 
 _LOG, _L = "experiments/runs/release_log.py", "tests/runs/test_release_log.py::"
 _IMAGES, _I = "experiments/runs/generated_images.py", "tests/runs/test_generated_images.py::"
-_RELEASED = "experiments/runs/released.py"
+_RELEASED = "jaxdp/saved/released.py"
 _STORED = "tests/runs/test_stored_certificates.py::"
 _EDITED = f"{_STORED}test_guarantee_an_edited_certificate_of_a_release_is_refused"
 _RENAME = (
@@ -115,15 +115,15 @@ MUTANTS = (
     ),
     Mutant(
         "the certificate of a run that is used is believed",
-        "experiments/runs/stored_certificate.py",
+        "jaxdp/saved/certificate.py",
         "return certificates.recertified(json_object(file.read()))",
         "return json_object(file.read())",
         (f"{_STORED}test_guarantee_an_edited_certificate_of_a_generator_is_refused",),
     ),
     Mutant(
         "a classifier is of another file than the certificate",
-        "experiments/runs/stored_classifier.py",
-        "if found != self._digests[name]:",
+        "jaxdp/saved/folder.py",
+        "if found != self.digests[name]:",
         "if not found:",
         (
             "tests/test_classify_refusals.py::test_guarantee_files_are_those_that_the_certificate_is_about",

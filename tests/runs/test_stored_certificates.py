@@ -21,7 +21,6 @@ from experiments.errors import InputError
 from experiments.runs import released
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
-from experiments.runs.stored_certificate import checked_form
 from jaxdp.methods import dp_ntk, teacher
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.stored import Earlier, GeneratedImages, Stored
@@ -30,6 +29,7 @@ from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger, one_release
+from jaxdp.saved.certificate import checked_form
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 OPTIONS = MapOptions(whiten=0.1, mirror=False)

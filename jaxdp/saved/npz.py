@@ -9,11 +9,11 @@ import os
 import zipfile
 from collections.abc import Container
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import numpy as np
 
-from experiments.data.outside_files import open_plain
+from jaxdp.saved.files import open_plain
 
 _SUFFIX = ".npy"
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -85,7 +85,7 @@ def _array(stored: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> np.ndar
         return np.lib.format.read_array(member, allow_pickle=False)
 
 
-def _check_header(member: IO[bytes], name: str, size: int) -> None:
+def _check_header(member: Any, name: str, size: int) -> None:
     """Raise a `ValueError` unless an array has the size of its file: before numpy takes memory."""
     version = np.lib.format.read_magic(member)
     if version not in _HEADERS:

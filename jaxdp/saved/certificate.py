@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.data.outside_files import json_object, open_plain
-from experiments.errors import InputError
+from jaxdp.methods.settings import InputError
 from jaxdp.privacy import certificates
+from jaxdp.saved.files import json_object, open_plain
 
 _Check = Callable[[Any], bool]
 

@@ -1,0 +1,175 @@
+"""The README.md of a folder: what is in it, what is guaranteed, how to load it, what not to do.
+
+It is made of public facts, the certificate and names of files alone; no number of it is private.
+"""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxdp.data import Spec, TableCodec
+from jaxdp.privacy.certificates import Certificate
+
+NAME = "README.md"
+_MARK = "<!-- jaxdp wrote this file, and may write it again. -->"
+_MADE = {
+    "distilled": "A few examples were made that train a classifier in the place of many.",
+    "generated": "A private generator drew them; it draws as many as one likes.",
+}
+_USE = """
+```python
+import jaxdp
+
+made = jaxdp.load("FOLDER")  # checks every file that it takes
+print(made.certificate)
+{lines}
+```
+"""
+_DONT = (
+    "Do not take these examples for the data. What is rare in the data may be missing here, and "
+    "what holds here may not hold there. Test on real data what you train on this.",
+    "Do not release another run on the same training records as if that were free: budgets add up.",
+    "Do not read the guarantee as one about a person: it is about one record.",
+    "Do not change files: `jaxdp.load` refuses a file whose digest is not the one in "
+    "`privacy.json`. The certificate is not signed: take this folder from somebody you trust.",
+)
+_DONT_RELEASE = "Do not pass on anything of this folder: the reason is above."
+
+
+def may_write(path: Path) -> bool:
+    """Whether a card may be written there: nobody else has written a file of this name."""
+    try:
+        return path.read_text("utf-8").startswith(_MARK)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def text(
+    *,
+    spec: Spec,
+    kind: str,
+    name: str,
+    num_made: int,
+    class_names: Collection[str],
+    certificate: Mapping[str, Any],
+    files: Collection[str],
+) -> str:
+    """Return the card of a folder.
+
+    Args:
+        spec: public facts about the data.
+        kind: of what was made, "distilled" or "generated".
+        name: of its file, without the ending.
+        num_made: how many examples it has.
+        class_names: it tells apart; one where labels were not used.
+        certificate: its facts.
+        files: names of what is in the folder.
+    """
+    parts = [
+        _MARK,
+        f"# {_title(spec, kind)}",
+        _what(spec, kind, num_made, class_names, certificate),
+        "## May it leave",
+        _leaving(certificate),
+        guarantee(certificate),
+        "## How to load it",
+        _loading(spec, kind, name, len(class_names) > 1, files),
+        "## What not to do",
+        dont(certificate),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def guarantee(certificate: Mapping[str, Any]) -> str:
+    """Return what a certificate guarantees, in plain sentences."""
+    reused = f"\n\nIt is made from {certificate['reused']}." if "reused" in certificate else ""
+    return f"{Certificate(certificate).promise}{reused}"
+
+
+def dont(certificate: Mapping[str, Any]) -> str:
+    """Return what not to do, as a list."""
+    first = () if certificate["releasable"] else (_DONT_RELEASE,)
+    return _list((*first, *_DONT))
+
+
+def _title(spec: Spec, kind: str) -> str:
+    made = "Distilled" if kind == "distilled" else "Synthetic"
+    return f"{made} {'images' if spec.is_image else 'records'} of {in_a_line(spec.name)}"
+
+
+def in_a_line(name: str) -> str:
+    """Return a name without marks that would end its line or mean something in Markdown."""
+    plain = "".join(mark if mark.isprintable() else " " for mark in name)
+    return "".join(f"\\{mark}" if mark in "\\`*_[]<>#|" else mark for mark in plain)
+
+
+def examples(spec: Spec) -> str:
+    """Say what examples are, as `images of 28x28 pixels, grey`."""
+    if spec.is_image:
+        height, width, channels = spec.image_shape
+        colour = {1: "grey", 3: "RGB"}.get(channels, f"{channels} channels")
+        return f"images of {width}x{height} pixels, {colour}"
+    if spec.schema is not None:
+        return f"records of {len(spec.schema.columns)} columns"
+    return f"rows of {spec.dim} numbers"
+
+
+def _what(
+    spec: Spec,
+    kind: str,
+    num_made: int,
+    class_names: Collection[str],
+    certificate: Mapping[str, Any],
+) -> str:
+    named = [in_a_line(each) for each in class_names]
+    listed = ", ".join(named[:20]) + (", ..." if len(named) > 20 else "")
+    classes = f"of {len(named)} classes ({listed})" if len(named) > 1 else "without classes"
+    return (
+        f"This folder holds {num_made} {examples(spec)}, {classes}. They stand for "
+        f"{certificate['num_examples']} private ones, which are not in it. {_MADE[kind]}"
+    )
+
+
+def _list(lines: Collection[str]) -> str:
+    return "\n".join(f"* {line}" for line in lines)
+
+
+def _leaving(certificate: Mapping[str, Any]) -> str:
+    leaves = _list(certificate["may_leave"]) or "* nothing"
+    return (
+        f"**{certificate['verdict']}**\n\nMay leave:\n\n{leaves}\n\n"
+        f"Must stay, wherever it is:\n\n{_list(certificate['must_stay'])}"
+    )
+
+
+def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection[str]) -> str:
+    table = isinstance(spec.codec, TableCodec) and f"{name}.csv" in files
+    new = "frame" if spec.schema is not None else "images" if spec.is_image else "rows"
+    lines = ["print(made.frame)" if spec.schema is not None else "print(made.x.shape, made.y)"]
+    if labelled:
+        lines.append(
+            f"classes = made.predict({new})  # {new} that are new, as the data were stored"
+        )
+    said = f"FOLDER is this folder. With the library:\n{_USE.format(lines=chr(10).join(lines))}"
+    said += "\nWithout it:\n\n```python\n" + (_CSV if table else _npz(kind)).format(name=name)
+    said += "\n```\n\nIn a checkout of jaxdp"
+    commands = ["python -m experiments.export --run=FOLDER --format=huggingface --out=shared"]
+    if labelled:
+        taken = "new.csv" if spec.schema is not None else "new.png folder/ new.npz"
+        taken = taken if spec.is_image or spec.schema is not None else "new.npz"
+        commands.insert(0, f"python -m experiments.classify --run=FOLDER {taken}")
+    return said + ":\n\n```bash\n" + "\n".join(commands) + "\n```"
+
+
+_CSV = 'import pandas\n\nframe = pandas.read_csv("{name}.csv")'
+_NPZ = """import numpy as np
+
+with np.load("{name}.npz") as data:
+    x, y, class_names = data["x"], data["y"], data["class_names"]"""
+
+
+def _npz(kind: str) -> str:
+    scaled = '\n    x = x * data["scale"] + data["shift"]  # in the units of the data'
+    return _NPZ + (scaled if kind == "distilled" else "")

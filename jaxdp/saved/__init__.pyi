@@ -1,0 +1,3 @@
+from .loading import Loaded, load
+
+__all__ = ["Loaded", "load"]

@@ -1,0 +1,156 @@
+"""The classifier that was released, built again from the files of a folder.
+
+All of it is post-processing: private data are neither needed nor read. Which classifier there is:
+
+    labelled.npz      its private teacher
+    teacher.npz       the private teacher; class means alone are none
+    distilled.npz     kernel ridge regression on the distilled set, with the run's kernel
+    synthetic.npz     none: logistic regression is trained on what was generated
+"""
+
+import dataclasses
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxdp.data import Spec
+from jaxdp.kernels import preprocess
+from jaxdp.kernels.kip import SupportSet
+from jaxdp.methods import dp_kip, labelled, teacher
+from jaxdp.methods.dp_kip.kernels import KernelOptions
+from jaxdp.methods.made import Classifier, softmax
+from jaxdp.methods.runner import PlainRunner, num_columns
+from jaxdp.methods.settings import InputError
+from jaxdp.methods.steps import Cached
+from jaxdp.methods.teacher.settings import MapOptions
+from jaxdp.saved.folder import SavedFolder
+from jaxdp.saved.logistic import SUBSET, chosen_rows, trained_logistic
+from jaxdp.saved.sets import (
+    DISTILLED,
+    SYNTHETIC,
+    distilled_spec,
+    is_of_kip,
+    labelled_examples,
+)
+from jaxdp.tables.schema import ONE_HOT
+
+_LABELLED, _TEACHER = "labelled.npz", "teacher.npz"
+# What a plan is made with that is never run: it reads no data and draws no noise.
+_WITHOUT_NOISE = math.inf
+
+
+def classifier(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Classifier, str]:
+    """Return the classifier of a folder, of examples as stored, and what it is in a line.
+
+    Args:
+        folder: with files of a finished run.
+        spec: facts about the data of the run.
+        cached: keeps public arrays.
+
+    Raises:
+        InputError: a file is gone or another one, or the run tells no classes apart.
+        KeyError: a file lacks something.
+        ValueError: files do not fit each other.
+    """
+    if folder.has(_LABELLED):
+        stored = folder.released(_LABELLED, labelled.FORM)
+        return _taught(stored, spec, cached), f"the private teacher of {_LABELLED}"
+    if folder.has(_TEACHER):
+        stored = folder.released(_TEACHER, teacher.FORM)
+        if stored.released.weights is not None:
+            return _taught(stored, spec, cached), f"the private teacher of {_TEACHER}"
+    if folder.has(DISTILLED):
+        return _of_distilled(folder, spec, cached)
+    if folder.has(SYNTHETIC):
+        return _of_generated(folder, spec)
+    raise ValueError(f"it has none of {_LABELLED}, {_TEACHER}, {DISTILLED} and {SYNTHETIC}")
+
+
+def _taught(stored: Any, spec: Spec, cached: Cached) -> Classifier:
+    """Return the classifier of a released teacher."""
+    options, weights = stored.options, stored.released.weights
+    schema = None if spec.schema is None else spec.schema.to_json()
+    if tuple(stored.example_shape) != spec.stored_shape or stored.schema != schema:
+        raise ValueError("its teacher was made from other data than config.json tells of")
+    plan = _teacher_plan(spec, cached, whiten=options.whiten, mirror=options.mirror)
+    wanted = num_columns(plan.feature_fn, plan.spec.dim), spec.num_classes
+    if weights.shape != wanted:
+        raise ValueError(
+            f"its teacher has weights of shape {weights.shape}, and this version makes {wanted} "
+            "of its data: another version made it"
+        )
+    return plan.classifier(teacher.Released(weights=weights), _runner())
+
+
+def _teacher_plan(spec: Spec, cached: Cached, **options: Any) -> Any:
+    settings = teacher.Settings(eps=_WITHOUT_NOISE, **options)
+    complete = teacher.complete(settings, spec)
+    return teacher.make_plan(complete, spec, cached=cached)
+
+
+def _runner() -> PlainRunner:
+    return PlainRunner(progress=sys.stderr.isatty())
+
+
+def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Classifier, str]:
+    """Return kernel ridge regression on a distilled set, as the run has measured it."""
+    arrays, config = folder.arrays(DISTILLED), folder.config
+    support = support_of(arrays, distilled_spec(folder, spec))
+    if is_of_kip(folder):
+        names = [*(field.name for field in dataclasses.fields(KernelOptions)), "ridge", "seed"]
+        given = {name: config[name] for name in names}
+        asked = dp_kip.complete(dp_kip.Settings(eps=_WITHOUT_NOISE, **given), spec)
+        plan: Any = dp_kip.make_plan(asked, spec)
+    else:
+        names = [*(field.name for field in dataclasses.fields(MapOptions)), "ridge"]
+        plan = _teacher_plan(spec, cached, **{name: config[name] for name in names})
+    about = f"kernel ridge regression on the {len(support.x)} examples of {DISTILLED}"
+    return plan.classifier(support, _runner()), about
+
+
+def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet:
+    """Return a distilled set with its labels as regression has them.
+
+    Args:
+        arrays: of distilled.npz.
+        spec: of the rows that the regression sees.
+
+    Raises:
+        KeyError: one is not there.
+        ValueError: they are of other data.
+    """
+    x, y = labelled_examples(arrays, spec, spec.shape)
+    if "y_scores" not in arrays:
+        labels = preprocess.centred_one_hot(jnp.asarray(y, jnp.int32), spec.num_classes)
+    elif arrays["y_scores"].shape == (len(x), spec.num_classes):
+        labels = jnp.asarray(arrays["y_scores"])
+    else:
+        raise ValueError(f"its y_scores have shape {arrays['y_scores'].shape}")
+    return SupportSet(jnp.asarray(x.reshape(len(x), -1), jnp.float32), labels)
+
+
+def _of_generated(folder: SavedFolder, spec: Spec) -> tuple[Classifier, str]:
+    """Return logistic regression that is trained on a generated set, as its judges train it."""
+    arrays = folder.arrays(SYNTHETIC)
+    if len(arrays["class_names"]) != spec.num_classes:
+        raise InputError(
+            f"{folder.flag}: was made with --unconditional and tells no classes apart; name a run "
+            "without that flag"
+        )
+    spec = spec.in_form(ONE_HOT)
+    x, y = labelled_examples(arrays, spec, spec.stored_shape)
+    chosen = chosen_rows(y, spec.num_classes, SUBSET if spec.is_image else None, seed=0)
+
+    def rows(stored: np.ndarray) -> np.ndarray:
+        return np.asarray(spec.codec.to_unit(stored.reshape(len(stored), -1)))
+
+    scores = trained_logistic(rows(x[chosen]), y[chosen], spec.num_classes)
+    about = (
+        f"logistic regression (scikit-learn), trained now on {len(chosen)} examples of "
+        f"{SYNTHETIC}, as the run has released no classifier"
+    )
+    return Classifier(spec, lambda new: scores(rows(new)), softmax), about

@@ -1,0 +1,70 @@
+"""What a run has released, as an npz file of arrays with a JSON description beside them.
+
+The description holds the certificate, of which no number is believed: epsilon is computed anew.
+`jaxdp.methods.record.release_bytes` makes such a file.
+"""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxdp.methods.record import META
+from jaxdp.methods.settings import InputError
+from jaxdp.methods.stored import Form, Stored
+from jaxdp.privacy import certificates
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE
+from jaxdp.saved import npz as npz_files
+from jaxdp.saved.certificate import checked_form
+from jaxdp.saved.files import json_object
+
+
+def read(path: Path, form: Form, source: str) -> Stored[Any]:
+    """Read a release.
+
+    Args:
+        path: of the file.
+        form: how such a release is kept.
+        source: what names the file, for messages: a flag with its value.
+
+    Raises:
+        InputError: there is no such file, or it is not what it ought to be.
+    """
+    try:
+        return _read(path, form, source)
+    except FileNotFoundError as error:
+        raise InputError(f"{source}: there is no such file") from error
+    except KeyError as error:
+        raise InputError(f"{source}: is not {form.what} (it lacks {error.args[0]})") from error
+    except InputError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{source}: is not {form.what} ({error})") from error
+
+
+def _read(path: Path, form: Form, source: str) -> Stored[Any]:
+    arrays = npz_files.load(path)
+    if META not in arrays:
+        raise ValueError(f"it lacks {META}")
+    meta = json_object(str(arrays.pop(META)))
+    for name, array in arrays.items():
+        if not np.all(np.isfinite(array)):
+            raise ValueError(f"{name} is not finite")
+    released = form.from_arrays(arrays)
+    old_noise = FLOAT32_NOISE if arrays.keys() & set(form.float32_arrays) else OLD_NOISE
+    options = form.options(**{**form.untold, **meta[form.options_key]})
+    for field in dataclasses.fields(options):
+        if getattr(options, field.name) is None:
+            raise ValueError(f"it does not say {field.name}")
+    return Stored(
+        released=released,
+        options=options,
+        example_shape=tuple(meta["example_shape"]),
+        num_classes=released.num_classes,
+        certificate=certificates.recertified(
+            checked_form(meta["certificate"]), old_noise=old_noise
+        ),
+        source=source,
+        schema=meta.get("schema"),
+    )

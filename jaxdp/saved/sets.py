@@ -1,0 +1,105 @@
+"""The labelled sets of a folder: distilled, of a few examples, or generated, of many."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxdp.data import Spec, TableCodec
+from jaxdp.saved.folder import SavedFolder
+from jaxdp.tables.schema import BINS
+
+DISTILLED, SYNTHETIC = "distilled.npz", "synthetic.npz"
+
+
+class SavedSet(NamedTuple):
+    """Labelled examples.
+
+    Attributes:
+        x: (m, *shape) in the units of the data; records of a table as stored.
+        y: (m,) their classes.
+        class_names: of them; one where labels were not used.
+        arrays: of the file.
+        file: its name.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    class_names: tuple[str, ...]
+    arrays: dict[str, np.ndarray]
+    file: str
+
+
+def read(folder: SavedFolder, spec: Spec) -> SavedSet | None:
+    """Return the set in a folder; None where it was not passed on.
+
+    Raises:
+        InputError: its file is another one.
+        KeyError: it lacks something.
+        ValueError: it cannot be read, or is of other data.
+    """
+    if folder.is_there(DISTILLED):
+        arrays, of_rows = folder.arrays(DISTILLED), distilled_spec(folder, spec)
+        x, y = labelled_examples(arrays, of_rows, of_rows.shape)
+        x = _as_stored(x, arrays, of_rows)
+        return SavedSet(x, y, _names(arrays, spec), arrays, DISTILLED)
+    if folder.is_there(SYNTHETIC):
+        arrays = folder.arrays(SYNTHETIC)
+        x, y = labelled_examples(arrays, spec, spec.stored_shape)
+        return SavedSet(x, y, _names(arrays, spec), arrays, SYNTHETIC)
+    return None
+
+
+def is_of_kip(folder: SavedFolder) -> bool:
+    """Whether a distilled set is one of DP-KIP, not of a teacher."""
+    return "kernel" in folder.config
+
+
+def distilled_spec(folder: SavedFolder, spec: Spec) -> Spec:
+    """Return the facts about the rows of a distilled set."""
+    return spec if is_of_kip(folder) else spec.in_form(BINS)
+
+
+def labelled_examples(
+    arrays: Mapping[str, np.ndarray], spec: Spec, shape: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return examples (m, *shape) and their classes (m,).
+
+    Raises:
+        KeyError: they are not there.
+        ValueError: they are of other data.
+    """
+    x, y = arrays["x"], arrays["y"]
+    if x.shape[1:] != shape or len(x) == 0 or y.shape != (len(x),) or y.dtype.kind not in "iu":
+        raise ValueError(f"its x and y have shapes {x.shape} and {y.shape}, and examples {shape}")
+    if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):
+        raise ValueError("its x holds values that are no numbers")
+    if np.min(y) < 0 or np.max(y) >= spec.num_classes:
+        raise ValueError(f"its y has labels beyond {spec.num_classes} classes")
+    return x, y
+
+
+def _as_stored(x: np.ndarray, arrays: Mapping[str, np.ndarray], spec: Spec) -> np.ndarray:
+    """Return distilled examples in the units of the data."""
+    if isinstance(spec.codec, TableCodec):
+        return spec.codec.from_unit(x)
+    shift, scale = arrays["shift"], arrays["scale"]
+    if shift.shape != () or scale.shape != () or shift.dtype.kind != "f" or scale.dtype.kind != "f":
+        raise ValueError("its shift and scale are no numbers")
+    if not (np.isfinite(shift) and 0 < scale < np.inf):
+        raise ValueError(f"its shift and scale are {shift} and {scale}")
+    return x * scale + shift
+
+
+def _names(arrays: Mapping[str, np.ndarray], spec: Spec) -> tuple[str, ...]:
+    """Return the names of the classes that a set tells apart.
+
+    Raises:
+        KeyError: they are not there.
+        ValueError: they are other ones than those of the data.
+    """
+    found = arrays["class_names"]
+    names = tuple(map(str, found)) if found.ndim == 1 and found.dtype.kind == "U" else ()
+    if len(names) != 1 and names != spec.class_names:
+        raise ValueError("its class_names are not those of the data")
+    return names
