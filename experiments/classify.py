@@ -61,11 +61,10 @@ def classifier_of(folder: str | os.PathLike[str]) -> "tuple[Classifier, dict[str
 
 
 def _opened(folder: str | os.PathLike[str]) -> "Loaded":
-    from experiments.runs import public_cache
     from jaxdp.saved import loading  # imports jax: not before flags are parsed
 
     path, flag = user_path(folder, "run").absolute(), f"--run={folder}"
-    found = loading.opened(path, flag, cached=public_cache.cached)
+    found = loading.opened(path, flag)
     _ = found.classifier  # whatever is wrong with it is said before examples are read
     return found
 

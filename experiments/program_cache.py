@@ -10,7 +10,8 @@ import contextlib
 import importlib.metadata
 import os
 import warnings
-from pathlib import Path
+
+from jaxdp.saved.public_cache import cache_folder
 
 _MOST_BYTES = 2**30
 # A kept program of jax 0.5.3 returned a state without its steps, on CPUs.
@@ -21,12 +22,6 @@ _SETTINGS = {
     # The programs that were used last are kept. Needs filelock, as several runs may write at once.
     "JAX_COMPILATION_CACHE_MAX_SIZE": str(_MOST_BYTES),
 }
-
-
-def cache_folder() -> Path:
-    """Return where jaxdp keeps what can be computed again: in the user's cache folder."""
-    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(root).expanduser() / "jaxdp"
 
 
 def is_right() -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.evaluation import registry
 from experiments.evaluation.figures import Prediction, figures
-from experiments.runs import generated_images, judging, public_cache, released
+from experiments.runs import generated_images, judging, released
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.runner import METRICS, FolderRunner, first_metrics
@@ -23,6 +23,7 @@ from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.stored import Earlier
 from jaxdp.privacy.mechanism import private_key
+from jaxdp.saved import public_cache
 
 
 def run(method: str, settings: Any, run_flags: Any) -> None:

@@ -13,8 +13,8 @@ from jaxdp.privacy.certificates import Certificate
 NAME = "README.md"
 _MARK = "<!-- jaxdp wrote this file, and may write it again. -->"
 _MADE = {
-    "distilled": "A few examples were made that train a classifier in the place of many.",
-    "generated": "A private generator drew them; it draws as many as one likes.",
+    "distilled": "They are few, and train a classifier in the place of many.",
+    "generated": "A generator drew them.",
 }
 _USE = """
 ```python
@@ -127,8 +127,8 @@ def _what(
     listed = ", ".join(named[:20]) + (", ..." if len(named) > 20 else "")
     classes = f"of {len(named)} classes ({listed})" if len(named) > 1 else "without classes"
     return (
-        f"This folder holds {num_made} {examples(spec)}, {classes}. They stand for "
-        f"{certificate['num_examples']} private ones, which are not in it. {_MADE[kind]}"
+        f"This folder holds {num_made} {examples(spec)}, {classes}. They were made "
+        f"from {certificate['num_examples']} private ones. {_MADE[kind]}"
     )
 
 

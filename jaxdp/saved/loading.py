@@ -14,9 +14,8 @@ from jaxdp.data import Spec, TableCodec
 from jaxdp.methods import facts
 from jaxdp.methods.made import Classifier, as_stored
 from jaxdp.methods.settings import InputError
-from jaxdp.methods.steps import Cached, compute_anew
 from jaxdp.privacy.certificates import Certificate
-from jaxdp.saved import classifier, sets
+from jaxdp.saved import classifier, public_cache, sets
 from jaxdp.saved.folder import SavedFolder
 
 if TYPE_CHECKING:
@@ -31,13 +30,13 @@ class Loaded:
         certificate: of everything in it; computed anew from what was released.
     """
 
-    def __init__(self, folder: SavedFolder, cached: Cached) -> None:
+    def __init__(self, folder: SavedFolder) -> None:
         """Read the facts about the data.
 
         Raises:
             InputError: they are not there.
         """
-        self.folder, self._cached = folder, cached
+        self.folder = folder
         self.certificate = Certificate(folder.certificate)
         with self._refused():
             self.spec: Spec = facts.from_config(folder.config)
@@ -93,7 +92,7 @@ class Loaded:
     @functools.cached_property
     def _classifier(self) -> tuple[Classifier, str]:
         with self._refused():
-            return classifier.classifier(self.folder, self.spec, self._cached)
+            return classifier.classifier(self.folder, self.spec, public_cache.cached)
 
     @property
     def classifier(self) -> Classifier:
@@ -153,18 +152,17 @@ class Loaded:
         return f"Loaded({held} of {self.spec.name}, {self.certificate!r})"
 
 
-def opened(path: Path, flag: str, *, cached: Cached = compute_anew) -> Loaded:
+def opened(path: Path, flag: str) -> Loaded:
     """Return what a folder holds; files of examples are read when they are asked for.
 
     Args:
         path: of the folder.
         flag: that names it, with its value, for messages.
-        cached: keeps public arrays.
 
     Raises:
         InputError: it cannot be trusted.
     """
-    return Loaded(SavedFolder(path, flag), cached)
+    return Loaded(SavedFolder(path, flag))
 
 
 def load(folder: str | os.PathLike[str]) -> Loaded:
@@ -173,6 +171,9 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
     Every file that was passed on has to be the one that `privacy.json` is about. The certificate is
     computed anew from the numbers of what was released, and no other number of it is believed. It
     is not signed: take a folder from somebody you trust.
+
+    A teacher's classifier needs public arrays that take a minute to compute. They are kept in the
+    user's cache folder, as those of runs are.
 
     Args:
         folder: with `privacy.json`, `config.json` and at least one npz file of what was made.

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import program_cache
-from experiments.runs import public_cache
+from experiments.runs.public_cache import main
+from jaxdp.saved import public_cache
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return program_cache.cache_folder()
+    return public_cache.cache_folder()
 
 
 def keep(number: int, size: int = 3) -> None:
@@ -59,7 +59,7 @@ def test_public_constants_are_computed_once_and_survive_a_broken_file(
 def test_what_was_not_used_for_longest_gives_way(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(public_cache, "_MOST_BYTES", 500)  # two files of 152 bytes and room
+    monkeypatch.setattr(public_cache, "MOST_BYTES", 500)  # two files of 152 bytes and room
     for number in (1, 2, 3):
         keep(number)
         aged(folder, 1)
@@ -86,13 +86,13 @@ def test_they_are_listed_and_cleared(folder: Path, capsys: pytest.CaptureFixture
     keep(1)
     (folder / "old.npy").write_bytes(b"of an earlier version")
     (folder / "programs").mkdir()
-    assert public_cache.main([]) == 0
+    assert main([]) == 0
     listed = capsys.readouterr().out
     assert '{"a": 1}' in listed
     assert "kept by an earlier version" in listed
     assert "2 arrays" in listed
-    assert public_cache.main(["--clear"]) == 0
+    assert main(["--clear"]) == 0
     assert "2 arrays" in capsys.readouterr().out
     assert [path.name for path in folder.iterdir()] == ["programs"]
-    assert public_cache.main([]) == 0
+    assert main([]) == 0
     assert "0 arrays" in capsys.readouterr().out
