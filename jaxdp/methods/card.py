@@ -30,8 +30,10 @@ _DONT = (
     "what holds here may not hold there. Test on real data what you train on this.",
     "Do not release another run on the same training records as if that were free: budgets add up.",
     "Do not read the guarantee as one about a person: it is about one record.",
+)
+_DONT_EDIT = (
     "Do not change files: `jaxdp.load` refuses a file whose digest is not the one in "
-    "`privacy.json`. The certificate is not signed: take this folder from somebody you trust.",
+    "`privacy.json`. The certificate is not signed: take this folder from somebody you trust."
 )
 _DONT_RELEASE = "Do not pass on anything of this folder: the reason is above."
 
@@ -69,15 +71,15 @@ def text(
     """
     parts = [
         _MARK,
-        f"# {_title(spec, kind)}",
-        _what(spec, kind, num_made, class_names, certificate),
+        f"# {title(spec, kind)}",
+        what(spec, kind, num_made, class_names, certificate),
         "## May it leave",
         _leaving(certificate),
         guarantee(certificate),
         "## How to load it",
         _loading(spec, kind, name, len(class_names) > 1, files),
         "## What not to do",
-        dont(certificate),
+        dont(certificate, _DONT_EDIT),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -88,13 +90,14 @@ def guarantee(certificate: Mapping[str, Any]) -> str:
     return f"{Certificate(certificate).promise}{reused}"
 
 
-def dont(certificate: Mapping[str, Any]) -> str:
+def dont(certificate: Mapping[str, Any], *more: str) -> str:
     """Return what not to do, as a list."""
     first = () if certificate["releasable"] else (_DONT_RELEASE,)
-    return _list((*first, *_DONT))
+    return as_list((*first, *_DONT, *more))
 
 
-def _title(spec: Spec, kind: str) -> str:
+def title(spec: Spec, kind: str) -> str:
+    """Return the heading of a card."""
     made = "Distilled" if kind == "distilled" else "Synthetic"
     return f"{made} {'images' if spec.is_image else 'records'} of {in_a_line(spec.name)}"
 
@@ -116,13 +119,14 @@ def examples(spec: Spec) -> str:
     return f"rows of {spec.dim} numbers"
 
 
-def _what(
+def what(
     spec: Spec,
     kind: str,
     num_made: int,
     class_names: Collection[str],
     certificate: Mapping[str, Any],
 ) -> str:
+    """Say what was made of how much; as for `text`."""
     named = [in_a_line(each) for each in class_names]
     listed = ", ".join(named[:20]) + (", ..." if len(named) > 20 else "")
     classes = f"of {len(named)} classes ({listed})" if len(named) > 1 else "without classes"
@@ -132,15 +136,16 @@ def _what(
     )
 
 
-def _list(lines: Collection[str]) -> str:
+def as_list(lines: Collection[str]) -> str:
+    """Return lines as a list in Markdown."""
     return "\n".join(f"* {line}" for line in lines)
 
 
 def _leaving(certificate: Mapping[str, Any]) -> str:
-    leaves = _list(certificate["may_leave"]) or "* nothing"
+    leaves = as_list(certificate["may_leave"]) or "* nothing"
     return (
         f"**{certificate['verdict']}**\n\nMay leave:\n\n{leaves}\n\n"
-        f"Must stay, wherever it is:\n\n{_list(certificate['must_stay'])}"
+        f"Must stay, wherever it is:\n\n{as_list(certificate['must_stay'])}"
     )
 
 

@@ -1,0 +1,1 @@
+"""What was released, in the forms that other programs read."""
