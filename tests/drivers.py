@@ -29,6 +29,7 @@ from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 ROOT = Path(__file__).parents[1]
 _LIMIT_SECONDS = 240
 COMMON_FILES = {
+    "README.md",
     "report.html",
     "metrics.json",
     "privacy.json",

@@ -26,7 +26,10 @@ import jaxdp
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-DRIVERS = ("dp_kip", "dp_kip_teacher", "dp_ntk", "draft_schema", "sample", "classify", "spent")
+DRIVERS = (
+    *("dp_kip", "dp_kip_teacher", "dp_ntk"),
+    *("draft_schema", "sample", "classify", "export", "spent"),
+)
 TAKES_FILES = ("classify",)
 RUN_ELSEWHERE = (DOCS / "own_images.md",)
 """Pages whose commands and Python are one session: tests/test_own_images_page.py runs them."""

@@ -115,7 +115,7 @@ def examples(spec: Spec) -> str:
         colour = {1: "grey", 3: "RGB"}.get(channels, f"{channels} channels")
         return f"images of {width}x{height} pixels, {colour}"
     if spec.schema is not None:
-        return f"records of {len(spec.schema.columns)} columns"
+        return f"records of {len(spec.schema.columns)} columns and a class"
     return f"rows of {spec.dim} numbers"
 
 
@@ -129,10 +129,10 @@ def what(
     """Say what was made of how much; as for `text`."""
     named = [in_a_line(each) for each in class_names]
     listed = ", ".join(named[:20]) + (", ..." if len(named) > 20 else "")
-    classes = f"of {len(named)} classes ({listed})" if len(named) > 1 else "without classes"
+    classes = f"{len(named)} classes: {listed}" if len(named) > 1 else "no classes"
     return (
-        f"This folder holds {num_made} {examples(spec)}, {classes}. They were made "
-        f"from {certificate['num_examples']} private ones. {_MADE[kind]}"
+        f"This folder holds {num_made} {examples(spec)}. There are {classes}.\n"
+        f"They were made from {certificate['num_examples']} private ones. {_MADE[kind]}"
     )
 
 
@@ -154,9 +154,7 @@ def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection
     new = "frame" if spec.schema is not None else "images" if spec.is_image else "rows"
     lines = ["print(made.frame)" if spec.schema is not None else "print(made.x.shape, made.y)"]
     if labelled:
-        lines.append(
-            f"classes = made.predict({new})  # {new} that are new, as the data were stored"
-        )
+        lines.append(f"classes = made.predict({new})  # of your own, as the data were stored")
     said = f"FOLDER is this folder. With the library:\n{_USE.format(lines=chr(10).join(lines))}"
     said += "\nWithout it:\n\n```python\n" + (_CSV if table else _npz(kind)).format(name=name)
     said += "\n```\n\nIn a checkout of jaxdp"

@@ -52,7 +52,8 @@ class Loaded:
         except InputError:
             raise
         except (TypeError, ValueError) as error:
-            raise InputError(f"{flag}: cannot be used ({error})") from error
+            said = " ".join(str(error).split())  # it may quote what a file holds
+            raise InputError(f"{flag}: cannot be used ({said})") from error
 
     @functools.cached_property
     def made(self) -> sets.SavedSet | None:
@@ -187,9 +188,12 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
         path = Path(folder).expanduser()
     except RuntimeError as error:
         raise InputError(f"{flag}: there is no such home folder; write it in full") from error
-    loaded = opened(path, flag)
-    for name in loaded.folder.digests:
-        if loaded.folder.is_there(name):
-            loaded.folder.checked(name)
-    _ = loaded.made  # whatever is wrong with it is said now
+    try:
+        loaded = opened(path, flag)
+        for name in loaded.folder.digests:
+            if loaded.folder.is_there(name):
+                loaded.folder.checked(name)
+        _ = loaded.made  # whatever is wrong with it is said now
+    except InputError as error:  # it may quote what a file holds
+        raise InputError(" ".join(str(error).split())) from error
     return loaded

@@ -1,0 +1,186 @@
+"""The README.md of a folder says what is in it, and nothing that is private; others' files stay."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import saved_folders
+from toy_tables import schema_of
+
+import jaxdp
+from experiments.runs.folder import RunFolder
+from jaxdp.data import Spec
+from jaxdp.methods import card
+from jaxdp.methods.made import Made
+from jaxdp.privacy import certificates
+from jaxdp.privacy.certificates import Certificate
+
+IMAGES = Spec.images("digits", (60, 8, 9), class_names=["a", "b"])
+SPECS = {
+    "images": IMAGES,
+    "table": Spec.table("people", schema_of(), 60),
+    "rows": Spec.rows("rows", (60, 4), class_names=["a", "b"]),
+}
+FOREIGN = "# Our notes\n"
+
+
+def certificate_of(spec: Spec, *, stddev: float = 1.0) -> dict[str, Any]:
+    terms = certificates.Terms(covers=("x.npz: all of it",), target_epsilon=1.0)
+    return certificates.certify(saved_folders.ledger_of(spec, stddev=stddev), terms)
+
+
+def card_of(spec: Spec, kind: str, **changes: Any) -> str:
+    given: dict[str, Any] = {
+        "name": "distilled" if kind == "distilled" else "synthetic",
+        "num_made": 20,
+        "class_names": spec.class_names,
+        "certificate": certificate_of(spec),
+        "files": {"synthetic.npz", *(["synthetic.csv", "distilled.csv"] if spec.schema else [])},
+    }
+    return card.text(spec=spec, kind=kind, **(given | changes))
+
+
+@pytest.mark.parametrize("kind", ["distilled", "generated"])
+@pytest.mark.parametrize("name", SPECS)
+def test_a_card_fits_the_data(name: str, kind: str) -> None:
+    spec, text = SPECS[name], card_of(SPECS[name], kind)
+    what = {
+        "images": "20 images of 9x8 pixels, grey",
+        "table": "20 records of 5 columns and a class",
+        "rows": "20 rows of 4 numbers",
+    }
+    assert f"holds {what[name]}. There are 2 classes: {', '.join(spec.class_names)}." in text
+    assert ("read_csv" in text) == (name == "table")
+    assert ("made.frame" in text) == (name == "table")
+    assert ('data["scale"]' in text) == (kind == "distilled" and name != "table")
+    new = {"images": "new.png folder/ new.npz", "table": "new.csv", "rows": "new.npz"}[name]
+    assert f"experiments.classify --run=FOLDER {new}\n" in text
+    assert 40 <= len(text.splitlines()) <= 70
+
+
+def test_guarantee_a_card_says_what_the_certificate_says() -> None:
+    certificate = certificate_of(IMAGES)
+    text = card_of(IMAGES, "generated", certificate=certificate)
+    for said in (certificate["verdict"], *certificate["may_leave"], *certificate["must_stay"]):
+        assert said in text
+    assert Certificate(certificate).promise in text
+    assert "Replace one of the 60 training records by any other" in text
+    assert (
+        card.NAME
+        in certificates.certify(
+            saved_folders.ledger_of(IMAGES, stddev=1.0),
+            certificates.Terms(covers=jaxdp.methods.dp_ntk.words.COVERS, target_epsilon=1.0),
+        )["may_leave"][-2]
+    )
+
+
+def test_guarantee_a_card_of_what_must_stay_says_so() -> None:
+    certificate = certificate_of(IMAGES, stddev=0.0)
+    text = card_of(IMAGES, "distilled", certificate=certificate)
+    assert "**MUST NOT BE RELEASED: no noise was added" in text
+    assert "May leave:\n\n* nothing\n" in text
+    assert "* everything in this folder\n" in text
+    assert "There is no guarantee" in text
+    assert "Do not pass on anything of this folder" in text
+
+
+def test_relations_are_said_in_words() -> None:
+    emptied = certificate_of(IMAGES) | {"relation": "zero-out: one record is emptied"}
+    assert "training records by an empty one" in card_of(IMAGES, "distilled", certificate=emptied)
+    reused = certificate_of(IMAGES) | {"reused": "what an earlier run released"}
+    text = card_of(IMAGES, "distilled", certificate=reused)
+    assert "It is made from what an earlier run released." in text
+
+
+def test_without_classes_nothing_is_classified() -> None:
+    text = card_of(IMAGES, "generated", class_names=("all",))
+    assert "There are no classes." in text
+    assert "predict" not in text
+    assert "experiments.classify" not in text
+
+
+def test_names_cannot_change_a_card() -> None:
+    names = ("a\n# b", "<script>", "`c`", *(f"class {number}" for number in range(40)))
+    spec = Spec.images("x\n# y", (60, 8, 8), class_names=names)
+    text = card_of(spec, "generated")
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings[0] == "# Synthetic images of x \\# y"
+    assert headings[1:] == ["## May it leave", "## How to load it", "## What not to do"]
+    assert "a \\# b, \\<script\\>, \\`c\\`" in text
+    assert "class 30" not in text
+
+
+@pytest.mark.parametrize(
+    "make", [saved_folders.images, saved_folders.table], ids=["images", "table"]
+)
+def test_its_code_runs(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make(tmp_path / "run")
+    found = jaxdp.load(folder)
+    files = {path.name for path in folder.iterdir()}
+    if found.spec.schema is not None:
+        found.frame.to_csv(folder / "synthetic.csv", index=False)
+        files.add("synthetic.csv")
+    text = card_of(found.spec, "generated", files=files)
+    monkeypatch.chdir(folder)
+    session: dict[str, Any] = {"images": found.x}
+    if found.spec.schema is not None:
+        session["frame"] = found.frame
+    for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        exec(block.replace("FOLDER", str(folder)), session)
+    np.testing.assert_array_equal(session["classes"], found.predict(session["made"].x))
+
+
+# --- Where it is written -------------------------------------------------------------------------
+
+
+def made_with(text: str) -> Made:
+    """Return a made set that has a card."""
+
+    def beside(made: Made, folder: Path, files: Any) -> dict[str, bytes]:
+        return {card.NAME: text.encode()} if card.may_write(folder / card.NAME) else {}
+
+    x = np.zeros((2, 8, 9, 1), np.uint8)
+    return Made(
+        spec=IMAGES,
+        x=x,
+        y=np.arange(2),
+        class_names=IMAGES.class_names,
+        rows=x.reshape(2, -1),
+        shift=0.0,
+        scale=1.0,
+        arrays={"x": x, "y": np.arange(2)},
+        name="synthetic",
+        beside=beside,
+    )
+
+
+def test_cards_are_written_anew_but_not_over_what_others_wrote(tmp_path: Path) -> None:
+    text = card_of(IMAGES, "generated")
+    made_with(text).save(tmp_path)
+    made_with(text + "more").save(tmp_path)
+    path = tmp_path / card.NAME
+    assert path.read_text() == text + "more"
+    path.write_text(FOREIGN)
+    made_with(text).save(tmp_path)
+    assert path.read_text() == FOREIGN
+    path.write_bytes(b"\xff")
+    assert not card.may_write(path)
+
+
+def test_a_run_keeps_the_cards_of_others(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run", resume=False, overwrite=False) as folder:
+        folder.write_json("config.json", {})
+        folder.write_card(card_of(IMAGES, "generated"))
+    path = tmp_path / "run" / card.NAME
+    assert path.read_text() == card_of(IMAGES, "generated")
+    with RunFolder(tmp_path / "run", resume=False, overwrite=True):
+        assert not path.exists()
+    path.write_text(FOREIGN)
+    (tmp_path / "run" / "config.json").write_text("{}")
+    with RunFolder(tmp_path / "run", resume=False, overwrite=True) as folder:
+        folder.write_card(card_of(IMAGES, "generated"))
+    assert path.read_text() == FOREIGN
