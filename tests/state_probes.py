@@ -1,8 +1,10 @@
-"""The probes of what orbax has written: generators and checkpoints."""
+"""The probes of generators, of checkpoints, and of whole folders as others pass them on."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import io
 import json
 import tempfile
 from pathlib import Path
@@ -11,14 +13,17 @@ from typing import Any
 import faulty_input
 import jax
 import numpy as np
+import saved_folders
 from dataset_probes import planned
 from faulty_input import Probe
 from hypothesis import strategies as st
 
+import jaxdp
 from experiments import sample
 from experiments.runs import generator_file
 from experiments.runs.checkpoints import Checkpoints
 from experiments.runs.folder import RunFolder
+from jaxdp.methods import record
 from jaxdp.methods.dp_ntk import Generator
 
 
@@ -99,7 +104,54 @@ def _read_checkpoints(_: Any, folder: Path) -> None:
     np.testing.assert_array_equal(found["a"], _STATES[4]["a"])  # whole, or refused: never other
 
 
+_PASSED_ON = ("images", "distilled", "table")
+
+
+@functools.cache
+def _saved_files(name: str) -> dict[str, bytes]:
+    """Files of a folder that was passed on."""
+    with tempfile.TemporaryDirectory() as place:
+        return faulty_input.files_in(getattr(saved_folders, name)(Path(place) / "run"))
+
+
+@st.composite
+def _passed_on(draw: st.DrawFn) -> dict[str, bytes]:
+    """A folder of which a description is another one, or an npz file with its own digest."""
+    files = dict(_saved_files(draw(st.sampled_from(_PASSED_ON))))
+    name = draw(st.sampled_from(sorted(files)))
+    if name.endswith(".json"):
+        files[name] = json.dumps(draw(faulty_input.edited(json.loads(files[name])))).encode()
+        return files
+    with np.load(io.BytesIO(files[name])) as stored:
+        arrays = dict(stored)
+    changed = draw(st.sampled_from([*arrays, "y_scores"]))
+    shape = draw(st.sampled_from([(), (3,), (12,), (3, 4, 4, 1), (12, 4, 5, 1), (3, 3), (0,)]))
+    arrays[changed] = np.full(shape, draw(st.sampled_from([0, -1, 0.5, np.nan, 1e38, "x"])))
+    files[name] = record.npz_bytes(**arrays)
+    certificate = json.loads(files["privacy.json"])
+    certificate["sha256"] = {name: hashlib.sha256(files[name]).hexdigest()}
+    files["privacy.json"] = json.dumps(certificate).encode()
+    return files
+
+
+def _load(_: Any, folder: Path) -> None:
+    """Do with a folder what its user does."""
+    found = jaxdp.load(folder / "run")
+    shape = found.spec.stored_shape
+    if found.spec.dim > 10**6:  # would be read, and takes long
+        return
+    found.classifier.predict_proba(np.zeros((2, *shape), np.float32))
+    repr(found), str(found.certificate), found.certificate.promise
+
+
 PROBES = (
+    Probe(
+        "jaxdp.load",
+        lambda: _passed_on() if all(map(_saved_files, _PASSED_ON)) else st.nothing(),
+        functools.partial(faulty_input.write_files, "run"),
+        _load,
+        lambda: _saved_files("images"),
+    ),
     Probe(
         "generator",
         lambda: _generators() if _generator_files() else st.nothing(),

@@ -31,9 +31,9 @@ def folder_names(names: Iterable[str]) -> list[str]:
 
 def _plain(name: str) -> str:
     marks = (mark if _is_kept(mark) else "_" for mark in unicodedata.normalize("NFC", name))
-    # A dot in front hides a folder, and Windows drops one at the end.
-    short = "".join(marks).strip(".").encode()[:_LONGEST]
-    return short.decode(errors="ignore").strip(".")
+    # A dot in front hides a folder, a dash looks like a flag, and Windows drops a dot at the end.
+    short = "".join(marks).lstrip(".-").encode()[:_LONGEST]
+    return short.decode(errors="ignore").rstrip(".")
 
 
 def _is_kept(mark: str) -> bool:

@@ -1,0 +1,365 @@
+"""Exports hold what was made, in the forms of others, with the certificate; or they are not."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import saved_folders
+from absl.testing import flagsaver
+from PIL import Image
+
+import jaxdp
+from experiments import command_line, export
+from experiments.exports import out_folder
+from experiments.exports.names import folder_names, quoted
+from jaxdp.data import Spec
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+def run(*arguments: str) -> int:
+    """Run the program in this process; return its exit code."""
+    with flagsaver.flagsaver():
+        try:
+            export.main(command_line.parse(["export", *arguments]))
+        except SystemExit as stop:
+            return int(stop.code or 0)
+    return 0
+
+
+def exported(folder: Path, form: str) -> Path:
+    out = folder.with_name(f"{folder.name}_{form}")
+    assert run(f"--run={folder}", f"--format={form}", f"--out={out}") == 0
+    return out
+
+
+def pixels_in(folder: Path) -> dict[int, np.ndarray]:
+    """Return images by the numbers that their files have."""
+    return {int(path.stem): np.asarray(Image.open(path)) for path in folder.rglob("*.png")}
+
+
+def loaded(folder: Path) -> Any:
+    return jaxdp.load(folder)
+
+
+# --- Images --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["png", "huggingface"])
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({}, np.uint8),
+        ({"shape": (4, 5, 3)}, np.uint8),
+        ({"shape": (4, 5, 4)}, np.uint8),
+        ({"dtype": "uint16", "high": 65535}, np.uint16),
+    ],
+)
+def test_pixels_are_kept_to_the_last_bit(
+    form: str, options: dict[str, Any], kind: type, tmp_path: Path
+) -> None:
+    folder = saved_folders.images(tmp_path / "run", **options)
+    found, made = pixels_in(exported(folder, form)), loaded(folder)
+    assert sorted(found) == list(range(12))
+    for number, image in found.items():
+        assert image.dtype == kind
+        np.testing.assert_array_equal(image, made.x[number].squeeze())
+
+
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        ({"high": 16}, 255),
+        ({"dtype": "float32", "low": -1, "high": 1}, 255),
+        ({"dtype": "uint16", "high": 4095}, 65535),
+        ({"dtype": "int16", "low": -2048, "high": 2047}, 65535),
+        ({"dtype": "uint16", "high": 65535, "shape": (4, 5, 3)}, 255),
+    ],
+)
+def test_other_scales_are_brought_to_black_and_white(
+    options: dict[str, Any], most: int, tmp_path: Path
+) -> None:
+    folder = saved_folders.images(tmp_path / "run", **options)
+    out, made = exported(folder, "png"), loaded(folder)
+    codec = made.spec.codec
+    for number, image in pixels_in(out).items():
+        unit = (made.x[number].astype(np.float64) - codec.low) / (codec.high - codec.low)
+        np.testing.assert_allclose(image, most * unit.squeeze(), atol=0.51)
+    said = f"0 stands for {codec.low:g} in the data, {most} for {codec.high:g}."
+    assert said in (out / "README.md").read_text()
+
+
+def test_what_goes_beyond_the_range_is_cut_and_said(tmp_path: Path) -> None:
+    folder = saved_folders.distilled(tmp_path / "run")
+    out = exported(folder, "png")
+    assert pixels_in(out)[0].min() == 0
+    assert "Values beyond were cut in 2 of 3 images" in (out / "README.md").read_text()
+    with np.load(exported(folder, "torch") / "data.npz") as data:
+        np.testing.assert_allclose([data["x"].min(), data["x"].max()], [-0.25, 1.25], rtol=1e-6)
+
+
+def test_an_image_folder_is_ordered_by_class(tmp_path: Path) -> None:
+    names = ("a/b", "con", "a:b")
+    out = exported(saved_folders.images(tmp_path / "run", names=names), "png")
+    with (out / "classes.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert [line["class"] for line in lines] == list(names)
+    assert [line["folder"] for line in lines] == ["a_b", "class_1", "a_b_2"]
+    for line in lines:
+        numbers = {int(path.stem) for path in (out / line["folder"]).iterdir()}
+        assert numbers == {n for n in range(12) if n % 3 == int(line["label"])}
+    assert {path.name for path in out.iterdir()} == {
+        *("README.md", "privacy.json", "classes.csv", "a_b", "class_1", "a_b_2"),
+    }
+
+
+def test_hugging_face_finds_labels_and_splits(tmp_path: Path) -> None:
+    names = ('7 "x"', "8", "9")
+    out = exported(saved_folders.images(tmp_path / "run", names=names), "huggingface")
+    frame = pd.read_csv(out / "train" / "metadata.csv")
+    assert list(frame.columns) == ["file_name", "label", "class"]
+    for line in frame.itertuples():
+        assert (out / "train" / line.file_name).is_file()
+        assert line.label == int(Path(line.file_name).stem) % 3
+        assert str(line._3) == names[line.label]
+    yaml = pytest.importorskip("yaml")
+    text = (out / "README.md").read_text()
+    front = yaml.safe_load(text.split("---\n")[1])
+    assert front["configs"] == [
+        {"config_name": "default", "data_files": [{"split": "train", "path": "train/**"}]}
+    ]
+    assert front["pretty_name"] == "scans, synthetic"
+    assert front["size_categories"] == ["n<1K"]
+    assert f"names = {list(names)!r}" in text
+
+
+def test_images_of_no_classes_have_no_labels(tmp_path: Path) -> None:
+    folder = saved_folders.unlabelled(tmp_path / "run")
+    out = exported(folder, "huggingface")
+    header, *lines = (out / "train" / "metadata.csv").read_text().splitlines()
+    assert (header, lines[0]) == ("file_name", "all/00000.png")
+    assert "ClassLabel" not in (out / "README.md").read_text()
+    assert len(pixels_in(exported(folder, "png"))) == 3
+
+
+# --- Arrays and tables ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(4, 5, 1), (4, 5, 3), (4, 5, 2)])
+def test_arrays_for_torch_are_channels_first_and_in_the_unit_range(
+    shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    folder = saved_folders.images(tmp_path / "run", shape=shape)
+    made = loaded(folder)
+    with np.load(exported(folder, "torch") / "data.npz", allow_pickle=False) as data:
+        assert (data["x"].dtype, data["y"].dtype) == (np.float32, np.int64)
+        assert data["x"].shape == (12, shape[2], 4, 5)
+        expected = made.x.astype(np.float64).transpose(0, 3, 1, 2) / 255
+        np.testing.assert_allclose(data["x"], expected, rtol=1e-6)
+        np.testing.assert_array_equal(data["y"], made.y)
+        assert tuple(data["class_names"]) == made.class_names
+
+
+def test_labels_that_were_learnt_are_there(tmp_path: Path) -> None:
+    folder = saved_folders.distilled(tmp_path / "run")
+    made = loaded(folder)
+    scores = np.linspace(-1, 1, 9).reshape(3, 3)
+    arrays = made.made.arrays | {"y_scores": scores}
+    saved_folders.write(folder, "distilled", made.spec, arrays, options=made.folder.config)
+    with np.load(exported(folder, "torch") / "data.npz") as data:
+        np.testing.assert_allclose(data["y_scores"], scores, rtol=1e-6)
+
+
+def test_tables_are_csv_or_one_hot(tmp_path: Path) -> None:
+    folder = saved_folders.table(tmp_path / "run")
+    made = loaded(folder)
+    frame = pd.read_csv(exported(folder, "huggingface") / "data.csv", keep_default_na=False)
+    assert list(frame.columns) == list(made.frame.columns)
+    assert list(frame["ill"]) == list(made.frame["ill"])
+    np.testing.assert_allclose(frame["income"], made.frame["income"])
+    out = exported(folder, "torch")
+    with np.load(out / "data.npz") as data:
+        spec = made.spec.in_form("one_hot")
+        np.testing.assert_allclose(data["x"], spec.codec.to_unit(made.x), rtol=1e-6)
+        assert len(data["columns"]) == data["x"].shape[1]
+        stage = data["x"][:, data["columns"] == "stage"]
+        np.testing.assert_array_equal(stage.argmax(1), frame["stage"].map(len) - 1)
+    assert "categories one-hot" in (out / "README.md").read_text()
+
+
+def test_rows_are_numbered_columns(tmp_path: Path) -> None:
+    folder = saved_folders.rows(tmp_path / "run")
+    frame = pd.read_csv(exported(folder, "huggingface") / "data.csv")
+    assert list(frame.columns) == ["x0", "x1", "label", "class"]
+    np.testing.assert_allclose(frame[["x0", "x1"]], loaded(folder).x, rtol=1e-6)
+    with np.load(exported(folder, "torch") / "data.npz") as data:
+        np.testing.assert_allclose(data["x"], (loaded(folder).x + 1) / 2, rtol=1e-6)
+
+
+# --- What every export has -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["png", "torch", "huggingface"])
+def test_guarantee_every_export_has_the_certificate(form: str, tmp_path: Path) -> None:
+    folder = saved_folders.images(tmp_path / "run")
+    out, certificate = exported(folder, form), loaded(folder).certificate
+    facts = json.loads((out / "privacy.json").read_text())
+    assert facts.pop("exported") == {"format": form, "of": "synthetic.npz"}
+    assert facts == json.loads(certificate.to_json())
+    text = (out / "README.md").read_text()
+    assert certificate.promise in text
+    assert f"**{certificate.facts['verdict']}**" in text
+    assert text.startswith("---\n") == (form == "huggingface")
+    for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        compile(block, form, "exec")
+    assert out.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("form", ["png", "torch", "huggingface"])
+def test_guarantee_what_must_not_be_released_is_not_exported(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved_folders.images(tmp_path / "run", stddev=0.0)
+    assert_refused(capsys, folder, "MUST NOT BE RELEASED: no noise was added", form=form)
+
+
+def test_guarantee_files_that_the_certificate_is_not_about_are_not_exported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved_folders.images(tmp_path / "run")
+    path = folder / "synthetic.npz"
+    path.write_bytes(path.read_bytes() + b"x")
+    assert_refused(capsys, folder, "synthetic.npz is not the file that privacy.json is about")
+    path.unlink()
+    assert_refused(capsys, folder, "holds neither distilled.npz nor synthetic.npz")
+
+
+def assert_refused(
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    said: str,
+    *,
+    form: str = "png",
+    out: Path | None = None,
+) -> None:
+    """Check for one line, and that nothing was written beside the run."""
+    out = out or folder.with_name("out")
+    before = sorted(folder.parent.rglob("*"))
+    capsys.readouterr()
+    assert run(f"--run={folder}", f"--format={form}", f"--out={out}") == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+    assert told.err.count("\n") == 1
+    assert said in told.err
+    assert sorted(folder.parent.rglob("*")) == before
+
+
+def test_places_that_are_taken_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved_folders.images(tmp_path / "run")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes").touch()
+    (tmp_path / "file").touch()
+    for name, said in (
+        ("full", "full: the folder is not empty"),
+        ("file", "file: is a file; name a folder"),
+        ("file/x", "cannot be"),
+    ):
+        assert_refused(capsys, folder, said, out=tmp_path / name)
+    (tmp_path / "empty").mkdir()
+    arguments = (f"--run={folder}", "--format=torch", f"--out={tmp_path / 'empty'}")
+    assert run(*arguments) == 0
+    assert (tmp_path / "empty" / "data.npz").is_file()
+
+
+def test_forms_that_do_not_fit_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = saved_folders.table(tmp_path / "table")
+    assert_refused(capsys, table, "--format=png: the run is of a table; take")
+    rows = saved_folders.rows(tmp_path / "rows")
+    assert_refused(capsys, rows, "--format=png: the run is of rows of numbers; take")
+    two = saved_folders.images(tmp_path / "two", shape=(4, 5, 2))
+    assert_refused(capsys, two, "2 channels, and PNG has 1, 3 or 4; take --format=torch")
+    assert_refused(capsys, two, "--format=gif", form="gif")
+    assert_refused(capsys, tmp_path / "nowhere", "has no privacy.json")
+    for missing in ((f"--run={two}", "--format=png"), (f"--run={two}", "--out=x"), ("--out=x",)):
+        capsys.readouterr()
+        assert run(*missing) == 2
+        assert capsys.readouterr().err.startswith("error: --")
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_an_export_that_is_stopped_leaves_nothing(
+    stop: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from experiments.exports import pixels
+
+    made, seen = pixels.png, []
+
+    def png(image: np.ndarray) -> bytes:
+        seen.append(os.listdir(tmp_path))
+        if len(seen) > 5:
+            raise stop
+        return made(image)
+
+    monkeypatch.setattr(pixels, "png", png)
+    folder = saved_folders.images(tmp_path / "run")
+    before = sorted(tmp_path.rglob("*"))
+    code = run(f"--run={folder}", "--format=png", f"--out={tmp_path / 'out'}")
+    assert code == (130 if stop is KeyboardInterrupt else 2)
+    assert all("out" not in names for names in seen)  # until it is whole
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_that_was_filled_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def write() -> None:
+        with out_folder.written(str(out)) as aside:
+            (aside / "mine").touch()
+            out.mkdir()
+            (out / "theirs").touch()
+
+    with pytest.raises(jaxdp.SettingsError, match="cannot be written"):
+        write()
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "theirs"]
+
+
+def test_names_of_folders_are_safe_and_different() -> None:
+    names = [
+        *("cat", "Cat", "a/b", "a\\b", "..", ".hidden", "end.", "", "CON", "lpt1.txt", "a b"),
+        *("x" * 300, "日本", "e\u0301", "\u00e9", "\x00", "cat_1", "-rf"),
+    ]
+    found = folder_names(names)
+    assert len({name.casefold() for name in found}) == len(names)
+    assert found[:2] == ["cat", "Cat_1"]
+    assert found[4] == "class_4"
+    assert found[12] == "日本"
+    for name in found:
+        assert re.fullmatch(r"[^\s/\\:*?\"<>|\x00-\x1f]{1,100}", name)
+        assert not name.startswith((".", "-"))
+        assert not name.endswith(".")
+        assert len(name.encode()) < 100
+
+
+def test_texts_are_quoted_for_yaml() -> None:
+    yaml = pytest.importorskip("yaml")
+    for text in ("plain", 'a "b" \\ c', "x: [1]", "a\nb", "\x85\u2028\x7f", "日本 😀", "# no"):
+        assert yaml.safe_load(f"a: {quoted(text)}") == {"a": text}
+
+
+def test_facts_of_images_are_those_of_the_toy() -> None:
+    """What the tests above rely on."""
+    spec = Spec.images("x", (1, 2, 2), class_names=["a", "b"], low=0, high=4095, dtype="uint16")
+    np.testing.assert_array_equal(spec.codec.from_unit(np.array([0.0, 1.0])), [0, 4095])
