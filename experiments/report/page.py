@@ -25,12 +25,13 @@ x, y = {name}["x"], {name}["y"]"""
 
 
 _COMMAND = "python -m experiments.classify --run=FOLDER {files}"
-_CLASSIFIER = """from experiments.classify import classifier_of
+_CLASSIFIER = """import jaxdp
 
-classifier, certificate = classifier_of("FOLDER")
-print(classifier.predict(x), classifier.predict_proba(x))"""
+loaded = jaxdp.load("FOLDER")
+print(loaded.predict(x), loaded.predict_proba(x))"""
 
 _COMMON_FILES = {
+    "README.md": "the card: what this is, what is guaranteed, how to load it",
     "metrics.json": "accuracy, time and device",
     "privacy.json": "the privacy certificate: what is guaranteed, and for whom",
     "config.json": "every flag and version needed to repeat the run",

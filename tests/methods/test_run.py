@@ -93,6 +93,27 @@ def test_a_made_set_is_saved_and_shown(found: Any, tmp_path: Path) -> None:
     assert repr(made) == f"Made({len(made.x)} examples of 10 classes, mine)"
 
 
+def test_a_saved_set_is_loaded_with_its_classifier_and_certificate(
+    found: Any, tmp_path: Path
+) -> None:
+    name, made, certificate = found
+    folder = made.save(tmp_path).parent
+    assert {"README.md", "config.json", "privacy.json"} <= {path.name for path in folder.iterdir()}
+    again = jaxdp.load(folder)
+    assert again.x is not None
+    np.testing.assert_allclose(again.x, made.x, rtol=1e-6)
+    np.testing.assert_array_equal(again.y, made.y)
+    assert (again.class_names, again.spec) == (made.class_names, SPEC)
+    assert dict(again.certificate.facts) | {"sha256": None} == (
+        json.loads(certificate.to_json()) | {"sha256": None}
+    )
+    told = again.classifier.predict_proba(X[:20])
+    if made.classifier is not None:
+        np.testing.assert_allclose(told, made.classifier.predict_proba(X[:20]), atol=1e-3)
+    release = {"teacher": "teacher.npz", "dp_ntk": "embedding.npz"}.get(name)
+    assert release is None or (folder / release).is_file()
+
+
 def test_guarantee_noise_is_fresh_unless_it_is_seeded_and_then_not_releasable() -> None:
     (first, certificate), (second, _) = (run("dp_ntk", noise_seed=3) for _ in range(2))
     np.testing.assert_array_equal(first.released.mu, second.released.mu)

@@ -130,6 +130,22 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a loaded set is another one than that of the certificate",
+        "jaxdp/saved/folder.py",
+        "        return npz_files.load(self.checked(name))\n",
+        "        return npz_files.load(self.path / name)\n",
+        (
+            "tests/test_export.py::test_guarantee_files_that_the_certificate_is_not_about_are_not_exported",
+        ),
+    ),
+    Mutant(
+        "what must not be released is exported",
+        "experiments/export.py",
+        "    if not loaded.certificate.releasable:\n",
+        "    if not loaded.certificate.facts:\n",
+        ("tests/test_export.py::test_guarantee_what_must_not_be_released_is_not_exported[png]",),
+    ),
+    Mutant(
         "the certificate of a finished old run is believed",
         "experiments/runs/start.py",
         "return certificates.recertified(folder.read_json(path.name) or {}, old_noise=old_noise)",
