@@ -14,10 +14,9 @@ import contextlib
 import csv
 import dataclasses
 import io
-import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from absl import app
@@ -31,7 +30,6 @@ from jaxdp.methods.settings import setting
 
 if TYPE_CHECKING:
     from experiments.data.new_examples import Examples
-    from jaxdp.methods.made import Classifier
     from jaxdp.saved.loading import Loaded
 
 
@@ -48,19 +46,8 @@ class ClassifyFlags(ProgramFlags):
 command_line.define(ClassifyFlags)
 
 
-def classifier_of(folder: str | os.PathLike[str]) -> "tuple[Classifier, dict[str, Any]]":
-    """Return the classifier of a finished run, and the certificate of whatever it tells.
-
-    The certificate covers the records that the run was made from, not those that are classified.
-
-    Raises:
-        InputError: there is none, or its files cannot be trusted.
-    """
-    found = _opened(folder)
-    return found.classifier, dict(found.certificate.facts)
-
-
-def _opened(folder: str | os.PathLike[str]) -> "Loaded":
+def _opened(folder: str) -> "Loaded":
+    """Return what a run has left, its classifier included."""
     from jaxdp.saved import loading  # imports jax: not before flags are parsed
 
     path, flag = user_path(folder, "run").absolute(), f"--run={folder}"

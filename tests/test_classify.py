@@ -29,8 +29,8 @@ from drivers import names_in, read
 from toy_runs import StoppedError
 from toy_tables import frame_of, schema_of
 
+import jaxdp
 from experiments import classify, command_line
-from experiments.classify import classifier_of
 from experiments.runs import driver
 from jaxdp.data import Private, Spec
 from jaxdp.methods import facts
@@ -48,7 +48,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", RELEASED)
 def test_classifier_is_the_one_that_the_run_had(name: str, place: Path) -> None:
     found, metric = run_of(name, place), CASES[name][2]
-    classifier, certificate = classifier_of(found.folder)
+    loaded = jaxdp.load(found.folder)
+    classifier, certificate = loaded.classifier, loaded.certificate
     mine, theirs = (each.decision_function(found.x) for each in (classifier, found.made.classifier))
     np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(
@@ -56,7 +57,7 @@ def test_classifier_is_the_one_that_the_run_had(name: str, place: Path) -> None:
     )
     if metric is not None:
         assert classifier.score(found.x, found.y) == read(found.folder, "metrics.json")[metric]
-    assert certificate["epsilon"] == read(found.folder, "privacy.json")["epsilon"]
+    assert certificate.facts["epsilon"] == read(found.folder, "privacy.json")["epsilon"]
 
 
 @pytest.mark.parametrize("name", ["generated", "table generated"])
@@ -71,7 +72,7 @@ def test_where_none_was_released_logistic_regression_is_trained(name: str, place
 
     with np.load(found.folder / "synthetic.npz") as made:
         model = LogisticRegression(max_iter=5000).fit(rows(made["x"]), made["y"])
-    classifier, _ = classifier_of(found.folder)
+    classifier = jaxdp.load(found.folder).classifier
     expected = model.predict_proba(rows(found.x))
     np.testing.assert_allclose(classifier.predict_proba(found.x), expected, atol=2e-3)
 
@@ -80,7 +81,7 @@ def test_private_data_are_not_needed_nor_files_that_stay(place: Path, tmp_path: 
     found = run_of("teacher", place)
     for name in ("privacy.json", "config.json", "teacher.npz"):
         shutil.copy(found.folder / name, tmp_path)
-    classifier, _ = classifier_of(tmp_path)
+    classifier = jaxdp.load(tmp_path).classifier
     np.testing.assert_array_equal(
         classifier.predict(found.x), found.made.classifier.predict(found.x)
     )
@@ -143,7 +144,7 @@ def test_records_need_neither_a_target_nor_dropped_columns(
     told = [{k: v for k, v in line.items() if k != "file"} for line in lines]
     assert told[:15] == told[15:30] == told[30:]
     assert {line["class"] for line in lines} <= {"no", "yes"}
-    classifier, _ = classifier_of(found.folder)
+    classifier = jaxdp.load(found.folder).classifier
     predicted = classifier.predict(pd.DataFrame(new.drop(columns="number")))
     assert [line["class"] for line in told[:15]] == [("no", "yes")[label] for label in predicted]
 

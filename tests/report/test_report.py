@@ -235,7 +235,7 @@ def test_files_are_listed_that_are_there() -> None:
 def test_it_says_how_to_use_what_was_released(config: dict[str, Any], files: str) -> None:
     _, text = page(config=config)
     assert "Use it FOLDER is this folder. " in text
-    assert f"python -m experiments.classify --run=FOLDER {files} from experiments.classify" in text
+    assert f"python -m experiments.classify --run=FOLDER {files} import jaxdp" in text
     assert "Use it" not in page(config=config | {"unconditional": True})[1]
 
 
