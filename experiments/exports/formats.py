@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from tqdm import tqdm
 
 from experiments.errors import InputError
 from experiments.exports import pixels
 from experiments.exports.names import folder_names
+from experiments.terminal import bar_style
 from jaxdp.data import Spec, TableCodec
 from jaxdp.methods.record import npz_bytes
 from jaxdp.saved.loading import Loaded
@@ -75,7 +77,8 @@ def write_images(
     digits = max(5, len(str(len(images) - 1)))
     for name in names:
         (folder / name).mkdir()
-    for number, (image, label) in enumerate(zip(images, labels, strict=True)):
+    bar = tqdm(images, desc="writing images", unit="image", **bar_style())
+    for number, (image, label) in enumerate(zip(bar, labels, strict=True)):
         path = f"{names[label]}/{number:0{digits}d}.png"
         (folder / path).write_bytes(pixels.png(image))
         yield path, int(label)
