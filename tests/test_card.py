@@ -15,6 +15,7 @@ import jaxdp
 from experiments.runs.folder import RunFolder
 from jaxdp.data import Spec
 from jaxdp.methods import card
+from jaxdp.methods.dp_ntk.words import COVERS
 from jaxdp.methods.made import Made
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Certificate
@@ -73,7 +74,7 @@ def test_guarantee_a_card_says_what_the_certificate_says() -> None:
         card.NAME
         in certificates.certify(
             saved_folders.ledger_of(IMAGES, stddev=1.0),
-            certificates.Terms(covers=jaxdp.methods.dp_ntk.words.COVERS, target_epsilon=1.0),
+            certificates.Terms(covers=COVERS, target_epsilon=1.0),
         )["may_leave"][-2]
     )
 
