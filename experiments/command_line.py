@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from absl import flags, logging
 
-from experiments import program_cache
+from experiments import program_cache, unknown_flags
 from experiments.errors import InputError, StoppedError
 from jaxdp.methods.settings import SettingsError, rules, types_of
 
@@ -26,6 +26,8 @@ _DEFINE: dict[type, Callable[..., Any]] = {
     str: flags.DEFINE_string,
 }
 
+_DEFINED: set[str] = set()
+
 flags.disclaim_key_flags()  # they are those of the program that asks for them
 
 
@@ -37,6 +39,7 @@ def define(*kinds: type) -> None:
     for kind in kinds:
         types = types_of(kind)
         defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+        _DEFINED.update(rules(kind))
         for name, rule in rules(kind).items():
             if name in FLAGS:
                 flags.declare_key_flag(name)
@@ -58,7 +61,7 @@ def parse(argv: Sequence[str], *, takes_files: bool = False) -> list[str]:
             raise InputError(f"{rest[1]}: unexpected argument; flags look like --dataset=mnist")
         return rest
     except flags.UnrecognizedFlagError as error:
-        fail(_unknown(error))
+        fail(unknown_flags.message(error.flagname, error.flagvalue, _DEFINED))
     except (flags.Error, InputError) as error:
         fail(error)
     except SystemExit:  # absl has shown the help, and would exit with 1
@@ -77,15 +80,6 @@ def _one_line(text: str) -> str:
     if len(words) > _LONGEST:  # a value may be of any length
         words = f"{words[: _LONGEST // 2]} ... {words[-_LONGEST // 2 :]}"
     return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in words)
-
-
-def _unknown(error: flags.UnrecognizedFlagError) -> str:
-    """Name an unknown flag and known ones like it; absl's own list lacks shorter names."""
-    text, name = str(error), error.flagname
-    near = [known for known in FLAGS if len(known) > 2 and name.startswith(known)]
-    if near and "Did you mean" not in text:
-        text += f". Did you mean: {max(near, key=len)} ?"
-    return text
 
 
 @contextlib.contextmanager

@@ -272,12 +272,6 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert process.wait(timeout=60) == 141
 
 
-def test_unknown_flags_name_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    for flag, expected in (("--epsilon=1", "eps"), ("--stepz=1", "steps")):
-        assert kip(flag) == 2
-        assert f"Did you mean: {expected} ?" in capsys.readouterr().err
-
-
 def test_a_home_folder_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for flag in ("--out_dir=~nobody-here/x", "--data_dir=~nobody-here"):
         assert kip(*KIP, "--dataset=x", flag) == 2
