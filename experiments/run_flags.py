@@ -23,8 +23,8 @@ class ProgramFlags:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RunFlags(ProgramFlags):
-    """What every run of a method has."""
+class DataFlags:
+    """Which data, and how they are read."""
 
     dataset: str = setting(
         "digits",
@@ -85,6 +85,15 @@ class RunFlags(ProgramFlags):
         "Use at most so many examples of each split, chosen by --seed (default: all).",
         above=0,
     )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunFlags(ProgramFlags, DataFlags):
+    """What every run of a method has."""
+
     out_dir: str | None = setting(
         None, "Where results go (default: a folder in runs/).", fixed=False
     )

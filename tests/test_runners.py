@@ -167,7 +167,7 @@ def test_guarantee_results_without_their_release_end_a_run(
     monkeypatch.setattr(type(plan), "release", stop)
     with folder:
         started = run_start.Started(folder, plan.certificate(), ReleaseLog(folder))
-        run = driver._Run(plan, run_flags, data, (), started)
+        run = driver._Run("teacher", plan, run_flags, data, (), started)
         with pytest.raises(StoppedError):
             run._released()
         folder.write_npz("distilled.npz", x=np.zeros(1))

@@ -51,7 +51,7 @@ def begun(name: str, folder: RunFolder, *flags: str) -> Any:
     """Return a run whose folder is open and which has taken no step."""
     plan, _, run_flags, data = drivers.prepared(_METHODS[name], *DRIVERS[name][1], *SUBSET, *flags)
     started = run_start.Started(folder, plan.certificate(), ReleaseLog(folder))
-    return driver._Run(plan, run_flags, data, (), started)
+    return driver._Run(_METHODS[name], plan, run_flags, data, (), started)
 
 
 def private_data(path: Path, *, seed: int) -> None:

@@ -1,26 +1,28 @@
 """One run of a method, from flags to files: release once, finish for free, judge, report."""
 
 import dataclasses
+import functools
 import importlib
 import math
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from experiments.data.load import Dataset, dataset_for, require_range
 from experiments.evaluation import registry
 from experiments.evaluation.figures import Prediction, figures
-from experiments.runs import generated_images, judging, released
+from experiments.runs import before, cautions, generated_images, judging, released
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.runner import METRICS, FolderRunner, first_metrics
-from experiments.terminal import in_a_line, print_guarantee
-from jaxdp.data import TableCodec
+from experiments.terminal import print_guarantee
+from jaxdp.data import Spec, TableCodec
 from jaxdp.methods import facts as data_facts
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
+from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.methods.stored import Earlier
 from jaxdp.privacy.mechanism import private_key
 from jaxdp.saved import public_cache
@@ -40,7 +42,9 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     if run_flags.evaluate is not None:
         registry.parse(run_flags.evaluate)  # before features are built
     data = dataset_for(run_flags, seed=settings.seed)
-    plan, folder = prepared(method, settings, run_flags, data)
+    ready = checked(method, settings, run_flags, data)
+    announcement = before.Announcement(method, ready.settings, run_flags, data)
+    plan, folder = planned(ready, data, watch=announcement.watch), ready.folder
     judges = judging.chosen(plan, run_flags, data)
     if run_flags.check_fidelity or getattr(run_flags, "check_copies", False):
         folder.require_not_for_release()
@@ -48,17 +52,45 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     facts[data_facts.KEY] = data_facts.to_json(data.spec)
     left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
     with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
-        print(in_a_line(data), flush=True)
-        for line in (*data.notes, *([plan.notice] if plan.notice else [])):
-            print(line, file=sys.stderr)
-        _Run(plan, run_flags, data, judges, started).finish()
-    _print_summary(folder, started.certificate)
+        announcement.say()
+        if plan.notice:
+            print(plan.notice, file=sys.stderr)
+        _Run(method, plan, run_flags, data, judges, started).finish()
+    _print_summary(folder, started.certificate, said=announcement.warnings)
+
+
+class Ready(NamedTuple):
+    """A run whose settings are checked and complete, and whose plan is still to be made.
+
+    Attributes:
+        package: of the method.
+        settings: complete.
+        spec: public facts about the data.
+        earlier: what earlier runs have released.
+        folder: of the run, to which nothing has been written.
+    """
+
+    package: Any
+    settings: Any
+    spec: Spec
+    earlier: Earlier
+    folder: RunFolder
 
 
 def prepared(
     method: str, settings: Any, run_flags: Any, data: Dataset
 ) -> tuple[Plan[Any], RunFolder]:
     """Return the checked plan of a run, and its folder, to which nothing has been written.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    ready = checked(method, settings, run_flags, data)
+    return planned(ready, data), ready.folder
+
+
+def checked(method: str, settings: Any, run_flags: Any, data: Dataset) -> Ready:
+    """Return what a plan is made of.
 
     Raises:
         SettingsError: whatever is wrong.
@@ -72,10 +104,27 @@ def prepared(
     folder = RunFolder(
         run_flags.out_dir or f"runs/{name}", resume=run_flags.resume, overwrite=run_flags.overwrite
     )
-    plan = package.make_plan(complete, spec, earlier, cached=public_cache.cached)
+    return Ready(package, complete, spec, earlier, folder)
+
+
+def planned(ready: Ready, data: Dataset, *, watch: Watch = unwatched) -> Plan[Any]:
+    """Return the plan of a run.
+
+    Args:
+        ready: what it is made of.
+        data: whose range is checked.
+        watch: shows how far a public map is.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    plan: Plan[Any] = ready.package.make_plan(
+        *(ready.settings, ready.spec, ready.earlier),
+        cached=functools.partial(public_cache.cached, watch=watch),
+    )
     if plan.needs_range:
         require_range(data)
-    return plan, folder
+    return plan
 
 
 def _earlier(package: Any, settings: Any, run_flags: Any, data: Dataset) -> Earlier:
@@ -100,13 +149,15 @@ class _Run:
 
     def __init__(
         self,
+        method: str,
         plan: Plan[Any],
         run_flags: Any,
         data: Dataset,
         judges: tuple[str, ...],
         started: run_start.Started,
     ) -> None:
-        self._plan, self._flags, self._data, self._judges = plan, run_flags, data, judges
+        self._method, self._plan, self._flags = method, plan, run_flags
+        self._data, self._judges = data, judges
         self._folder, self._certificate, self._log = started
         self._metrics = first_metrics(plan, self._folder, run_start.device_name())
         self._test_rows: np.ndarray | None = None
@@ -214,12 +265,17 @@ class _Run:
                 title=picture_title,
             )
         folder.write_bytes(words.picture, picture)
-        self._metrics |= judging.judged(self._judges, plan, made, self._data, self._flags)
+        self._metrics |= judging.judged(
+            self._judges, plan, made, self._data, self._flags, self._runner.watched("judging")
+        )
         if "krr_test_accuracy" in self._metrics:
             support = support_of(made.arrays, plan.spec)
             self._figures = {"krr": self._figures_of(support), **self._figures}
         if self._figures:
             self._metrics["figures"] = self._figures
+        self._metrics["warnings"] = cautions.of_run(
+            self._method, plan, self._flags, self._data, self._metrics
+        )
         if getattr(self._flags, "check_copies", False):
             judging.write_copies(plan, made, self._data, folder)
         self._metrics["finished"] = True
@@ -245,7 +301,9 @@ class _Run:
             judging.write_fidelity(plan, made, self._data, folder)
 
 
-def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
+def _print_summary(
+    folder: RunFolder, certificate: dict[str, Any], *, said: tuple[str, ...]
+) -> None:
     metrics = folder.read_json(METRICS) or {}
     if "krr_test_accuracy" in metrics:
         teacher = metrics.get("teacher_test_accuracy")
@@ -256,6 +314,8 @@ def _print_summary(folder: RunFolder, certificate: dict[str, Any]) -> None:
         )
     for name, found in {**metrics.get("evaluation", {}), **metrics.get("accuracy", {})}.items():
         print(registry.as_line(name, found))
+    for line in (each for each in metrics.get("warnings", ()) if each not in said):
+        print(f"WARNING: {line}", file=sys.stderr)
     print_guarantee(certificate)
     if "reused" in certificate:
         print(certificate["reused"])

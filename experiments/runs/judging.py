@@ -13,6 +13,7 @@ from experiments.runs.folder import RunFolder
 from jaxdp.data import TableCodec
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
+from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.tables.schema import ONE_HOT
 
 
@@ -57,9 +58,14 @@ def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
 
 
 def judged(
-    names: tuple[str, ...], plan: Plan[Any], made: Made, data: Dataset, run_flags: Any
+    names: tuple[str, ...],
+    plan: Plan[Any],
+    made: Made,
+    data: Dataset,
+    run_flags: Any,
+    watch: Watch = unwatched,
 ) -> dict[str, Any]:
-    """Return what judges found, by the keys of metrics.json."""
+    """Return what judges found, by the keys of metrics.json; `watch` shows how many are done."""
     if not names:
         return {}
     codec = plan.spec.codec
@@ -80,7 +86,9 @@ def judged(
         high=(codec.high - made.shift) / made.scale,
         inception_weights=getattr(run_flags, "inception_weights", None),
     )
-    found = registry.evaluate(names, problem)
+    found: dict[str, dict[str, Any]] = {}
+    for at in watch(range(len(names))):
+        found |= registry.evaluate(names[at : at + 1], problem)
     if plan.words.kind == "distilled":
         return {"evaluation": found}
     return registry.generated_metrics(found)

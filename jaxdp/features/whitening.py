@@ -12,7 +12,7 @@ References:
     Kessy, Lewin & Strimmer (2018), "Optimal whitening and decorrelation" (ZCA).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -24,7 +24,8 @@ from jaxdp.features.levels import COARSE, Level
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.features.public_images import dead_leaves_images
 
-Cached = Callable[[dict[str, Any], Callable[[], np.ndarray]], np.ndarray]
+Watch = Callable[[Sequence[int]], Iterable[int]]
+Cached = Callable[[dict[str, Any], Callable[[Watch], np.ndarray]], np.ndarray]
 
 # Of the synthetic public images; part of the method, not of a run.
 _SEED, _NUM_IMAGES = 20240, 10000
@@ -35,9 +36,19 @@ _HIGHEST = jax.lax.Precision.HIGHEST
 
 
 def second_moment(
-    feature_fn: FeatureFn, images: Float[Array, "n d"], *, chunk_size: int = _CHUNK
+    feature_fn: FeatureFn,
+    images: Float[Array, "n d"],
+    *,
+    chunk_size: int = _CHUNK,
+    watch: Watch = iter,
 ) -> Float[Array, "p p"]:
     """Return `Sigma = Phi^T Phi / n` of public images, a chunk at a time.
+
+    Args:
+        feature_fn: of rows.
+        images: rows.
+        chunk_size: rows of a chunk.
+        watch: yields the chunks' places as they are, and may show how many are done.
 
     Raises:
         ValueError: no image, or a chunk without one.
@@ -52,7 +63,7 @@ def second_moment(
         return total + jnp.matmul(phi.T, phi, precision=_HIGHEST)
 
     total: Array | float = 0.0
-    for start in range(0, n, chunk_size):
+    for start in watch(range(0, n, chunk_size)):
         total = add(total, images[start : start + chunk_size])
     return jnp.asarray(total) / n
 
@@ -113,10 +124,10 @@ def on_dead_leaves(
     # Memory for features of one chunk does not grow with the images.
     chunk_size = max(1, int(_CHUNK / scale**2))
 
-    def moment() -> np.ndarray:
+    def moment(watch: Watch) -> np.ndarray:
         radii = (_RADII[0] * scale, _RADII[1] * scale)
         images = dead_leaves_images(jax.random.key(_SEED), count, image_shape, radii=radii)
-        return np.asarray(second_moment(feature_fn, images, chunk_size=chunk_size))
+        return np.asarray(second_moment(feature_fn, images, chunk_size=chunk_size, watch=watch))
 
     description = what | {"seed": _SEED, "images": count, "shape": list(image_shape)}
     return whitening(jnp.asarray(cached(description, moment)), gamma=gamma)

@@ -7,7 +7,7 @@ import secrets
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import jax
@@ -19,7 +19,7 @@ from jaxdp.data import Private, Spec, checked
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
-from jaxdp.methods.steps import RowMap, Rows, Steps, compute_anew
+from jaxdp.methods.steps import RowMap, Rows, Steps, Watch
 from jaxdp.methods.stored import NOTHING
 from jaxdp.numerics import ByBackend
 from jaxdp.privacy.certificates import Certificate
@@ -33,6 +33,8 @@ with warnings.catch_warnings():
     from tqdm.auto import tqdm
 
 State = TypeVar("State", bound=Any)
+PUBLIC_MAP = "public map, of synthetic images"
+"""What the bar of a public array says."""
 _SECONDS = 1.0
 _CHUNK = ByBackend(cpu=128, accelerator=2048)
 # Values of rows mapped at once: 64 MB of them.
@@ -90,9 +92,9 @@ def run(
     """
     private = checked(private, spec)
     complete = method.complete(settings, spec, NOTHING)
-    plan = method.make_plan(complete, spec, NOTHING, cached=compute_anew)
-    earlier = _entered(plan, ledger, budget)
     runner = PlainRunner(progress=progress)
+    plan = method.make_plan(complete, spec, NOTHING, cached=runner.computed)
+    earlier = _entered(plan, ledger, budget)
     released = plan.release(private, private_key(complete.noise_seed), runner)
     certificate = plan.certificate(earlier)
     made = dataclasses.replace(
@@ -153,6 +155,24 @@ class PlainRunner:
                 done += len(part)
                 bar.update(len(part))
         return rows
+
+    def watched(self, what: str) -> Watch:
+        """Return what shows under a bar how many parts of some work are done."""
+
+        def watch(parts: Sequence[int]) -> Iterable[int]:
+            with self.bar(what, len(parts), unit="part") as bar:
+                for part in parts:
+                    yield part
+                    bar.update(1)
+
+        return watch
+
+    def computed(
+        self, description: dict[str, Any], compute: Callable[[Watch], np.ndarray]
+    ) -> np.ndarray:
+        """Return a public array, computed under a bar; none is kept."""
+        del description
+        return compute(self.watched(PUBLIC_MAP))
 
     def bar(self, what: str, total: int, *, unit: str, initial: int = 0) -> Any:
         """Return a progress bar: in a log file a line now and then, not ten a second.

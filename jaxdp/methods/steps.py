@@ -4,7 +4,7 @@ Nothing here knows of private data or of privacy: post-processing uses it as wel
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -13,7 +13,9 @@ from jaxtyping import Array
 State = TypeVar("State", bound=Any)
 Rows = Callable[[Array], Array]
 """A function of rows (n, d), row by row."""
-Cached = Callable[[dict[str, Any], Callable[[], np.ndarray]], np.ndarray]
+Watch = Callable[[Sequence[int]], Iterable[int]]
+"""Yields the numbers of parts of some work, each in its turn, and may show how many are done."""
+Cached = Callable[[dict[str, Any], Callable[[Watch], np.ndarray]], np.ndarray]
 """`(description, compute) -> array`: a public array, which may be kept under its description."""
 
 
@@ -78,8 +80,21 @@ class Runner(Protocol):
         """
         ...
 
+    def watched(self, what: str) -> Watch:
+        """Return what shows how many parts of some work are done.
 
-def compute_anew(description: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
+        Args:
+            what: is done, for a progress bar.
+        """
+        ...
+
+
+def compute_anew(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
     """Return a public array, computed: for who keeps none."""
     del description
-    return compute()
+    return compute(unwatched)
+
+
+def unwatched(parts: Sequence[int]) -> Iterable[int]:
+    """Return the numbers of parts as they are."""
+    return parts

@@ -11,7 +11,7 @@ References:
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -31,6 +31,10 @@ class Features(Protocol):
     def dim(self) -> int: ...  # noqa: D102
     @property
     def weighted_sum(self) -> Callable[[Array, Array], Array]: ...  # noqa: D102
+
+
+Watch = Callable[[Sequence[int]], Iterable[int]]
+"""Yields numbers as they are, and may show how many have had their turn; it sees nothing else."""
 
 
 class ClassChunks(NamedTuple):
@@ -91,11 +95,14 @@ def arrange_by_class(
     return ClassChunks(rows, weights, classes)
 
 
-def class_sums(features: Features, chunks: ClassChunks, *, num_classes: int) -> Float[Array, "c p"]:
+def class_sums(
+    features: Features, chunks: ClassChunks, *, num_classes: int, watch: Watch = iter
+) -> Float[Array, "c p"]:
     """Return `sum_{i: y_i = k} phi(x_i)` of every class k: a chunk in float32, chunks in float64.
 
     Chunks go to the device one after another; the call cannot be inside a `jit`. The result is
-    float64 also outside of jax's 64-bit mode, where numpy can work with it.
+    float64 also outside of jax's 64-bit mode, where numpy can work with it. `watch` sees the
+    numbers of the chunks, how many of which there are is public.
 
     Guarantee:
         Adding or removing one example changes one row by at most 1 in Euclidean norm; replacing
@@ -107,7 +114,8 @@ def class_sums(features: Features, chunks: ClassChunks, *, num_classes: int) -> 
     chunk_sum = jax.jit(lambda x, weights: features.weighted_sum(x.astype(jnp.float32), weights))
     with numerics.float64():
         sums = jnp.zeros((num_classes, features.dim), jnp.float64)
-    for x, weights, label in zip(*chunks, strict=True):
+    for at in watch(range(len(chunks.labels))):
+        x, weights, label = (each[at] for each in chunks)
         part = chunk_sum(jnp.asarray(x), jnp.asarray(weights))
         with numerics.float64():
             sums = _added(sums, jnp.asarray(label, jnp.int32), part)
@@ -127,6 +135,7 @@ def release_sums(
     num_classes: int,
     stddev: float,
     divisor: float,
+    watch: Watch = iter,
 ) -> Float[Array, "c p"]:
     """Return the noisy sums of every class's features over a public constant.
 
@@ -137,6 +146,7 @@ def release_sums(
         num_classes: c.
         stddev: of the noise on every entry of the sums.
         divisor: public; noisy sums are divided by it before they are rounded to float32.
+        watch: sees the numbers of the chunks, and nothing of what is in them.
 
     Raises:
         TypeError: the key is not of `mechanism.private_key`.
@@ -147,7 +157,7 @@ def release_sums(
         noise, drawn in float64, is added to every entry. Nothing else of the data is returned.
     """
     mechanism.require_private(key)
-    sums = class_sums(features, chunks, num_classes=num_classes)
+    sums = class_sums(features, chunks, num_classes=num_classes, watch=watch)
     return noisy_sums(key, sums, stddev=stddev, divisor=divisor)
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxdp.methods.steps import Watch, unwatched
+
 MOST_BYTES = 2**29
 _HEADER = 128  # bytes of a file beside its array
 _PART_SECONDS = 24 * 3600
@@ -26,7 +28,12 @@ def cache_folder() -> Path:
     return Path(root).expanduser() / "jaxdp"
 
 
-def cached(description: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
+def cached(
+    description: dict[str, Any],
+    compute: Callable[[Watch], np.ndarray],
+    *,
+    watch: Watch = unwatched,
+) -> np.ndarray:
     """Return the array that a description stands for, computed only where it is not kept.
 
     A file that cannot be read is computed anew; where none can be written, none is. All arrays
@@ -35,6 +42,7 @@ def cached(description: dict[str, Any], compute: Callable[[], np.ndarray]) -> np
     Args:
         description: everything that the array depends on, as JSON.
         compute: makes it, from public constants.
+        watch: shows how many parts of that are done.
     """
     text = json.dumps(description, sort_keys=True)
     path = cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npy"
@@ -43,7 +51,7 @@ def cached(description: dict[str, Any], compute: Callable[[], np.ndarray]) -> np
         with contextlib.suppress(OSError):
             os.utime(path)
         return kept
-    array = np.asarray(compute())
+    array = np.asarray(compute(watch))
     with contextlib.suppress(OSError):
         _write(path, text, array)
     return array

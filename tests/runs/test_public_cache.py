@@ -11,6 +11,7 @@ import pytest
 
 from experiments.runs.public_cache import main
 from jaxdp.saved import public_cache
+from jaxdp.methods.steps import Watch
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def keep(number: int, size: int = 3) -> None:
-    public_cache.cached({"a": number}, lambda: np.arange(float(size)))
+    public_cache.cached({"a": number}, lambda _: np.arange(float(size)))
 
 
 def aged(folder: Path, days: float) -> None:
@@ -39,8 +40,8 @@ def test_public_constants_are_computed_once_and_survive_a_broken_file(
 ) -> None:
     calls = []
 
-    def compute() -> np.ndarray:
-        calls.append(1)
+    def compute(watch: Watch) -> np.ndarray:
+        calls.extend(watch([1]))
         return np.arange(3.0)
 
     for _ in range(2):

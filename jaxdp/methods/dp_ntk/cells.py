@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Key
 from jaxdp.data import TableCodec
 from jaxdp.features.base import SUMMED_SCALE
 from jaxdp.methods.dp_ntk.released import Released
+from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.tables.layout import Layout
 
 _LEAST_WEIGHT = 1e-3
@@ -47,14 +48,16 @@ class CellGenerator:
         """Of a record as stored."""
         return (len(self.codec.schema.columns),)
 
-    def drawn(self, labels: np.ndarray, key: Key[Array, ""]) -> tuple[np.ndarray, np.ndarray]:
+    def drawn(
+        self, labels: np.ndarray, key: Key[Array, ""], *, watch: Watch = unwatched
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return records as stored, and their rows in [0, 1]."""
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
         layout = self.codec.layout
         cells = np.empty((len(labels), len(layout.blocks)), np.int32)
-        for label in np.unique(labels):
+        for label in watch(np.unique(labels).tolist()):
             of_class = np.flatnonzero(labels == label)
-            cells[of_class] = self.cells_of(int(label), len(of_class), rng)
+            cells[of_class] = self.cells_of(label, len(of_class), rng)
         stored = layout.from_cells(cells, rng)
         return stored, layout.to_unit(stored)
 

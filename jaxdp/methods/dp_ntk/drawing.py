@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxdp.data import Codec, TableCodec
+from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.networks import generators
 
 _CHUNK = 1000
@@ -36,17 +37,21 @@ class Generator:
     codec: Codec | TableCodec
     class_weights: tuple[float, ...] | None = None
 
-    def rows(self, labels: np.ndarray, key: Array) -> np.ndarray:
+    def rows(self, labels: np.ndarray, key: Array, *, watch: Watch = unwatched) -> np.ndarray:
         """Return one row in [0, 1] per label."""
-        return draw_rows(self.module, self.variables, labels, key, code_dim=self.code_dim)
+        return draw_rows(
+            self.module, self.variables, labels, key, code_dim=self.code_dim, watch=watch
+        )
 
     def stored(self, rows: np.ndarray) -> np.ndarray:
         """Return rows in [0, 1] as examples, typed as the training data were."""
         return self.codec.from_unit(rows).reshape(len(rows), *self.shape)
 
-    def drawn(self, labels: np.ndarray, key: Array) -> tuple[np.ndarray, np.ndarray]:
+    def drawn(
+        self, labels: np.ndarray, key: Array, *, watch: Watch = unwatched
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return examples as stored, and their rows in [0, 1] as the features see them."""
-        rows = self.rows(labels, key)
+        rows = self.rows(labels, key, watch=watch)
         stored = self.stored(rows)
         # Not what the network gives for a category, but the one that is written.
         return stored, self.codec.to_unit(stored) if isinstance(self.codec, TableCodec) else rows
@@ -66,7 +71,13 @@ class Generator:
 
 
 def draw_rows(
-    module: Any, variables: Any, labels: np.ndarray, key: Array, *, code_dim: int
+    module: Any,
+    variables: Any,
+    labels: np.ndarray,
+    key: Array,
+    *,
+    code_dim: int,
+    watch: Watch = unwatched,
 ) -> np.ndarray:
     """Return one generated row in [0, 1] per label, in chunks of one size."""
     size = min(_CHUNK, len(labels))
@@ -78,8 +89,8 @@ def draw_rows(
         return rows
 
     parts = []
-    for number, start in enumerate(range(0, len(labels), size)):
-        chunk = labels[start : start + size]
+    for number in watch(range(-(-len(labels) // size))):
+        chunk = labels[number * size : (number + 1) * size]
         padded = jnp.asarray(np.resize(chunk, size))
         chunk_key = jax.random.fold_in(key, number)
         parts.append(np.asarray(chunk_rows(variables, chunk_key, padded))[: len(chunk)])

@@ -107,13 +107,13 @@ class NtkPlan(base.Plan[Released]):
 
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
         """Return the noisy embedding of private data."""
-        del runner
         released = releasing.release(
             private,
             key,
             feature_maps.of_stored(self.features, self.spec.codec.to_unit),
             self.releases,
             num_classes=self.num_classes,
+            watch=runner.watched("mean embedding"),
         )
         return jax.block_until_ready(released)
 
@@ -122,7 +122,8 @@ class NtkPlan(base.Plan[Released]):
         settings, codec = self.settings, self.spec.codec
         generator, weights = self.maker.make(released, runner)
         labels = balanced_labels(weights, settings.num_synthetic, seed=settings.seed)
-        x, rows = generator.drawn(labels, jax.random.fold_in(jax.random.key(settings.seed), 3))
+        key = jax.random.fold_in(jax.random.key(settings.seed), 3)
+        x, rows = generator.drawn(labels, key, watch=runner.watched("drawing"))
         if not np.all(np.isfinite(rows)):
             raise bad(settings, "learning_rate", "training has diverged; lower it")
         return Made(

@@ -25,6 +25,7 @@ from jaxdp import numerics
 from jaxdp.data import Private
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods.dp_ntk.released import Released
+from jaxdp.methods.steps import Watch
 from jaxdp.privacy import class_sums
 from jaxdp.privacy.class_sums import ClassChunks
 from jaxdp.privacy.releases import GaussianRelease, joint_noise_multiplier
@@ -78,8 +79,11 @@ def release(
     releases: tuple[GaussianRelease, ...],
     *,
     num_classes: int,
+    watch: Watch = iter,
 ) -> Released:
     """Return the noisy embedding of private data; labels are not used for a single class.
+
+    `watch` sees the numbers of chunks of examples, and nothing of what is in them.
 
     Guarantee:
         As `release_embedding`.
@@ -92,7 +96,7 @@ def release(
         chunk_size=min(n, _CHUNK.here),
     )
     return release_embedding(
-        key, features, chunks, releases, num_examples=n, num_classes=num_classes
+        key, features, chunks, releases, num_examples=n, num_classes=num_classes, watch=watch
     )
 
 
@@ -104,6 +108,7 @@ def release_embedding(
     *,
     num_examples: int,
     num_classes: int,
+    watch: Watch = iter,
 ) -> Released:
     """Return the noisy class-wise mean embedding of private data, and noisy class weights.
 
@@ -114,6 +119,7 @@ def release_embedding(
         releases: the embedding's, and the class weights' where they are wanted.
         num_examples: n, public.
         num_classes: c.
+        watch: sees the numbers of the chunks, and nothing of what is in them.
 
     Raises:
         ValueError: a release is unknown, or claims less than the true sensitivity.
@@ -139,6 +145,7 @@ def release_embedding(
         num_classes=num_classes,
         stddev=named[EMBEDDING].stddev * num_examples,
         divisor=float(num_examples),
+        watch=watch,
     )
     uniform = jnp.full(num_classes, 1 / num_classes)
     if WEIGHTS not in named:

@@ -49,5 +49,6 @@ def release(
         features,
         (release_of_embedding,),
         num_classes=spec.num_classes,
+        watch=runner.watched("mean embedding"),
     )
     return Released(embedded.mu, np.asarray(taught.weights))

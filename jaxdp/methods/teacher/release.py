@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, Key
 
 from jaxdp.data import Private, Spec
 from jaxdp.features.base import FeatureMap
-from jaxdp.methods.steps import RowMap, Runner, Steps
+from jaxdp.methods.steps import RowMap, Runner, Steps, Watch
 from jaxdp.methods.teacher.classifier import TeacherConfig, dp_teacher
 from jaxdp.methods.teacher.released import Released
 from jaxdp.privacy import class_sums
@@ -85,7 +85,7 @@ def release(
     teacher_key, means_key = jax.random.split(key)
     weights = None if training is None else _trained(private, teacher_key, runner, spec, training)
     # Last, because it is over at once: a run that is killed has not released it.
-    found = None if means is None else _class_means(private, means_key, spec, means)
+    found = None if means is None else _class_means(private, means_key, runner, spec, means)
     return Released(weights, found)
 
 
@@ -107,7 +107,9 @@ def _trained(
     return np.asarray(state.average)
 
 
-def _class_means(private: Private, key: Array, spec: Spec, means: Means) -> np.ndarray:
+def _class_means(
+    private: Private, key: Array, runner: Runner, spec: Spec, means: Means
+) -> np.ndarray:
     chunks = class_sums.arrange_by_class(
         private.rows,
         private.y,
@@ -121,6 +123,7 @@ def _class_means(private: Private, key: Array, spec: Spec, means: Means) -> np.n
         num_classes=spec.num_classes,
         num_examples=spec.num_examples,
         noise_multiplier=means.noise_multiplier,
+        watch=runner.watched("class means"),
     )
     return np.asarray(found)
 
@@ -133,6 +136,7 @@ def release_class_means(
     num_classes: int,
     num_examples: int,
     noise_multiplier: float,
+    watch: Watch = iter,
 ) -> Float[Array, "c p"]:
     """Return noisy class means of private features, all classes taken as equally large.
 
@@ -143,6 +147,7 @@ def release_class_means(
         num_classes: c.
         num_examples: n, public.
         noise_multiplier: as accounted by `ledger.one_release`; 0 is not private.
+        watch: sees the numbers of the chunks, and nothing of what is in them.
 
     Guarantee:
         One Gaussian release under the zero-out relation (`jaxdp.privacy.ledger`): one example moves
@@ -156,4 +161,5 @@ def release_class_means(
         num_classes=num_classes,
         stddev=noise_multiplier,
         divisor=num_examples / num_classes,
+        watch=watch,
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxdp.data import Spec
-from jaxdp.methods.steps import compute_anew
+from jaxdp.methods.steps import Watch, compute_anew, unwatched
 from jaxdp.methods.teacher.public_maps import mean_map, num_features, public_map
 from jaxdp.methods.teacher.settings import MapOptions
 
@@ -31,9 +31,9 @@ def test_guarantee_the_public_map_is_the_same_in_every_run() -> None:
 def test_what_is_computed_is_kept_under_all_that_it_depends_on() -> None:
     kept = []
 
-    def cached(description: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
+    def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
         kept.append(description)
-        return compute()
+        return compute(unwatched)
 
     for mirror in (False, True):
         public_map(MapOptions(whiten=0.2, mirror=mirror), SPEC, cached)
@@ -46,7 +46,7 @@ def test_what_is_computed_is_kept_under_all_that_it_depends_on() -> None:
 def test_levels_are_whitened_each_by_itself_on_images_of_its_size() -> None:
     kept = []
 
-    def cached(description: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
+    def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
         kept.append(description)
         return np.eye(324 if "level" in description else 1296, dtype=np.float32)
 

@@ -1,0 +1,316 @@
+"""What a run will take: seconds of each phase, memory and disk, told before the work.
+
+Everything is a function of public facts: the shape and number of examples, the number of classes,
+and complete settings. Seconds are those of two CPU cores without other work; a GPU needs fewer.
+They are right up to a factor of two or three. `benchmarks/results/estimates_cpu.txt` has the runs
+that the rates were fitted to.
+"""
+
+import dataclasses
+import itertools
+import math
+from typing import Any, NamedTuple
+
+# Side of the coarse level of an image, and of its finer ones (`jaxdp.features.levels`).
+_COARSE, _FINE = 32, (64, 128)
+_PATHS = 81  # scattering paths of two scales and eight angles; four angles have 25
+_FINE_PATHS = 25
+# Seconds. A pixel is one value of a level, after padding.
+_START = 5.0
+_COMPILE = 4.0
+_FORWARD = 1.8e-7  # scattering of a pixel
+_BACKWARD = 1e-6  # the same with its gradient
+_DRAW = 1e-7  # whether one record is in a step's sample
+_FLOP = 1 / 2e10
+_ROW = 6e-9  # one feature of a record in a step of DP-SGD
+_KIP = 4e-11
+_CELLS = 20.0  # of a column of a table
+_GENERATE = 6e-8  # a value of an example that a generator makes, with its gradient
+_RESNET = 2e-5  # a pixel of an example of the large generator
+_JUDGE = {"convnet": 720.0, "twelve": 60.0, "inception": 300.0}
+_GB = 1e9
+_PROGRAM_BYTES = 0.6 * _GB
+_RELEASING = ("private teacher", "class means", "mean embedding")
+
+
+class Facts(NamedTuple):
+    """What is public about data.
+
+    Attributes:
+        shape: (h, w, channels) of an image, (values,) of a row, (columns,) of a table.
+        num_examples: n.
+        num_classes: c.
+        num_test: test examples.
+    """
+
+    shape: tuple[int, ...]
+    num_examples: int
+    num_classes: int
+    num_test: int = 1000
+
+    @property
+    def is_image(self) -> bool:
+        """Whether examples are images."""
+        return len(self.shape) == 3
+
+    @property
+    def dim(self) -> int:
+        """Values of an example."""
+        return math.prod(self.shape)
+
+
+class Phase(NamedTuple):
+    """A part of a run, as its bar names it."""
+
+    name: str
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """What a run takes.
+
+    Attributes:
+        phases: in order.
+        memory: bytes at the peak.
+        disk: bytes of results, and of what is kept for later runs.
+    """
+
+    phases: tuple[Phase, ...]
+    memory: float
+    disk: float
+
+    @property
+    def seconds(self) -> float:
+        """Of the whole command."""
+        return sum(phase.seconds for phase in self.phases)
+
+
+def facts_of(spec: Any, *, num_test: int) -> Facts:
+    """Return the facts of a `jaxdp.Spec`; of a table how many columns it has."""
+    shape = spec.shape if spec.schema is None else (len(spec.schema.columns),)
+    return Facts(tuple(shape), spec.num_examples, spec.num_classes, num_test)
+
+
+def of_run(
+    method: str,
+    settings: Any,
+    facts: Facts,
+    *,
+    judges: str | None = None,
+    reused: bool = False,
+) -> Estimate:
+    """Return what a run takes.
+
+    Args:
+        method: of `jaxdp.methods`.
+        settings: complete.
+        facts: about the data.
+        judges: as `--evaluate` names them; None for those by default.
+        reused: whether it takes what an earlier run has released, and no private data.
+    """
+    read = facts
+    if reused:
+        facts = facts._replace(num_examples=0)
+    if method == "teacher":
+        found = _teacher(settings, facts)
+    elif method == "dp_kip":
+        found = _kip(settings, facts)
+    else:
+        found = _generator(method, settings, facts)
+    made = settings.ipc * facts.num_classes if hasattr(settings, "ipc") else None
+    judging = _judging(judges, facts, made)
+    start = Phase("start", _START + facts.num_examples * facts.dim / 1e8)
+    phases = [start, *found.phases, Phase("judging", judging)]
+    left_out = _RELEASING if reused else ()
+    data = 3.0 * (read.num_examples + read.num_test) * read.dim
+    return Estimate(
+        tuple(each for each in phases if each.seconds > 0 and each.name not in left_out),
+        _PROGRAM_BYTES + data + found.memory,
+        found.disk + 5e7,  # compiled programs, the report
+    )
+
+
+class Level(NamedTuple):
+    """A level of an image: its values, its features, and the synthetic images that whiten them."""
+
+    pixels: float
+    features: float
+    images: int
+
+
+def levels_of(shape: tuple[int, ...], *, mirror: bool = False, fine: bool = False) -> list[Level]:
+    """Return the levels of an image under the teacher's map, or under that of `scatter_rbf`.
+
+    Args:
+        shape: (h, w, channels).
+        mirror: whether mirror images share their features.
+        fine: whether the map is that of `scatter_rbf`.
+    """
+    height, width, channels = shape
+    found = []
+    for largest, colours, images in ((_COARSE, channels, 10_000), *((s, 1, 2000) for s in _FINE)):
+        coarse = largest == _COARSE
+        if not coarse and max(height, width) <= largest // 2:
+            continue
+        high, wide = (-(-min(side, largest) // 8) * 8 for side in (height, width))
+        windows = (high // 8) * (wide // 8) if coarse else 4
+        # Windows are of four patches; the finer map keeps the patches apart.
+        paths = _FINE_PATHS * (4 if coarse else 1) if fine else _PATHS
+        features = windows * paths * colours / (2 if mirror else 1)
+        found.append(Level(float(high * wide * colours), features, images))
+    return found
+
+
+def _seconds_of(parts: list[Level], shape: tuple[int, ...], rate: float) -> float:
+    """Return the seconds that an image's whitened features take, at a rate for each pixel."""
+    # Each level is a product of the whole image and a matrix of means.
+    shrinking = math.prod(shape) * len(parts) * 64 * _FLOP if max(shape[:2]) > _COARSE else 0.0
+    return shrinking + sum(rate * each.pixels + 2 * each.features**2 * _FLOP for each in parts)
+
+
+def _public_map(parts: list[Level]) -> Estimate:
+    """Estimate the whitening of all levels."""
+    seconds, memory, disk = 0.0, 0.0, 0.0
+    for pixels, p, images in parts:
+        each = _FORWARD * pixels + 2 * p * p * _FLOP
+        seconds += 2 * _COMPILE + images * each + 4 * p**3 * _FLOP
+        memory, disk = max(memory, 40 * p * p + 8 * images * pixels), disk + 4 * p * p
+    return Estimate((Phase("public map (once)", seconds),), memory, disk)
+
+
+def _teacher(settings: Any, facts: Facts) -> Estimate:
+    n, c, made = facts.num_examples, facts.num_classes, settings.ipc * facts.num_classes
+    phases: list[Phase] = []
+    memory = disk = pixels = 0.0
+    if facts.is_image:
+        parts = levels_of(facts.shape, mirror=bool(settings.mirror))
+        p, pixels = (sum(column) for column in list(zip(*parts, strict=True))[1::-1])
+        each, back = (_seconds_of(parts, facts.shape, rate) for rate in (_FORWARD, _BACKWARD))
+        if settings.whiten:
+            public = _public_map(parts)
+            phases, memory, disk = list(public.phases), public.memory, public.disk
+    else:
+        each, back, p = 1e-6, 1e-5, _CELLS * facts.dim
+    if settings.uses_teacher:
+        phases.append(Phase("features", _COMPILE + (n + facts.num_test) * each))
+        step = n * _DRAW + settings.batch_size * p * (1e-9 + 1.5e-10 * c)
+        phases.append(Phase("private teacher", _COMPILE + settings.steps * step))
+        memory = max(memory, 6 * p * (n + facts.num_test))
+    if settings.match != "teacher":
+        phases.append(Phase("class means", _COMPILE + 5 * n * _FORWARD * min(pixels, 3072)))
+        back += 5 * _BACKWARD * min(pixels, 3072)  # five views of an image
+    seconds = 1.5 * _COMPILE + settings.distill_steps * made * back
+    phases.append(Phase("distilling", seconds))
+    memory += 1e3 * made * pixels + 64 * made * facts.dim
+    return Estimate(tuple(phases), memory, disk + 64 * made * facts.dim)
+
+
+def _kip(settings: Any, facts: Facts) -> Estimate:
+    n, c, d = facts.num_examples, facts.num_classes, facts.dim
+    s, batch = settings.ipc * c, settings.batch_size
+    phases, p, beside = [], float(d), 0.0
+    if settings.kernel == "scatter":
+        coarse = levels_of(facts.shape)[0]
+        p = 4 * coarse.features  # windows of four patches are not averaged
+        beside = batch * p * _ROW + s * _BACKWARD * coarse.pixels
+        seconds = (n + facts.num_test) * _FORWARD * coarse.pixels
+        phases.append(Phase("features", _COMPILE + seconds))
+    elif settings.kernel in ("perceptual", "entk", "conv_ntk"):
+        beside = 0.08 * s * max(1.0, d / 784)
+    step = 1.5e-3 + n * _DRAW + batch * s * s * c * (c + 1) * _KIP
+    step += batch * s * p * 5e-11 + s**3 * 1.2e-9 + beside
+    phases.append(Phase("distilling", 2 * _COMPILE + settings.steps * step))
+    kept = 8 * p * n if p != d else 0.0
+    return Estimate(tuple(phases), kept + 16 * batch * p + 800 * s * s, 32.0 * s * d)
+
+
+def _generator(method: str, settings: Any, facts: Facts) -> Estimate:
+    """Estimate a generator, and the teacher that labels what it makes."""
+    n, d, made = facts.num_examples, facts.dim, settings.num_synthetic
+    if settings.features in ("marginals", "pairs"):
+        cells = _CELLS * d * (d if settings.features == "pairs" else 1)
+        phases = [Phase("mean embedding", _COMPILE + n * d * 1e-6 + cells * 1e-5)]
+        if method == "labelled":
+            phases.append(Phase("private teacher", 2 * _COMPILE + n * d * 4e-6))
+        phases.append(Phase("drawing", 2.0 + made * d * 2e-6))
+        return Estimate(
+            tuple(phases), 8.0 * cells * facts.num_classes + 60.0 * made * d, 30.0 * made
+        )
+    phases, per_example, forward, memory, disk = [], 0.0, 0.0, 0.0, 0.0
+    if settings.features == "scatter_rbf":
+        parts = levels_of(facts.shape, fine=True)
+        public = _public_map(parts)
+        phases, memory, disk = list(public.phases), public.memory, public.disk
+        pixels, p = (sum(column) for column in list(zip(*parts, strict=True))[:2])
+        products = (p * 4000 + min(d, 3072) * 2000) * _FLOP / 3
+        per_example = 0.5 * _BACKWARD * pixels + 6 * products
+        forward = _FORWARD * pixels + 2 * products
+    elif settings.features == "scatter":
+        coarse = levels_of(facts.shape)[0]
+        forward, per_example = _FORWARD * coarse.pixels, 1.3 * _BACKWARD * coarse.pixels
+    elif settings.features == "entk":
+        weights = _weights(settings.ntk_width, d)
+        per_example, forward = 1.5e-10 * weights, 3e-11 * weights
+        memory = 12.0 * weights * facts.num_classes
+    else:
+        width = {"rff": 10_000, "hermite": 2700}[settings.features]
+        per_example, forward = 2 * d * width * _FLOP, d * width * _FLOP / 2
+    per_example += _of_generator(settings.generator, facts)
+    phases.append(Phase("mean embedding", _COMPILE + n * forward))
+    step = settings.batch_size * per_example
+    phases.append(Phase("training", 2 * _COMPILE + settings.steps * step))
+    phases.append(Phase("drawing", 2.0 + made * _of_generator(settings.generator, facts) / 3))
+    memory += 12.0 * made * d + 2e2 * settings.batch_size * d + 1e9
+    return Estimate(tuple(phases), memory, disk + made * d * 1.0 + 1e7)
+
+
+def _of_generator(name: str, facts: Facts) -> float:
+    """Return the seconds that a generated example takes, with its gradient."""
+    if name == "resnet":
+        return _RESNET * facts.dim / facts.shape[2]
+    return _GENERATE * max(facts.dim, 256)
+
+
+def _weights(widths: str, dim: int) -> float:
+    """Return about how many weights a network of one or two hidden layers has."""
+    sizes = [dim, *(int(width) for width in widths.split("_"))]
+    return float(sum(a * b for a, b in itertools.pairwise(sizes)) + 10 * sizes[-1])
+
+
+def _judging(judges: str | None, facts: Facts, made: int | None) -> float:
+    if judges == "none":
+        return 0.0
+    if judges is None and made is not None:
+        return 0.0  # kernel ridge regression is part of the run
+    names = (judges or "logistic,mlp,frechet").split(",")
+    size = max(1.0, facts.dim / 784)
+    many = max(1.0, (made or 0) / 100)
+    each = {"convnet": _JUDGE["convnet"] * size * many}
+    return sum(each.get(name, _JUDGE.get(name, 15.0 * size)) for name in names if name != "krr")
+
+
+def duration(seconds: float) -> str:
+    """Return seconds in words, with the precision that an estimate has."""
+    if seconds < 90:
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    for unit, length, most in (("minutes", 60, 90), ("hours", 3600, 48), ("days", 86400, math.inf)):
+        if seconds < most * length:
+            return f"{float(f'{seconds / length:.2g}'):g} {unit}"
+    raise AssertionError("unreachable")
+
+
+def size(num_bytes: float) -> str:
+    """Return bytes in words, with the precision that an estimate has."""
+    if num_bytes < 0.95 * _GB:
+        return f"{float(f'{num_bytes / 1e6:.1g}'):g} MB"
+    return f"{float(f'{num_bytes / _GB:.2g}'):g} GB"
+
+
+def in_words(estimate: Estimate) -> tuple[str, str]:
+    """Return an estimate in two lines: the whole, and its phases."""
+    whole = (
+        f"about {duration(estimate.seconds)} on two CPU cores without other work, "
+        f"{size(estimate.memory)} of memory and {size(estimate.disk)} of disk"
+    )
+    return whole, ", ".join(f"{name} {duration(seconds)}" for name, seconds in estimate.phases)
