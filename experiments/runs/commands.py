@@ -52,7 +52,7 @@ def estimate(facts: Facts, epsilon: float, words: str) -> estimates.Estimate:
         kept["ipc"] = int(given["ipc"])
     if not facts.is_image and "num_synthetic" in settings.Settings.__dataclass_fields__:
         kept |= {"features": "marginals", "num_synthetic": facts.num_examples}
-    asked = settings.Settings(eps=epsilon, **kept)
+    asked = settings.Settings(eps=float(epsilon), **kept)
     complete = settings.complete(asked, _Spec(facts))
     return estimates.of_run(method, complete, facts, judges=given.get("evaluate"))
 

@@ -74,7 +74,10 @@ POINTS: tuple[Point, ...] = (
     *_points(
         *("teacher", "colour", _SMALL),
         [
+            ("1000 of CIFAR-10", 1000, 1, 16.7),
+            ("1000 of CIFAR-10", 1000, 10, 42.9),
             ("5000 of CIFAR-10", 5000, 1, 39.0),
+            ("5000 of CIFAR-10", 5000, 10, 52.7),
         ],
     ),
     *_points(

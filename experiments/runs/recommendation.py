@@ -5,6 +5,7 @@ set is like the one in question, the answer says so.
 """
 
 import dataclasses
+import itertools
 import math
 import shlex
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from experiments.runs.measured import POINTS, Point
 
 # How far a measured set may be to be like another one, as a factor of its strength, of the number
 # of its examples and of its classes.
-_ALIKE, _ALIKE_SIZE, _ALIKE_CLASSES = 3.5, 10.0, 4.0
+_ALIKE, _ALIKE_SIZE, _ALIKE_CLASSES = 2.5, 10.0, 4.0
 # Below it noise hides nearly all: MNIST at 30 gives 32 %, at 100 76 %.
 LEAST_STRENGTH = 100.0
 _RECORDS_FOR_TEACHER = 1000
@@ -278,11 +279,42 @@ def _is_like(facts: Facts, near: Sequence[Point]) -> bool:
 def _range(points: Sequence[Point]) -> str:
     low, high = (pick(point.score for point in points) for pick in (min, max))
     if points[0].kind == "table":
-        ends = [f"{low / 100:.2f}", f"{high / 100:.2f}"]
+        ends, unit = [f"{low / 100:.2f}", f"{high / 100:.2f}"], ""
     else:
-        ends = [f"{low:.0f} %", f"{high:.0f} %"]
-    return f"about {ends[0]}" if high - low < 1 else " to ".join(ends)
+        ends, unit = [f"{low:.0f}", f"{high:.0f}"], " %"
+    return (f"about {ends[0]}" if high - low < 1 else " to ".join(ends)) + unit
 
 
 def _names(points: Sequence[Point]) -> str:
     return ", ".join(dict.fromkeys(f"{p.data} at epsilon {p.epsilon:g}" for p in points))
+
+
+_TABLE = [
+    *itertools.product([(28, 28, 1)], [300, 1000, 5000, 60000], [10], [1, 10]),
+    *itertools.product([(32, 32, 3)], [5000, 50000], [10], [1, 10]),
+    ((224, 224, 1), 2000, 3, 10),
+    *itertools.product([(14,)], [500, 20000], [2], [1]),
+]
+
+
+def as_markdown() -> str:
+    """Return the table of first choices that docs/which.md has."""
+    lines = [
+        "| examples | n | classes | epsilon | command | expected | about |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for shape, n, classes, epsilon in _TABLE:
+        facts, table = Facts(shape, n, classes), len(shape) == 1
+        source = "--csv=FILE --schema=FILE" if table else "--dataset=NAME"
+        first = choices(facts, epsilon, source=source, schema=table)[0]
+        what = f"tables of {shape[0]} columns"
+        if not table:
+            colour = "grey" if shape[2] == 1 else "colour"
+            what = f"{colour} images of {shape[1]} x {shape[0]}"
+        weak = "" if warning(facts, epsilon) is None else "noise hides nearly all; "
+        cells = (
+            *(what, f"{n:,}", classes, f"{epsilon:g}", f"`{first.command}`"),
+            *(weak + first.expected, estimates.duration(first.estimate.seconds)),
+        )
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)

@@ -1,0 +1,149 @@
+"""Estimates are within a factor of what runs took, and a function of public facts alone."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from experiments.run_flags import TeacherFlags
+from experiments.runs import before, estimates
+from experiments.runs.estimates import Estimate, Facts, Phase
+from jaxdp.methods.teacher.settings import Settings
+
+GREY, COLOUR = (28, 28, 1), (32, 32, 3)
+# Method, dataset, shape, n, settings, and the seconds of the whole command on two quiet cores:
+# whole_commands_cpu.txt, large_images_cpu.txt, recommended_cpu.txt; docs/results.md has training
+# alone, to which half a minute is added.
+MEASURED: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
+    ("teacher", "grey", GREY, 300, {}, 17),
+    ("teacher", "grey", GREY, 5000, {}, 24),
+    ("teacher", "mnist", GREY, 60000, {"ipc": 50, "eps": 10.0}, 88),
+    ("teacher", "cifar10", COLOUR, 50000, {"eps": 10.0}, 121),
+    ("teacher", "mnist", GREY, 60000, {"ipc": 10, "match": "both"}, 325),
+    ("teacher", "large", (33, 47, 3), 600, {"ipc": 10, "eps": 10.0}, 70),
+    ("teacher", "large", (224, 224, 1), 2000, {"ipc": 10, "eps": 10.0}, 128),
+    ("teacher", "large", (224, 224, 3), 2000, {"ipc": 10, "eps": 10.0}, 193),
+    ("dp_kip", "grey", GREY, 1000, {}, 12),
+    ("dp_kip", "mnist", GREY, 60000, {"ipc": 10, "epochs": 10.0, "batch_size": 500}, 89),
+    ("dp_kip", "mnist", GREY, 60000, {"ipc": 50, "steps": 1200, "batch_size": 500}, 917),
+    ("dp_kip", "cifar10", COLOUR, 50000, {"ipc": 10}, 138),
+    ("dp_kip", "mnist", GREY, 60000, {"kernel": "scatter", "batch_size": 4000, "steps": 600}, 176),
+    ("dp_kip", "cifar10", COLOUR, 50000, {"kernel": "scatter"}, 319),
+    ("dp_ntk", "mnist", GREY, 60000, {"features": "scatter_rbf", "steps": 2000}, 1165),
+    ("dp_ntk", "mnist", GREY, 60000, {"features": "scatter_rbf", "preset": "fast"}, 222),
+    ("dp_ntk", "mnist", GREY, 60000, {"features": "entk", "preset": "fast"}, 172),
+    ("dp_ntk", "mnist", GREY, 60000, {"features": "entk", "batch_size": 5000}, 1110),
+    ("dp_ntk", "mnist", GREY, 60000, {"features": "rff", "batch_size": 500}, 716),
+    ("dp_ntk", "mnist", GREY, 60000, {"features": "hermite", "steps": 3000}, 159),
+]
+_FACTOR = 2.6
+
+
+def estimated(
+    method: str, shape: tuple[int, ...], n: int, *, name: str = "own", **given: Any
+) -> Estimate:
+    package = importlib.import_module(f"jaxdp.methods.{method}.settings")
+    facts = Facts(shape, n, 3 if name == "large" else 10, 2000)
+    spec = SimpleNamespace(
+        name=name, shape=shape, num_examples=n, num_classes=10, dim=facts.dim, schema=None
+    )
+    spec.is_image, spec.kind = facts.is_image, "image"
+    return estimates.of_run(method, package.complete(package.Settings(**given), spec), facts)
+
+
+@pytest.mark.parametrize("case", MEASURED, ids=lambda case: f"{case[0]} {case[1]} {case[4]}")
+def test_estimates_are_within_a_factor_of_measured_runs(case: Any) -> None:
+    method, name, shape, n, given, seconds = case
+    found = estimated(method, shape, n, name=name, **given)
+    assert seconds / _FACTOR < found.seconds < seconds * _FACTOR
+    assert 0.4e9 < found.memory < 12e9
+
+
+@pytest.mark.parametrize("method", ["teacher", "dp_kip", "dp_ntk"])
+def test_more_work_takes_longer(method: str) -> None:
+    few = estimated(method, GREY, 1000)
+    for more in (
+        estimated(method, GREY, 100_000),
+        estimated(method, COLOUR, 1000),
+        estimated(method, GREY, 1000, steps=10**6),
+    ):
+        assert more.seconds > few.seconds
+        assert more.memory >= few.memory
+
+
+def test_phases_are_those_that_bars_name() -> None:
+    names = [phase.name for phase in estimated("teacher", GREY, 1000, match="both").phases]
+    assert names == [
+        *("start", "public map (once)", "features", "private teacher", "class means", "distilling")
+    ]
+    names = [phase.name for phase in estimated("dp_ntk", GREY, 1000, features="scatter_rbf").phases]
+    assert names == [
+        *("start", "public map (once)", "mean embedding", "training", "drawing", "judging")
+    ]
+
+
+def test_what_is_used_again_takes_no_time() -> None:
+    package = importlib.import_module("jaxdp.methods.teacher.settings")
+    settings = package.Settings(steps=100, batch_size=10, distill_steps=5, whiten=0.0, mirror=False)
+    facts = Facts(GREY, 60000, 10)
+    anew, again = (estimates.of_run("teacher", settings, facts, reused=r) for r in (False, True))
+    assert "private teacher" in {phase.name for phase in anew.phases}
+    assert "private teacher" not in {phase.name for phase in again.phases}
+    assert again.seconds < anew.seconds
+
+
+def test_no_private_data_can_get_into_an_estimate() -> None:
+    """Its arguments are settings and numbers."""
+    names = list(inspect.signature(estimates.of_run).parameters)
+    assert names == ["method", "settings", "facts", "judges", "reused"]
+    assert Facts._fields == ("shape", "num_examples", "num_classes", "num_test")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (1, "5 s"),
+        (42, "40 s"),
+        (100, "1.7 minutes"),
+        (1165, "19 minutes"),
+        (9000, "2.5 hours"),
+        (400_000, "4.6 days"),
+    ],
+)
+def test_durations_are_in_words(seconds: float, said: str) -> None:
+    assert estimates.duration(seconds) == said
+
+
+def test_sizes_are_in_words() -> None:
+    assert estimates.size(123e6) == "100 MB"
+    assert estimates.size(3.456e9) == "3.5 GB"
+
+
+def test_a_run_of_more_memory_than_there_is_is_warned_of() -> None:
+    found = Estimate((Phase("start", 1.0),), memory=30e9, disk=0.0)
+    (line,) = before.memory_warning(found, 22e9, lower="--ipc")
+    assert line == "about 30 GB of memory is needed, and 22 GB is available; lower --ipc"
+    assert before.memory_warning(found, math.inf, lower="--ipc") == ()
+    assert before.available_bytes() > 0
+
+
+def test_lines_before_a_run_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    from experiments.data.load import load_dataset
+    from jaxdp.methods.teacher.settings import complete
+
+    data = load_dataset("digits", data_dir="nowhere", download=False)
+    settings = complete(Settings(), data.spec)
+    announcement = before.Announcement("teacher", settings, TeacherFlags(), data)
+    assert list(announcement.watch(range(2))) == [0, 1]
+    announcement.say()
+    read, said = capsys.readouterr()
+    assert (
+        read == "digits: 1437 training images of 8x8 pixels, grey; 10 classes; 360 test examples\n"
+    )
+    assert said.count("estimate: about") == 1
+    assert "features 5 s, private teacher 5 s" in said

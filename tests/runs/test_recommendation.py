@@ -1,0 +1,170 @@
+"""What is recommended fits its facts, can be typed as it stands, and says where it extrapolates."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shlex
+from pathlib import Path
+
+import drivers
+import pytest
+
+from experiments import recommend
+from experiments.run_flags import RunFlags
+from experiments.runs import commands, recommendation
+from experiments.runs.estimates import Facts
+from experiments.runs.measured import POINTS
+
+ROOT = Path(__file__).parents[2]
+SHAPES = [(8, 8, 1), (28, 28, 1), (33, 47, 3), (32, 32, 3), (224, 224, 4), (14,)]
+GRID = list(itertools.product(SHAPES, (12, 300, 5000, 60_000, 10**7), (2, 10, 200), (0.1, 1, 50)))
+ENTRIES = {
+    "dp_kip": ("dp_kip",),
+    "dp_kip_teacher": ("teacher",),
+    "dp_ntk": ("dp_ntk", "labelled"),
+}
+
+
+def of(shape: tuple[int, ...], n: int, c: int, epsilon: float) -> tuple[recommendation.Choice, ...]:
+    table = len(shape) == 1
+    source = "--csv=x.csv --schema=x.json" if table else "--dataset=own"
+    return recommendation.choices(Facts(shape, n, c), epsilon, source=source, schema=table)
+
+
+def test_every_command_of_a_grid_of_facts_is_one_that_its_program_takes() -> None:
+    lines = set()
+    for facts in GRID:
+        for choice in of(*facts):
+            assert choice.estimate.seconds > 0
+            assert choice.why.endswith(".")
+            assert choice.expected
+            lines.add(choice.command)
+    assert len(lines) > 20
+    for line in lines:
+        python, option, program, *given = shlex.split(line)
+        assert (python, option) == ("python", "-m")
+        methods = ENTRIES[program.removeprefix("experiments.")]
+        for method in methods:
+            for kind in drivers.FLAGS[method][:1]:
+                drivers.settings(kind, *given)
+        drivers.settings(drivers.FLAGS[methods[-1]][1], *given)
+
+
+def test_a_teacher_comes_first_for_images_and_counts_for_tables() -> None:
+    assert of((28, 28, 1), 60_000, 10, 1)[0].method == "teacher"
+    assert of((14,), 30_000, 2, 1)[0].method == "labelled"
+    assert of((14,), 300, 2, 1)[0].method == "dp_ntk"
+    assert of((28, 28, 1), 60_000, 10, math.inf)[0].method == "dp_kip"
+    (only,) = recommendation.choices(Facts((30,), 569, 2), 1, source="--dataset=own")
+    assert only.method == "dp_kip"
+
+
+def test_there_are_never_more_distilled_images_than_real_ones_where_there_is_one_per_class() -> (
+    None
+):
+    for shape, n, c, epsilon in GRID:
+        for choice in of(shape, n, c, epsilon):
+            ipc = int(commands.parsed(choice.command.removeprefix("python -m "))[1].get("ipc", 0))
+            assert ipc * c <= max(n, c) or len(shape) == 1
+
+
+def test_scores_are_those_of_measured_sets_and_others_are_said_to_be_extrapolated() -> None:
+    mnist = of((28, 28, 1), 60_000, 10, 1)[0].expected
+    assert mnist.startswith("88 to 98 %")
+    assert "MNIST at epsilon 1" in mnist
+    for far in (((28, 28, 1), 60_000, 300, 1), ((512, 512, 1), 60_000, 10, 1)):
+        assert of(*far)[0].expected.startswith("no measured set like this")
+    assert of((28, 28, 1), 10**8, 10, 1)[0].expected.startswith("no measured set like this")
+
+
+def test_noise_that_hides_all_is_said() -> None:
+    line = recommendation.warning(Facts((28, 28, 1), 300, 10), 1)
+    assert line is not None
+    assert "--eps=3.4" in line
+    assert recommendation.warning(Facts((28, 28, 1), 300, 10), 3.4) is None
+
+
+def test_what_does_better_is_another_command_or_a_larger_budget() -> None:
+    facts = Facts((16, 16, 3), 310, 3)
+    found = recommendation.better(facts, 1, method="dp_kip", source="--dataset=own", schema=False)
+    assert found.endswith("python -m experiments.dp_kip_teacher --dataset=own --ipc=1 --eps=1")
+    found = recommendation.better(facts, 1, method="teacher", source="--dataset=own", schema=False)
+    assert found.startswith("a larger --eps")
+    found = recommendation.better(facts, 0.1, method="dp_kip", source="", schema=False)
+    assert "noise hides nearly all" in found
+
+
+def test_flags_that_name_data_are_given_again() -> None:
+    flags = RunFlags(dataset="my cells", data_dir="x", image_size="32", out_dir="out", resume=True)
+    found = recommendation.source_of(flags)
+    assert found == "--dataset='my cells' --image_size=32 --data_dir=x"
+    assert recommendation.source_of(RunFlags()) == "--dataset=digits"
+    table = RunFlags(csv="a.csv", schema="a.json")
+    assert recommendation.source_of(table) == "--csv=a.csv --schema=a.json"
+
+
+def test_points_are_in_their_sources() -> None:
+    for point in POINTS:
+        text = (ROOT / point.source).read_text()
+        score = point.score / 100 if point.kind == "table" else point.score
+        shown = f"{score:.3f}" if point.kind == "table" else f"{score:.1f}"
+        assert shown in text, f"{point} is not in {point.source}"
+
+
+def test_the_page_has_the_table_of_these_rules() -> None:
+    table = recommendation.as_markdown()
+    assert table in (ROOT / "docs/which.md").read_text(), (
+        "write it by: python -m experiments.recommend --markdown"
+    )
+
+
+# --- The program -------------------------------------------------------------------------------
+
+
+def test_the_program_needs_no_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drivers.drive(recommend.main, "--shape=28,28,1", "--n=60000", "--classes=10") == 0
+    said = capsys.readouterr().out
+    assert "python -m experiments.dp_kip_teacher --dataset=NAME --ipc=10 --eps=1\n" in said
+    assert "88 to 98 %" in said
+
+
+def test_the_program_takes_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drivers.drive(recommend.main, "--dataset=digits", "--eps=0.1") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("digits: 1437 training images of 8x8 pixels")
+    assert "WARNING: epsilon times the examples of a class is 14.4" in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--n=5", "--shape: give it as well"),
+        ("--shape=28,28,1 --n=5", "--classes: give it as well"),
+        ("--shape=28,x --n=5 --classes=2", "--shape=28,x: must be"),
+        ("--shape=8,8,2 --n=5 --classes=2", "has neither 1, 3 nor 4 channels"),
+        ("--dataset=mnist --shape=8,8 --n=5 --classes=2", "instead of data"),
+        ("--eps=0", "--eps=0.0: must be a number above 0"),
+        ("--csv=x.csv", "--schema: say what"),
+    ],
+)
+def test_the_program_refuses_in_one_line(
+    flags: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drivers.drive(recommend.main, *flags.split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+
+
+def test_recommending_looks_at_public_facts_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other private records of the same number and shape get the same answer."""
+    from toy_runs import private_data
+
+    answers = []
+    for seed in (0, 1):
+        private_data(tmp_path / "own.npz", seed=seed)
+        assert drivers.drive(recommend.main, "--dataset=own", f"--data_dir={tmp_path}") == 0
+        answers.append(capsys.readouterr().out)
+    assert answers[0] == answers[1]
