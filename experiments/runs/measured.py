@@ -59,7 +59,14 @@ POINTS: tuple[Point, ...] = (
             ("1000 of MNIST", 1000, 10, 92.0),
             ("5000 of MNIST", 5000, 1, 93.0),
             ("5000 of MNIST", 5000, 10, 94.1),
-            ("digits", 1437, 1, 84.7),
+            ("300 of Fashion-MNIST", 300, 1, 37.1),
+            ("300 of Fashion-MNIST", 300, 10, 73.4),
+            ("1000 of Fashion-MNIST", 1000, 1, 64.1),
+            ("1000 of Fashion-MNIST", 1000, 10, 81.9),
+            ("5000 of Fashion-MNIST", 5000, 1, 80.7),
+            ("5000 of Fashion-MNIST", 5000, 10, 83.2),
+            ("digits", 1437, 1, 81.7),
+            ("digits", 1437, 10, 90.3),
         ],
     ),
     *_points(
@@ -77,7 +84,7 @@ POINTS: tuple[Point, ...] = (
             ("1000 of CIFAR-10", 1000, 1, 16.7),
             ("1000 of CIFAR-10", 1000, 10, 42.9),
             ("5000 of CIFAR-10", 5000, 1, 39.0),
-            ("5000 of CIFAR-10", 5000, 10, 52.7),
+            ("5000 of CIFAR-10", 5000, 10, 52.6),
         ],
     ),
     *_points(
@@ -99,6 +106,7 @@ POINTS: tuple[Point, ...] = (
             ("Fashion-MNIST", 60000, 10, 78.4),
         ],
     ),
+    *_points(*("generate", "grey", _SMALL), [("5000 of MNIST", 5000, 1, 73.4)]),
     *_points(
         *("dp_kip", "grey", _SMALL),
         [
