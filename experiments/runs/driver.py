@@ -266,7 +266,7 @@ class _Run:
             )
         folder.write_bytes(words.picture, picture)
         self._metrics |= judging.judged(
-            self._judges, plan, made, self._data, self._flags, self._runner.watched("judging")
+            self._judges, plan, made, self._data, self._flags
         )
         if "krr_test_accuracy" in self._metrics:
             support = support_of(made.arrays, plan.spec)

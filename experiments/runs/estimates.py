@@ -292,12 +292,12 @@ def _judging(judges: str | None, facts: Facts, made: int | None) -> float:
 
 def duration(seconds: float) -> str:
     """Return seconds in words, with the precision that an estimate has."""
-    if seconds < 90:
+    if seconds < 95:
         return f"{max(5, 5 * round(seconds / 5))} s"
-    for unit, length, most in (("minutes", 60, 90), ("hours", 3600, 48), ("days", 86400, math.inf)):
-        if seconds < most * length:
-            return f"{float(f'{seconds / length:.2g}'):g} {unit}"
-    raise AssertionError("unreachable")
+    for unit, length, most in (("minutes", 60, 90), ("hours", 3600, 47.5), ("days", 86400, 0)):
+        if seconds < most * length or not most:
+            return f"{float(f'{max(2, round(seconds / length)):.2g}'):g} {unit}"
+    raise AssertionError("days have no end")
 
 
 def size(num_bytes: float) -> str:

@@ -13,7 +13,6 @@ from experiments.runs.folder import RunFolder
 from jaxdp.data import TableCodec
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
-from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.tables.schema import ONE_HOT
 
 
@@ -58,14 +57,9 @@ def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
 
 
 def judged(
-    names: tuple[str, ...],
-    plan: Plan[Any],
-    made: Made,
-    data: Dataset,
-    run_flags: Any,
-    watch: Watch = unwatched,
+    names: tuple[str, ...], plan: Plan[Any], made: Made, data: Dataset, run_flags: Any
 ) -> dict[str, Any]:
-    """Return what judges found, by the keys of metrics.json; `watch` shows how many are done."""
+    """Return what judges found, by the keys of metrics.json."""
     if not names:
         return {}
     codec = plan.spec.codec
@@ -86,9 +80,7 @@ def judged(
         high=(codec.high - made.shift) / made.scale,
         inception_weights=getattr(run_flags, "inception_weights", None),
     )
-    found: dict[str, dict[str, Any]] = {}
-    for at in watch(range(len(names))):
-        found |= registry.evaluate(names[at : at + 1], problem)
+    found = registry.evaluate(names, problem)
     if plan.words.kind == "distilled":
         return {"evaluation": found}
     return registry.generated_metrics(found)

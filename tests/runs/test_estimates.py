@@ -109,10 +109,11 @@ def test_no_private_data_can_get_into_an_estimate() -> None:
     [
         (1, "5 s"),
         (42, "40 s"),
-        (100, "1.7 minutes"),
+        (100, "2 minutes"),
         (1165, "19 minutes"),
-        (9000, "2.5 hours"),
-        (400_000, "4.6 days"),
+        (9500, "3 hours"),
+        (400_000, "5 days"),
+        (10**9, "12000 days"),
     ],
 )
 def test_durations_are_in_words(seconds: float, said: str) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from experiments.runs.public_cache import main
-from jaxdp.saved import public_cache
 from jaxdp.methods.steps import Watch
+from jaxdp.saved import public_cache
 
 
 @pytest.fixture
