@@ -58,24 +58,22 @@ class Announcement:
         if self._said:
             return
         self._said = True
-        print(in_a_line(self._data), flush=True)
-        for line in self._lines():
+        found = self._estimate()
+        whole, phases = estimates.in_words(found)
+        print(f"{in_a_line(self._data)}\nestimate: {whole}\n  {phases}", flush=True)
+        lack = memory_warning(found, available_bytes(), lower=_LOWER[self._method])
+        warnings = [f"WARNING: {each}" for each in (*lack, *self.warnings)]
+        for line in (*warnings, *self._data.notes):
             print(line, file=sys.stderr)
 
-    def _lines(self) -> list[str]:
-        facts = estimates.facts_of(self._data.spec, num_test=len(self._data.x_test))
-        found = estimates.of_run(
+    def _estimate(self) -> estimates.Estimate:
+        return estimates.of_run(
             self._method,
             self._settings,
-            facts,
+            estimates.facts_of(self._data.spec, num_test=len(self._data.x_test)),
             judges=self._flags.evaluate,
             reused=any(getattr(self._flags, name, None) for name in ("teacher", "embedding")),
         )
-        whole, phases = estimates.in_words(found)
-        lack = memory_warning(found, available_bytes(), lower=_LOWER[self._method])
-        odd = [*lack, *self.warnings]
-        warnings = [f"WARNING: {each}" for each in odd]
-        return [f"estimate: {whole}", f"  {phases}", *warnings, *self._data.notes]
 
 
 def memory_warning(found: estimates.Estimate, available: float, *, lower: str) -> tuple[str, ...]:

@@ -52,10 +52,11 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     facts[data_facts.KEY] = data_facts.to_json(data.spec)
     left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
     with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
+        run_in_progress = _Run(method, plan, run_flags, data, judges, started)
         announcement.say()
         if plan.notice:
             print(plan.notice, file=sys.stderr)
-        _Run(method, plan, run_flags, data, judges, started).finish()
+        run_in_progress.finish()
     _print_summary(folder, started.certificate, said=announcement.warnings)
 
 

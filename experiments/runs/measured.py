@@ -106,7 +106,10 @@ POINTS: tuple[Point, ...] = (
             ("Fashion-MNIST", 60000, 10, 78.4),
         ],
     ),
-    *_points(*("generate", "grey", _SMALL), [("5000 of MNIST", 5000, 1, 73.4)]),
+    *_points(
+        *("generate", "grey", _SMALL),
+        [("1000 of MNIST", 1000, 1, 20.1), ("5000 of MNIST", 5000, 1, 73.4)],
+    ),
     *_points(
         *("dp_kip", "grey", _SMALL),
         [

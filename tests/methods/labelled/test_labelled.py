@@ -65,8 +65,8 @@ def test_guarantee_what_is_accounted_is_what_is_released(monkeypatch: pytest.Mon
         asked["teacher"] = (key, given["training"].mechanism, given["means"])
         return jaxdp.methods.teacher.release.Released(np.zeros((9, 2), np.float32), None)
 
-    def embed(private: Any, key: Any, features: Any, releases: Any, *, num_classes: int) -> Any:
-        asked["embedding"] = (key, releases, num_classes)
+    def embed(private: Any, key: Any, features: Any, releases: Any, **given: Any) -> Any:
+        asked["embedding"] = (key, releases, given["num_classes"])
         return jaxdp.methods.dp_ntk.Released(np.zeros((2, 9)), np.ones(2) / 2)
 
     monkeypatch.setattr(releasing.teaching, "release", teach)
