@@ -50,8 +50,8 @@ MUTANTS = (
     Mutant(
         "class means have the key of the teacher",
         _TEACHER_RELEASE,
-        "_class_means(private, means_key, spec, means)",
-        "_class_means(private, teacher_key, spec, means)",
+        "_class_means(private, means_key, runner, spec, means)",
+        "_class_means(private, teacher_key, runner, spec, means)",
         (f"{_KEYS}test_guarantee_teacher_and_class_means_have_keys_of_their_own",),
     ),
     Mutant(

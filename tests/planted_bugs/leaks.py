@@ -119,9 +119,9 @@ MUTANTS = (
     Mutant(
         "first images from a seed that the labels make",
         _DRIVER,
-        "    plan, folder = prepared(method, settings, run_flags, data)\n",
+        "    ready = checked(method, settings, run_flags, data)\n    announcement",
         '    settings = type(settings)(**vars(settings) | {"seed": int(data.y_train.sum())})\n'
-        "    plan, folder = prepared(method, settings, run_flags, data)\n",
+        "    ready = checked(method, settings, run_flags, data)\n    announcement",
         (f"{_WRITTEN}[dp_kip_teacher]",),
     ),
     Mutant(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -106,6 +107,22 @@ def test_number_of_chunks_does_not_tell_class_counts() -> None:
     for y in (np.zeros(23, int), np.arange(23) % CLASSES, np.full(23, CLASSES - 1)):
         chunks = class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
         assert len(chunks.labels) == 5 + CLASSES
+
+
+def test_guarantee_who_watches_sums_sees_numbers_of_chunks_alone() -> None:
+    """A bar moves as often, and by as much, for whatever data and classes."""
+    features, dim = explicit_maps()["unit"]
+    seen = []
+
+    def watch(parts: Sequence[int]) -> Sequence[int]:
+        seen.append(list(parts))
+        return parts
+
+    for y in (np.zeros(23, int), np.arange(23) % CLASSES):
+        chunks = class_sums.arrange_by_class(rows(dim, 23), y, num_classes=CLASSES, chunk_size=5)
+        watched = class_sums.class_sums(features, chunks, num_classes=CLASSES, watch=watch)
+        np.testing.assert_array_equal(watched, sums_of(features, rows(dim, 23), y, 5))
+    assert seen == [list(range(5 + CLASSES))] * 2
 
 
 @pytest.mark.parametrize("chunk_size", [1, 7, 100])

@@ -148,6 +148,8 @@ def test_guarantee_a_generating_run_releases_what_it_accounts(
     assert plan.ledger is not None
     assert found[0] is secret
     assert found[3] == plan.releases == plan.ledger.releases
+    watch = named.pop("watch")
+    assert list(watch(range(3))) == [0, 1, 2]
     assert named == {"num_examples": 60, "num_classes": 10}
     bounds = embedding_release.sensitivities(found[1], 60, class_weights=True)
     assert {one.name: one.sensitivity for one in plan.releases} == bounds
