@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import drivers
@@ -135,6 +137,17 @@ def test_the_program_takes_a_dataset(capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().out
     assert said.startswith("digits: 1437 training images of 8x8 pixels")
     assert "WARNING: epsilon times the examples of a class is 14.4" in said
+
+
+def test_the_program_starts_without_jax() -> None:
+    code = (
+        "import sys; from experiments import command_line, recommend; "
+        "command_line.parse(['', '--shape=28,28,1', '--n=300', '--classes=3']); "
+        "recommend.main([]); sys.exit('jax' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "python -m experiments.dp_kip_teacher" in done.stdout
 
 
 @pytest.mark.parametrize(
