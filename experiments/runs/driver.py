@@ -266,9 +266,7 @@ class _Run:
                 title=picture_title,
             )
         folder.write_bytes(words.picture, picture)
-        self._metrics |= judging.judged(
-            self._judges, plan, made, self._data, self._flags
-        )
+        self._metrics |= judging.judged(self._judges, plan, made, self._data, self._flags)
         if "krr_test_accuracy" in self._metrics:
             support = support_of(made.arrays, plan.spec)
             self._figures = {"krr": self._figures_of(support), **self._figures}
