@@ -28,7 +28,8 @@ def run_command(line: str) -> None:
     if module == "experiments.classify":
         done = classified.run(*arguments)
     else:
-        done = drivers.drive(importlib.import_module(module).main, *arguments, *_TOY)
+        toy = _TOY if module == "experiments.dp_kip_teacher" else ()
+        done = drivers.drive(importlib.import_module(module).main, *arguments, *toy)
     assert done == 0, line
 
 
@@ -51,12 +52,19 @@ def test_every_block_of_the_page_runs(folder: Path, capsys: pytest.CaptureFixtur
             for line in block.splitlines():
                 run_command(line)
         told.append(capsys.readouterr())
-    assert re.match(r"shapes: \d+ training images of 32x32 pixels, grey; 3 classes; ", told[0].out)
-    assert ".txt 1" in told[0].err
-    assert told[1].out.startswith("file,row,class,p_circle,p_square,p_triangle\nnew/square/000.png")
+    recommended, distilled, classes, loaded, predicted, exported = told
+    assert "python -m experiments.dp_kip_teacher" in recommended.out
+    said = r"shapes: \d+ training images of 32x32 pixels, grey; 3 classes; "
+    assert re.match(said, distilled.out)
+    assert ".txt 1" in distilled.err
+    assert "shapes.ledger.jsonl" in distilled.err
+    assert classes.out.startswith("file,row,class,p_circle,p_square,p_triangle\nnew/square/000.png")
     assert len((folder / "classes.csv").read_text().splitlines()) == 1 + 2 * len(SHAPES)
-    assert "(15, 32, 32, 1)" in told[2].out
-    assert "MAY BE RELEASED" in told[3].out
+    assert "(15, 32, 32, 1)" in loaded.out
+    assert "MAY BE RELEASED" in loaded.out
+    assert predicted.out.startswith(tuple(f"['{shape}']" for shape in SHAPES))
+    assert "shapes_released" in exported.out
+    assert len(list((folder / "shapes_released").rglob("*.png"))) == 15
 
     # Every file that the page names as one that may leave is there; and so are those that stay.
     row = re.findall(r"^\| `.*", PAGE.read_text(), re.MULTILINE)
