@@ -11,7 +11,7 @@ import importlib.metadata
 import os
 import warnings
 
-from jaxdp.saved.public_cache import cache_folder
+from jaxdp.saved.cache_folder import cache_folder
 
 _MOST_BYTES = 2**30
 # A kept program of jax 0.5.3 returned a state without its steps, on CPUs.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jaxdp.saved import public_cache
+from jaxdp.saved.cache_folder import cache_folder
 
 
 def _line(path: Path, stat: os.stat_result) -> str:
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(_line(path, stat))
     total = sum(stat.st_size for _, stat in files)
     verb = "removed" if clear else f"of at most {public_cache.MOST_BYTES / 1e6:.0f} MB"
-    print(f"{len(files)} arrays, {total / 1e6:.1f} MB {verb}, in {public_cache.cache_folder()}")
+    print(f"{len(files)} arrays, {total / 1e6:.1f} MB {verb}, in {cache_folder()}")
     return 0
 
 

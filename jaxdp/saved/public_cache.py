@@ -16,16 +16,11 @@ from typing import Any
 import numpy as np
 
 from jaxdp.methods.steps import Watch, unwatched
+from jaxdp.saved.cache_folder import cache_folder
 
 MOST_BYTES = 2**29
 _HEADER = 128  # bytes of a file beside its array
 _PART_SECONDS = 24 * 3600
-
-
-def cache_folder() -> Path:
-    """Return where jaxdp keeps what can be computed again: in the user's cache folder."""
-    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(root).expanduser() / "jaxdp"
 
 
 def cached(

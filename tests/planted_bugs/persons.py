@@ -3,7 +3,7 @@
 from planted_bugs.mutant import Mutant
 
 _ACCOUNTING, _P = "jaxdp/privacy/accounting.py", "tests/privacy/test_persons.py::"
-_RUNS = "tests/test_persons.py::"
+_RUNS = "tests/test_own_persons.py::"
 _NOISE = f"{_RUNS}test_guarantee_every_method_adds_the_noise_that_persons_need"
 _FILE, _F = "jaxdp/privacy/dataset_ledger.py", "tests/privacy/test_dataset_ledger.py::"
 _START, _S = "experiments/runs/start.py", "tests/test_runs_on_one_dataset.py::"

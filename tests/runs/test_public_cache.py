@@ -12,12 +12,13 @@ import pytest
 from experiments.runs.public_cache import main
 from jaxdp.methods.steps import Watch
 from jaxdp.saved import public_cache
+from jaxdp.saved.cache_folder import cache_folder
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return public_cache.cache_folder()
+    return cache_folder()
 
 
 def keep(number: int, size: int = 3) -> None:

@@ -165,7 +165,9 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
 
 
 def _require_classes(labels: Array, num_classes: int) -> None:
-    """Raise a `ValueError` for labels that would be one-hot of no class."""
+    """Raise a `ValueError` for labels that would be one-hot of no class; none inside a `jit`."""
+    if isinstance(labels, jax.core.Tracer):
+        return
     found = np.asarray(labels)
     if found.dtype.kind not in "iu" or np.any((found < 0) | (found >= num_classes)):
         raise ValueError(f"labels must be whole numbers in 0..{num_classes - 1}")
