@@ -1,5 +1,6 @@
 from . import (
     base,
+    directions,
     fourier,
     hermite,
     image_maps,
@@ -21,6 +22,7 @@ from .base import (
     summed_features,
     unit_features,
 )
+from .directions import public_directions
 from .fourier import directional_fourier_features, fourier_features
 from .hermite import hermite_features, hermite_product_features, hermite_weighted_sum
 from .image_maps import fine_map, patch_map, pooled_map
@@ -37,6 +39,7 @@ __all__ = [
     "block_means",
     "dead_leaves_images",
     "directional_fourier_features",
+    "directions",
     "entk_map",
     "fine_map",
     "fourier",
@@ -57,6 +60,7 @@ __all__ = [
     "perceptual",
     "perceptual_features",
     "pooled_map",
+    "public_directions",
     "public_images",
     "scatter_features",
     "scattering",

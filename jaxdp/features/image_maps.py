@@ -104,7 +104,7 @@ def patch_map(
     Raises:
         ValueError: see `scattering.scatter_features`.
     """
-    largest = max(levels.COARSE, _MOST_PATCHES * 2**max_scale)
+    largest = largest_side(max_scale)
     phi = scattering.scatter_features(
         levels.shrunk_shape(image_shape, largest),
         max_scale=max_scale,
@@ -112,6 +112,11 @@ def patch_map(
         normalisation=normalisation,
     )
     return levels.then(levels.shrunk(image_shape, largest), phi)
+
+
+def largest_side(max_scale: int) -> int:
+    """Return the longest side in pixels that `patch_map` sees."""
+    return max(levels.COARSE, _MOST_PATCHES * 2**max_scale)
 
 
 def _pooled(image_shape: Shape, *, mirror: bool, quarters: bool) -> FeatureFn:

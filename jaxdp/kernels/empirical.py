@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-from jaxtyping import Array, Float
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
 
 from jaxdp.kernels.base import Kernel
 from jaxdp.networks import gradients
@@ -41,6 +42,44 @@ def entk_features(
 
     def features(x: Float[Array, "n *d"]) -> Float[Array, "n p"]:
         return jax.vmap(full)(x)
+
+    return features
+
+
+def one_layer_features(
+    key: Key[Array, ""], *, dim: int, width: int
+) -> Callable[[Float[Array, "n d"]], Float[Array, "n p"]]:
+    """Return `phi` of a fully connected ReLU network with one hidden layer, without biases.
+
+    `f(x) = sqrt(2 / width) v . relu(W x sqrt(2 / d))` with standard normal `W` (width, d) and `v`:
+    the network of NTK parameterisation whose kernel `fc_ntk(depth=1, bias_std=0)` is the limit of
+    great width.
+
+    Args:
+        key: of the weights.
+        dim: d, values of a row.
+        width: hidden units, >= 1; `p = width (d + 1)`.
+
+    Raises:
+        ValueError: `width` is below 1.
+
+    References:
+        Jacot, Gabriel & Hongler (2018), section 4.
+    """
+    if width < 1:
+        raise ValueError(f"width must be >= 1 hidden unit, got {width}")
+    hidden_key, output_key = jax.random.split(key)
+    hidden = jax.random.normal(hidden_key, (dim, width))
+    output = jax.random.normal(output_key, (width,))
+    into, out = (2 / dim) ** 0.5, (2 / width) ** 0.5
+
+    def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        weights, signs = hidden.astype(x.dtype), output.astype(x.dtype)
+        units = jnp.matmul(x, weights, precision="highest") * into
+        slopes = jnp.where(units > 0, signs, 0.0) * out
+        of_hidden = slopes[:, :, None] * x[:, None, :] * into
+        of_output = jax.nn.relu(units) * out
+        return jnp.concatenate([of_hidden.reshape(len(x), -1), of_output], axis=1)
 
     return features
 

@@ -200,3 +200,35 @@ def test_a_linear_network_has_nothing_but_factors() -> None:
     params = {"params": {"kernel": dense(4, 6)["kernel"]}}
     k_ss = jax.jit(empirical.entk(net.apply, params, None).symmetric, compiler_options=QUICK)(x)
     np.testing.assert_allclose(k_ss, 6 * x @ x.T, rtol=1e-12, atol=1e-14)
+
+
+def _one_layer(params: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+    """Return the network of `one_layer_features`, written out."""
+    hidden, output = params["hidden"], params["output"]
+    units = x @ hidden.T * np.sqrt(2 / hidden.shape[1])
+    return jnp.sqrt(2 / len(output)) * nn.relu(units) @ output[:, None]
+
+
+def test_features_of_one_layer_are_its_gradient() -> None:
+    key, x = jax.random.key(3), jax.random.normal(jax.random.key(1), (5, 7))
+    hidden_key, output_key = jax.random.split(key)
+    params = {
+        # As drawn, in float32, by the features.
+        "hidden": jax.random.normal(hidden_key, (7, 4)).T,
+        "output": jax.random.normal(output_key, (4,)),
+    }
+    found = kernels.one_layer_features(key, dim=7, width=4)(x)
+    np.testing.assert_allclose(found, kernels.entk_features(_one_layer, params)(x), rtol=1e-6)
+
+
+def test_wide_layer_has_the_infinite_network_s_kernel() -> None:
+    x = jax.random.normal(jax.random.key(1), (6, 10))
+    phi = kernels.one_layer_features(jax.random.key(0), dim=10, width=20000)(x)
+    expected = kernels.fc_ntk(depth=1, bias_std=0.0).symmetric(x)
+    # Their kernel is a mean over units.
+    np.testing.assert_allclose(phi @ phi.T, expected, rtol=0.1, atol=0.1)
+
+
+def test_a_layer_needs_a_unit() -> None:
+    with pytest.raises(ValueError, match="width"):
+        kernels.one_layer_features(jax.random.key(0), dim=3, width=0)

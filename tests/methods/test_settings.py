@@ -162,3 +162,49 @@ def test_settings_come_without_jax() -> None:
     imports = "".join(f"import jaxdp.methods.{name}.settings; " for name in METHODS)
     code = f"import sys; {imports}assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("n", "kernel", "given", "expected"),
+    [
+        (300, "fc_ntk", {}, (300, 300)),
+        (1500, "scatter", {}, (1000, 300)),
+        (5000, "entk", {}, (1000, 300)),
+        (60000, "fc_ntk", {}, (1000, 1200)),
+        (300, "conv_ntk", {}, (300, 20)),  # its steps are dear
+        (300, "fc_ntk", {"epochs": 7.0}, (300, 7)),
+        (300, "fc_ntk", {"batch_size": 30}, (30, 300)),
+        (300, "fc_ntk", {"steps": 11}, (300, 11)),
+    ],
+)
+def test_dp_kip_takes_as_many_steps_as_its_rules_say(
+    n: int, kernel: str, given: dict[str, Any], expected: tuple[int, int]
+) -> None:
+    spec = Spec.images("scans", (n, 8, 8), class_names=list("abc"))
+    done = dp_kip.complete(dp_kip.Settings(kernel=kernel, **given), spec)
+    assert (done.batch_size, done.steps) == expected
+    assert done.epochs == pytest.approx(given.get("epochs", done.steps * done.batch_size / n))
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "whiten"),
+    [
+        ("scans", "scatter", 1.0),
+        ("scans", "entk", 1.0),
+        ("mnist", "perceptual", 1.0),
+        ("scans", "fc_ntk", 0.0),
+        ("mnist", "scatter", 0.0),  # a row of its own
+        ("cifar10", "scatter", 0.0),
+    ],
+)
+def test_features_are_whitened_where_no_row_says_otherwise(
+    name: str, kernel: str, whiten: float
+) -> None:
+    spec = Spec.images(name, (500, 8, 8), class_names=list("abc"))
+    assert dp_kip.complete(dp_kip.Settings(kernel=kernel), spec).whiten == whiten
+
+
+def test_whitening_needs_features() -> None:
+    settings = dp_kip.complete(dp_kip.Settings(whiten=1.0), IMAGES)
+    with pytest.raises(SettingsError, match="--kernel=fc_ntk has no features"):
+        dp_kip.make_plan(settings, IMAGES)

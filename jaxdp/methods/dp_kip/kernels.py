@@ -11,7 +11,10 @@ from jaxdp.methods.registry import Entry, Registry
 from jaxdp.methods.settings import ByData, SettingsError, setting
 
 _NETWORK_KEY = 2  # the initial images and the corrupted pixels have keys 0 and 1
-_PROBES = 16
+# Synthetic images of a fixed public seed; part of the kernels, not of a run.
+_IMAGES_SEED, _NUM_IMAGES = 20240, 800
+# Values of an image's gradient, and the longest side of what the network sees.
+_MOST_GRADIENTS, _SEEN_BY_ENTK = 2**16, 16
 _GRADIENT = 2.5  # a gradient's cost over that of its Gram matrix, as measured
 SCATTER_NORMS = ("paper", "none", "unit", "group", "pointwise")
 
@@ -49,71 +52,89 @@ def _fc_nngp(options: "KernelOptions", spec: Any, seed: int) -> Any:
 
 def _scatter(options: "KernelOptions", spec: Any, seed: int) -> Any:
     del seed
-    from jaxdp import kernels
     from jaxdp.features import image_maps
 
     normalisation = options.scatter_norm
     if normalisation == "paper":
         normalisation = "pointwise" if spec.shape[-1] == 1 else "none"
-    try:
-        features = image_maps.patch_map(
-            spec.image_shape,
+    largest = image_maps.largest_side(options.scatter_scales)
+
+    def features(shape: tuple[int, int, int]) -> Any:
+        return image_maps.patch_map(
+            shape,
             max_scale=options.scatter_scales,
             num_angles=options.scatter_angles,
             normalisation=str(normalisation),
         )
+
+    try:
+        return _of_features(features, options, spec, largest)
     except ValueError as error:
         raise SettingsError(f"--kernel=scatter on --dataset={spec.name}: {error}") from error
-    return kernels.from_features(features)
 
 
 def _entk(options: "KernelOptions", spec: Any, seed: int) -> Any:
-    """Grey images take LeNet, whose gradients are short enough to be features; colour ResNet-18."""
-    del options
+    """One hidden layer, as wide as keeps the gradients of an image short enough to be features.
+
+    Networks with convolutions are narrow at that length, and their gradients tell less.
+    """
+    import math
+
     import jax
-    import jax.numpy as jnp
 
-    from jaxdp import kernels
     from jaxdp.kernels import empirical
-    from jaxdp.networks import classifiers
 
-    shape = spec.image_shape
-    grey = shape[-1] == 1
-    module = (classifiers.LeNet if grey else classifiers.ResNet18)(num_classes=spec.num_classes)
     key = jax.random.fold_in(jax.random.key(seed), _NETWORK_KEY)
-    try:
-        variables = jax.jit(module.init)(key, jnp.zeros((1, *shape)))
-    except ValueError as error:
-        raise SettingsError(
-            f"--kernel=entk on --dataset={spec.name}: {error}; use --kernel=scatter or fc_ntk"
-        ) from error
 
-    def logits(variables: Any, images: Any) -> Any:
-        return module.apply(variables, images)
+    def features(shape: tuple[int, int, int]) -> Any:
+        dim = math.prod(shape)
+        width = max(1, _MOST_GRADIENTS // (dim + 1))
+        return empirical.one_layer_features(key, dim=dim, width=width)
 
-    if not grey:
-        return empirical.entk(logits, variables, shape)
-    features = empirical.entk_features(logits, variables, image_shape=shape)
-    noise = jax.random.normal(jax.random.fold_in(key, 1), (_PROBES, spec.dim))
-    # A scale changes nothing but the unit of clip_norm; noise images make it a public one.
-    return kernels.from_features(kernels.unit_scale(features, noise))
+    return _of_features(features, options, spec, _SEEN_BY_ENTK)
 
 
 def _perceptual(options: "KernelOptions", spec: Any, seed: int) -> Any:
-    del options
-    from jaxdp import kernels
+    import functools
+
     from jaxdp.features import levels, perceptual
 
-    # Activations of large images are too many.
-    seen = levels.shrunk_shape(spec.image_shape, levels.COARSE)
+    features = functools.partial(perceptual.perceptual_features, seed=seed)
     try:
-        features = perceptual.perceptual_features(seen, seed=seed)
+        # Activations of large images are too many.
+        return _of_features(features, options, spec, levels.COARSE)
     except ValueError as error:
         raise SettingsError(
             f"--kernel=perceptual: {error}; use --kernel=scatter or fc_ntk"
         ) from error
-    see = levels.shrunk(spec.image_shape, levels.COARSE)
-    return kernels.from_features(levels.then(see, features))
+
+
+def _of_features(features: Callable[..., Any], options: Any, spec: Any, largest: int) -> Any:
+    """Return the kernel of features of an image with sides averaged down to `largest`.
+
+    With `whiten` they are in whitened directions of public images, of root mean square norm 1.
+    """
+    from jaxdp import kernels
+    from jaxdp.features import directions, levels
+
+    shape = levels.shrunk_shape(spec.image_shape, largest)
+    feature_fn = features(shape)
+    if options.whiten:
+        images = _public_images(shape, spec.codec.kernel_range)
+        feature_fn = directions.public_directions(feature_fn, images, gamma=options.whiten)
+    see = levels.shrunk(spec.image_shape, largest)
+    return kernels.from_features(levels.then(see, feature_fn))
+
+
+def _public_images(shape: tuple[int, int, int], between: tuple[float, float]) -> Any:
+    """Return rows of synthetic images in a range."""
+    import jax
+
+    from jaxdp.features import public_images
+
+    low, high = between
+    key = jax.random.key(_IMAGES_SEED)
+    return low + (high - low) * public_images.dead_leaves_images(key, _NUM_IMAGES, shape)
 
 
 def _conv_ntk(options: "KernelOptions", spec: Any, seed: int) -> Any:
@@ -142,10 +163,6 @@ def _in_features(spec: Any) -> str:
     return "features"
 
 
-def _in_features_of_lenet(spec: Any) -> str:
-    return "features" if spec.shape[-1] == 1 else "pixels"
-
-
 _IMAGES = ("image",)
 KERNELS = Registry(
     "kernel",
@@ -164,9 +181,9 @@ KERNELS = Registry(
         ),
         "entk": KernelEntry(
             build=_entk,
-            help="gradients of LeNet, or of ResNet-18 for colour",
+            help="gradients of a network of one hidden layer",
             kinds=_IMAGES,
-            clip_space=_in_features_of_lenet,
+            clip_space=_in_features,
             seeded=True,
         ),
         "conv_ntk": KernelEntry(
@@ -199,4 +216,11 @@ class KernelOptions:
         "Normalisation of scatter's features: {names}, of which paper is pointwise for grey images "
         "and none for colour; default: by dataset.",
         among=SCATTER_NORMS,
+    )
+    whiten: ByData[float] = setting(
+        None,
+        "Centre and whiten the features of a kernel in directions of public images, none amplified "
+        "beyond this part of the mean; 0 for features as they are.",
+        at_least=0,
+        at_most=1e6,
     )

@@ -238,6 +238,8 @@ def make_plan(
             f"--kernel={settings.kernel} has no features on --dataset={spec.name}; leave the flag "
             "out",
         )
+    if settings.whiten and kernel.features is None:
+        raise bad(settings, "whiten", f"--kernel={settings.kernel} has no features; leave it out")
     if settings.accountant == "rdp" and spec.records_per_person > 1:
         raise bad(settings, "accountant", "knows no persons with several records; leave it out")
     mechanism = poisson_steps(settings, spec)
