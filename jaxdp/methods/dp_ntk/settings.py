@@ -30,7 +30,9 @@ class Settings(FeatureOptions, Training):
         below=1,
     )
     preset: str = setting(
-        "full", "full, or fast: fewer and smaller steps, minutes on a CPU.", among=PRESETS
+        "full",
+        "full, or fast: fewer and smaller steps, small networks, up to 5 minutes on a CPU.",
+        among=PRESETS,
     )
     generator: ByData[str] = setting(
         None, "{names} (default: by the shape of the data).", among=GENERATORS
@@ -88,13 +90,15 @@ _TRAINING: dict[str, dict[str, Any]] = {
 # Dear steps; Hermite's is the paper's, and random Fourier features' five times theirs.
 _LARGEST_BATCH = {"scatter": 500, "scatter_rbf": 500, "rff": 500, "hermite": 200}
 # With --preset=fast, chosen on held-out images: at most so many steps, of at most so many examples,
-# and codes of at least this length.
+# and codes of at least this length. A step's time grows with the values of its examples, so larger
+# ones are fewer: as many as these have values at 32 x 32 grey pixels.
 _FAST = {"scatter_rbf": (600, 300)}
 _FAST_OTHERS = (1200, 500)
+_FAST_PIXELS, _FEWEST = 32 * 32, 32
 _FAST_CODE = 16
 # A kernel that rewards variety, and DP-HP's own.
 _SHORTEST_CODE = {"scatter_rbf": 16, "hermite": 15}
-_COLOUR_NETWORK = ("fc_2l", "3000_200")
+_SMALL_NETWORK, _COLOUR_NETWORK = ("fc_1l", "800"), ("fc_2l", "3000_200")
 _NETWORK = dict.fromkeys(("cifar10", "cifar100", "svhn_cropped"), _COLOUR_NETWORK)
 # DP-HP's for digits: held out, four points above `conv`.
 _GENERATOR = {("hermite", "mnist"): "dense"}
@@ -134,8 +138,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     else:
         options = feature_defaults(settings, spec)
     features = settings.features or options["features"]
-    table = training_defaults(settings, spec.name, features)
-    table |= {"generator": generator_for(features, spec)}
+    table = training_defaults(settings, spec, features)
+    table |= {"generator": generator_for(features, spec, settings.preset)}
     # Marginals tell the classes' shares themselves.
     share = 0.0 if spec.is_image or features in COUNTS else _TABLE_SHARE
     made = {"weights_share": share, "num_synthetic": _num_synthetic(spec)}
@@ -147,25 +151,28 @@ def _num_synthetic(spec: Any) -> int:
     return 60000 if spec.schema is None else spec.num_examples
 
 
-def training_defaults(settings: Settings, dataset: str, features: str) -> dict[str, Any]:
-    """Return how a generator is trained, by dataset, preset and features."""
-    table = _GENERAL | _TRAINING.get(dataset, {})
+def training_defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
+    """Return how a generator is trained, by dataset, preset, features and an example's size."""
+    table = _GENERAL | _TRAINING.get(spec.name, {})
     table["batch_size"] = min(table["batch_size"], _LARGEST_BATCH.get(features, 10**6))
     table["code_dim"] = max(table["code_dim"], _SHORTEST_CODE.get(features, 1))
     if settings.preset == "fast":
         steps, batch_size = _FAST.get(features, _FAST_OTHERS)
         table["steps"] = min(table["steps"], steps)
-        table["batch_size"] = min(table["batch_size"], batch_size)
+        # Batch normalisation needs some, and every class one.
+        fewer = batch_size * _FAST_PIXELS // max(spec.dim, _FAST_PIXELS)
+        fewer = max(fewer, _FEWEST, spec.num_classes)
+        table["batch_size"] = min(table["batch_size"], fewer)
         table["code_dim"] = max(table["code_dim"], _FAST_CODE)
     return table
 
 
-def generator_for(features: str, spec: Any) -> str:
-    """Return the generator's name by features, dataset and an example's shape."""
+def generator_for(features: str, spec: Any, preset: str) -> str:
+    """Return the generator's name by features, dataset, an example's shape, and preset."""
     if not spec.is_image:
         return "cells" if features in COUNTS else "table"
     sides = spec.shape[:2]
-    if spec.shape[2] > 1 and not any(side % 8 for side in sides):
+    if preset == "full" and spec.shape[2] > 1 and not any(side % 8 for side in sides):
         name = "resnet"
     else:
         name = "dense" if any(side % 4 for side in sides) else "conv"
@@ -175,7 +182,9 @@ def generator_for(features: str, spec: Any) -> str:
 def feature_defaults(settings: Settings, spec: Any) -> dict[str, Any]:
     """Return what features are made from by default."""
     features, dim = settings.features or _features_for(settings, spec), spec.dim
-    network, width = _NETWORK.get(spec.name, ("fc_1l", "800"))
+    network, width = _SMALL_NETWORK
+    if settings.preset == "full":
+        network, width = _NETWORK.get(spec.name, _SMALL_NETWORK)
     if settings.network in ("fc_2l", "cnn_2l") and settings.network != network:
         width = "200_100"
     # Two random rows in [0, 1]^d are sqrt(d / 6) apart on average.

@@ -9,7 +9,7 @@ import pytest
 from jaxdp.data import Spec
 from jaxdp.methods.dp_ntk.settings import Settings, complete
 
-SHAPES = {"mnist": (28, 28, 1), "cifar10": (32, 32, 3)}
+SHAPES = {"mnist": (28, 28, 1), "cifar10": (32, 32, 3), "unknown": (32, 32, 3)}
 
 
 def completed(name: str, shape: tuple[int, ...], **given: Any) -> Settings:
@@ -25,6 +25,10 @@ def completed(name: str, shape: tuple[int, ...], **given: Any) -> Settings:
         ("mnist", {"features": "scatter"}, (2000, 500, 5)),
         ("mnist", {"features": "scatter_rbf"}, (2000, 500, 16)),
         ("mnist", {"features": "scatter_rbf", "preset": "fast"}, (600, 300, 16)),
+        # Of as many values as 500, or 300, of 32 x 32 grey pixels.
+        ("cifar10", {"preset": "fast"}, (1200, 166, 31)),
+        ("unknown", {"preset": "fast"}, (1200, 166, 16)),
+        ("unknown", {"features": "scatter_rbf", "preset": "fast"}, (600, 100, 16)),
         ("mnist", {"features": "rff"}, (2000, 500, 5)),
         ("mnist", {"features": "hermite"}, (2000, 200, 15)),
         ("cifar10", {"features": "scatter_rbf"}, (20000, 500, 31)),
@@ -44,6 +48,8 @@ def test_training_defaults_depend_on_data_and_features(
         ("digits", {}, (28, 28, 1), "conv"),
         ("digits", {}, (30, 28, 1), "dense"),
         ("digits", {}, (32, 32, 3), "resnet"),
+        ("digits", {"preset": "fast"}, (32, 32, 3), "conv"),
+        ("digits", {"preset": "fast"}, (30, 32, 3), "dense"),
         ("digits", {}, (28, 28, 3), "conv"),
         ("digits", {}, (32, 30, 3), "dense"),
         ("digits", {}, (9,), "table"),
@@ -56,3 +62,9 @@ def test_generator_depends_on_the_shape_of_an_example(
     name: str, given: dict[str, Any], shape: tuple[int, ...], expected: str
 ) -> None:
     assert completed(name, shape, **given).generator == expected
+
+
+def test_fast_features_are_of_a_small_network() -> None:
+    assert completed("cifar10", SHAPES["cifar10"]).network == "fc_2l"
+    fast = completed("cifar10", SHAPES["cifar10"], preset="fast")
+    assert (fast.network, fast.ntk_width) == ("fc_1l", "800")
