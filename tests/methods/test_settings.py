@@ -204,6 +204,14 @@ def test_features_are_whitened_where_no_row_says_otherwise(
     assert dp_kip.complete(dp_kip.Settings(kernel=kernel), spec).whiten == whiten
 
 
+def test_whitened_features_are_clipped_without_noise_too() -> None:
+    settings = dp_kip.Settings(eps=math.inf, kernel="scatter")
+    assert dp_kip.complete(settings, IMAGES).clip_norm == 0.01
+    bare = dataclasses.replace(settings, whiten=0.0)
+    assert dp_kip.complete(bare, IMAGES).clip_norm == math.inf
+    assert dp_kip.complete(dp_kip.Settings(eps=math.inf), IMAGES).clip_norm == math.inf
+
+
 def test_whitening_needs_features() -> None:
     settings = dp_kip.complete(dp_kip.Settings(whiten=1.0), IMAGES)
     with pytest.raises(SettingsError, match="--kernel=fc_ntk has no features"):
