@@ -133,8 +133,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     table = defaults(spec.name, settings.kernel)
     table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
     table["clip_space"] = KERNELS.fitting(settings.kernel, spec).clip_space(spec)
-    # Without noise gradients are clipped where that is asked for, or features are whitened: it keeps
-    # the few targets with the largest gradients from steering a step.
+    # Without noise gradients are clipped where that is asked for, or features are whitened. This
+    # keeps the few targets with the largest gradients from steering a step.
     whitened = table["whiten"] if settings.whiten is None else settings.whiten
     if not settings.is_private and not whitened:
         table["clip_norm"] = math.inf
