@@ -22,7 +22,7 @@ from .base import (
     summed_features,
     unit_features,
 )
-from .directions import public_directions
+from .directions import directions_of_kernel, public_directions
 from .fourier import directional_fourier_features, fourier_features
 from .hermite import hermite_features, hermite_product_features, hermite_weighted_sum
 from .image_maps import fine_map, patch_map, pooled_map
@@ -40,6 +40,7 @@ __all__ = [
     "dead_leaves_images",
     "directional_fourier_features",
     "directions",
+    "directions_of_kernel",
     "entk_map",
     "fine_map",
     "fourier",

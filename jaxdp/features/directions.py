@@ -16,6 +16,8 @@ References:
     Kessy, Lewin & Strimmer (2018), "Optimal whitening and decorrelation" (PCA whitening).
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -46,8 +48,7 @@ def public_directions(
     Raises:
         ValueError: `gamma`, `most` or the images are not of this kind.
     """
-    if not 0 < gamma < float("inf") or most < 1:
-        raise ValueError(f"need gamma > 0, finite, and most >= 1, got {gamma} and {most}")
+    _check(gamma, most)
     mean, matrix = _fitted(_features(feature_fn, images), gamma, most)
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
@@ -56,6 +57,45 @@ def public_directions(
         return jnp.matmul(centred, matrix.astype(phi.dtype), precision=_HIGHEST)
 
     return features
+
+
+def directions_of_kernel(
+    cross: Callable[[Array, Array], Array],
+    images: Float[Array, "n d"],
+    *,
+    gamma: float,
+    most: int = MOST,
+) -> FeatureFn:
+    """Return the same for the features of a kernel, however many, by its values alone.
+
+    Args:
+        cross: `(x (m, d), z (n, d)) -> (m, n)`, inner products of features.
+        images: see `public_directions`.
+        gamma: see there.
+        most: see there.
+
+    Raises:
+        ValueError: see there.
+    """
+    _check(gamma, most)
+    compiled = jax.jit(cross)
+    gram = np.asarray(compiled(images, images), np.float64)
+    to_mean = gram.mean(axis=0)
+    columns = _columns(gram - to_mean - to_mean[:, None] + to_mean.mean(), gamma, most)
+    # Columns add up to zero already, but for rounding.
+    shift, matrix = jnp.asarray(to_mean, jnp.float32), jnp.asarray(columns, jnp.float32)
+
+    def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        k = cross(x, images.astype(x.dtype)) - shift.astype(x.dtype)
+        centred = k - jnp.mean(k, axis=1, keepdims=True)
+        return jnp.matmul(centred, matrix.astype(x.dtype), precision=_HIGHEST)
+
+    return features
+
+
+def _check(gamma: float, most: int) -> None:
+    if not 0 < gamma < float("inf") or most < 1:
+        raise ValueError(f"need gamma > 0, finite, and most >= 1, got {gamma} and {most}")
 
 
 def _features(feature_fn: FeatureFn, images: Array) -> np.ndarray:
@@ -68,15 +108,22 @@ def _fitted(phi: np.ndarray, gamma: float, most: int) -> tuple[Array, Array]:
     """Return the mean (p,) and the matrix (p, k), by way of the Gram matrix of n rows."""
     mean = phi.mean(axis=0, dtype=np.float64)
     centred = (phi - mean).astype(np.float32)
-    gram = np.matmul(centred, centred.T).astype(np.float64) / len(phi)
-    variances, vectors = np.linalg.eigh(gram)
+    gram = np.matmul(centred, centred.T).astype(np.float64)
+    matrix = np.matmul(centred.T, _columns(gram, gamma, most).astype(np.float32))
+    return jnp.asarray(mean, jnp.float32), jnp.asarray(matrix, jnp.float32)
+
+
+def _columns(gram: np.ndarray, gamma: float, most: int) -> np.ndarray:
+    """Return (n, k): what centred inner products with n images are multiplied by."""
+    n = len(gram)
+    if not np.all(np.isfinite(gram)):
+        raise ValueError("features of public images must be finite, and differ")
+    variances, vectors = np.linalg.eigh(gram / n)
     if not variances[-1] > 0:
         raise ValueError("features of public images must be finite, and differ")
-    kept = [i for i in reversed(range(len(phi))) if variances[i] > _LEAST * variances[-1]][:most]
+    kept = [i for i in reversed(range(n)) if variances[i] > _LEAST * variances[-1]][:most]
     variances, vectors = variances[kept], vectors[:, kept]
     scales = 1 / np.sqrt(variances + gamma * variances.mean())
     # Of whitened rows the variance in a direction is `variances scales^2`.
     size = np.sqrt(np.sum(variances * scales**2))
-    columns = vectors * (scales / (size * np.sqrt(variances * len(phi))))
-    matrix = np.matmul(centred.T, columns.astype(np.float32))
-    return jnp.asarray(mean, jnp.float32), jnp.asarray(matrix, jnp.float32)
+    return vectors * (scales / (size * np.sqrt(variances * n)))

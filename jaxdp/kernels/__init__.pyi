@@ -16,7 +16,7 @@ from .base import (
     unit_scale,
 )
 from .convolutional import conv_ntk, conv_ntk_cost
-from .empirical import entk, entk_features, one_layer_features
+from .empirical import entk, entk_features, one_layer_entk, one_layer_features
 from .kip import SupportSet, initial_support
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "kip",
     "krr",
     "linear",
+    "one_layer_entk",
     "one_layer_features",
     "preprocess",
     "relu_covariance",

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from jaxdp.kernels.base import Kernel
+from jaxdp.kernels.base import Kernel, inner_products
 from jaxdp.networks import gradients
 
 ApplyFn = Callable[[Any, Array], Array]
@@ -66,11 +66,7 @@ def one_layer_features(
     References:
         Jacot, Gabriel & Hongler (2018), section 4.
     """
-    if width < 1:
-        raise ValueError(f"width must be >= 1 hidden unit, got {width}")
-    hidden_key, output_key = jax.random.split(key)
-    hidden = jax.random.normal(hidden_key, (dim, width))
-    output = jax.random.normal(output_key, (width,))
+    hidden, output = _one_layer(key, dim, width)
     into, out = (2 / dim) ** 0.5, (2 / width) ** 0.5
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
@@ -82,6 +78,43 @@ def one_layer_features(
         return jnp.concatenate([of_hidden.reshape(len(x), -1), of_output], axis=1)
 
     return features
+
+
+def one_layer_entk(key: Key[Array, ""], *, dim: int, width: int) -> Kernel:
+    """Return the kernel of `one_layer_features`, which it never forms: `O(d + width)` a pair.
+
+    `k(x, z) = (2 / d) x.z s(x).s(z) + a(x).a(z)`, with `a` the activations and `s` the slopes.
+
+    Args:
+        key: of the weights.
+        dim: d, values of a row.
+        width: hidden units, >= 1.
+
+    Raises:
+        ValueError: `width` is below 1.
+    """
+    hidden, output = _one_layer(key, dim, width)
+
+    def parts(x: Array) -> tuple[Array, Array]:
+        units = jnp.matmul(x, hidden.astype(x.dtype), precision="highest") * (2 / dim) ** 0.5
+        slopes = jnp.where(units > 0, output.astype(x.dtype), 0.0)
+        out = (2 / width) ** 0.5
+        return slopes * out, jax.nn.relu(units) * out
+
+    def cross(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Array, "n m"]:
+        (s_x, a_x), (s_z, a_z) = parts(x), parts(z)
+        return inner_products(x, z) * (2 / dim) * inner_products(s_x, s_z) + inner_products(
+            a_x, a_z
+        )
+
+    return Kernel(cross=cross, symmetric=lambda x: cross(x, x))
+
+
+def _one_layer(key: Key[Array, ""], dim: int, width: int) -> tuple[Array, Array]:
+    if width < 1:
+        raise ValueError(f"width must be >= 1 hidden unit, got {width}")
+    hidden_key, output_key = jax.random.split(key)
+    return jax.random.normal(hidden_key, (dim, width)), jax.random.normal(output_key, (width,))
 
 
 def entk(module_apply: ApplyFn, params: Any, image_shape: tuple[int, ...] | None) -> Kernel:

@@ -33,6 +33,18 @@ def test_gram_matrix_is_that_of_whitened_principal_directions(most: int) -> None
     np.testing.assert_allclose(found @ found.T, white @ white.T, atol=1e-4)
 
 
+@pytest.mark.parametrize("most", [3, 100])
+def test_directions_of_a_kernel_are_those_of_its_features(most: int) -> None:
+    x, new = images(), images(55)[40:]
+
+    def cross(x: jax.Array, z: jax.Array) -> jax.Array:
+        return jnp.matmul(cubes(x), cubes(z).T, precision="highest")
+
+    of_features = directions.public_directions(cubes, x, gamma=0.2, most=most)(new)
+    of_kernel = directions.directions_of_kernel(cross, x, gamma=0.2, most=most)(new)
+    np.testing.assert_allclose(of_kernel @ of_kernel.T, of_features @ of_features.T, atol=1e-2)
+
+
 def test_a_row_s_features_depend_on_that_row_alone() -> None:
     phi = directions.public_directions(cubes, images(), gamma=0.1)
     rows = images(5)

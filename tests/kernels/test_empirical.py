@@ -221,6 +221,14 @@ def test_features_of_one_layer_are_its_gradient() -> None:
     np.testing.assert_allclose(found, kernels.entk_features(_one_layer, params)(x), rtol=1e-6)
 
 
+def test_kernel_of_one_layer_is_that_of_its_features() -> None:
+    key, x = jax.random.key(3), jax.random.normal(jax.random.key(1), (5, 7))
+    phi = kernels.one_layer_features(key, dim=7, width=4)(x)
+    network = kernels.one_layer_entk(key, dim=7, width=4)
+    np.testing.assert_allclose(network.cross(x, x[:2]), phi @ phi[:2].T, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(network.symmetric(x), phi @ phi.T, rtol=1e-6, atol=1e-9)
+
+
 def test_wide_layer_has_the_infinite_network_s_kernel() -> None:
     x = jax.random.normal(jax.random.key(1), (6, 10))
     phi = kernels.one_layer_features(jax.random.key(0), dim=10, width=20000)(x)
@@ -230,5 +238,6 @@ def test_wide_layer_has_the_infinite_network_s_kernel() -> None:
 
 
 def test_a_layer_needs_a_unit() -> None:
-    with pytest.raises(ValueError, match="width"):
-        kernels.one_layer_features(jax.random.key(0), dim=3, width=0)
+    for of_width in (kernels.one_layer_features, kernels.one_layer_entk):
+        with pytest.raises(ValueError, match="width"):
+            of_width(jax.random.key(0), dim=3, width=0)

@@ -13,8 +13,8 @@ from jaxdp.methods.settings import ByData, SettingsError, setting
 _NETWORK_KEY = 2  # the initial images and the corrupted pixels have keys 0 and 1
 # Synthetic images of a fixed public seed; part of the kernels, not of a run.
 _IMAGES_SEED, _NUM_IMAGES = 20240, 800
-# Values of an image's gradient, and the longest side of what the network sees.
-_MOST_GRADIENTS, _SEEN_BY_ENTK = 2**16, 16
+# Hidden units of entk's network, and values of an image's gradient where it is formed.
+_WIDTH, _MOST_GRADIENTS = 800, 2**16
 _GRADIENT = 2.5  # a gradient's cost over that of its Gram matrix, as measured
 SCATTER_NORMS = ("paper", "none", "unit", "group", "pointwise")
 
@@ -74,24 +74,28 @@ def _scatter(options: "KernelOptions", spec: Any, seed: int) -> Any:
 
 
 def _entk(options: "KernelOptions", spec: Any, seed: int) -> Any:
-    """One hidden layer, as wide as keeps the gradients of an image short enough to be features.
-
-    Networks with convolutions are narrow at that length, and their gradients tell less.
-    """
+    """One hidden layer; networks with convolutions are narrow where they are as long to compute."""
     import math
 
     import jax
 
+    from jaxdp import kernels
+    from jaxdp.features import directions, levels
     from jaxdp.kernels import empirical
 
     key = jax.random.fold_in(jax.random.key(seed), _NETWORK_KEY)
-
-    def features(shape: tuple[int, int, int]) -> Any:
-        dim = math.prod(shape)
+    shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
+    dim = math.prod(shape)
+    if options.whiten:
+        network = empirical.one_layer_entk(key, dim=dim, width=_WIDTH)
+        images = _public_images(shape, spec.codec.kernel_range)
+        features = directions.directions_of_kernel(network.cross, images, gamma=options.whiten)
+    else:
         width = max(1, _MOST_GRADIENTS // (dim + 1))
-        return empirical.one_layer_features(key, dim=dim, width=width)
-
-    return _of_features(features, options, spec, _SEEN_BY_ENTK)
+        features = empirical.one_layer_features(key, dim=dim, width=width)
+    return kernels.from_features(
+        levels.then(levels.shrunk(spec.image_shape, levels.COARSE), features)
+    )
 
 
 def _perceptual(options: "KernelOptions", spec: Any, seed: int) -> Any:

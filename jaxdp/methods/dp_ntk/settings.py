@@ -31,7 +31,7 @@ class Settings(FeatureOptions, Training):
     )
     preset: str = setting(
         "full",
-        "full, or fast: fewer and smaller steps, small networks, up to 5 minutes on a CPU.",
+        "full, or fast: fewer and smaller steps and small networks, minutes on a CPU.",
         among=PRESETS,
     )
     generator: ByData[str] = setting(
