@@ -70,7 +70,7 @@ def problem(name: str, data_dir: str, *, protocol: str, seed: int) -> Split:
     """
     table, schema = TABLES[name], read_schema(name)
     parts = [
-        read_table(Source("data_dir", str(Path(data_dir) / f"{file}.csv.gz")), schema)
+        read_table(Source("data_dir", str(Path(data_dir) / f"{file}.csv.gz")), schema)[:2]
         for file in table.files
     ]
     x, y = (np.concatenate(each) for each in zip(*parts, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -76,6 +77,18 @@ def test_distilled_sets_are_in_the_units_of_the_data(tmp_path: Path) -> None:
     assert found.x is not None
     assert found.x.shape == (3, 4, 4, 1)
     np.testing.assert_allclose([found.x.min(), found.x.max()], [-63.75, 318.75], rtol=1e-6)
+
+
+def test_runs_of_before_whitening_open_where_their_kernel_is_the_same(tmp_path: Path) -> None:
+    folder, x = saved_folders.distilled(tmp_path / "run"), np.zeros((2, 4, 4, 1), np.uint8)
+    config = json.loads((folder / "config.json").read_text())
+    scores = jaxdp.load(folder).predict_proba(x)
+    assert config.pop("whiten") == 0
+    (folder / "config.json").write_text(json.dumps(config))
+    np.testing.assert_array_equal(jaxdp.load(folder).predict_proba(x), scores)
+    saved_folders.changed(folder / "config.json", kernel="entk")
+    with pytest.raises(jaxdp.SettingsError, match="another network's"):
+        jaxdp.load(folder).predict_proba(x)
 
 
 def test_records_are_told_as_frames_and_as_stored(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Clas
     support = support_of(arrays, distilled_spec(folder, spec))
     if is_of_kip(folder):
         names = [*(field.name for field in dataclasses.fields(KernelOptions)), "ridge", "seed"]
-        given = {name: config[name] for name in names}
+        given = {name: _given(folder, name) for name in names}
         asked = dp_kip.complete(dp_kip.Settings(eps=_WITHOUT_NOISE, **given), spec)
         plan: Any = dp_kip.make_plan(asked, spec)
     else:
@@ -110,6 +110,22 @@ def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Clas
         plan = _teacher_plan(spec, cached, **{name: config[name] for name in names})
     about = f"kernel ridge regression on the {len(support.x)} examples of {DISTILLED}"
     return plan.classifier(support, _runner()), about
+
+
+def _given(folder: SavedFolder, name: str) -> Any:
+    """Return a setting of DP-KIP; before there was `whiten`, features were taken as they are.
+
+    Raises:
+        InputError: the kernel of a run is one that this version does not have.
+    """
+    if name != "whiten" or name in folder.config:
+        return folder.config[name]
+    if folder.config["kernel"] == "entk":
+        raise InputError(
+            f"{folder.flag}: its --kernel=entk is another network's than this version's; use the "
+            "version that made it"
+        )
+    return 0.0
 
 
 def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet:
