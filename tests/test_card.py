@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -185,3 +186,15 @@ def test_a_run_keeps_the_cards_of_others(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run", resume=False, overwrite=True) as folder:
         folder.write_card(card_of(IMAGES, "generated"))
     assert path.read_text() == FOREIGN
+
+
+def test_a_card_says_whom_the_guarantee_is_about() -> None:
+    of_records = card_of(IMAGES, "generated")
+    assert "it is about one record" in of_records
+    assert "Replace one of the 60 training records by any other" in of_records
+    ledger = dataclasses.replace(saved_folders.ledger_of(IMAGES, stddev=1.0), records_per_person=3)
+    terms = certificates.Terms(covers=("x.npz: all of it",), target_epsilon=1.0)
+    of_persons = card_of(IMAGES, "generated", certificate=certificates.certify(ledger, terms))
+    assert "it is about one record" not in of_persons
+    assert "Replace all that one person has of the 60 training records by any others" in of_persons
+    assert "What is protected is one person with at most 3 records" in of_persons

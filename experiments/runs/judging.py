@@ -20,7 +20,7 @@ def recipe_of(plan: Plan[Any]) -> Recipe:
     """Return how such a set is judged."""
     if plan.words.kind == "distilled":
         return DISTILLED
-    return for_generated(is_image=plan.spec.is_image)
+    return for_generated(plan.spec, fast=getattr(plan.settings, "preset", "") == "fast")
 
 
 def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:

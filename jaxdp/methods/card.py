@@ -29,8 +29,8 @@ _DONT = (
     "Do not take these examples for the data. What is rare in the data may be missing here, and "
     "what holds here may not hold there. Test on real data what you train on this.",
     "Do not release another run on the same training records as if that were free: budgets add up.",
-    "Do not read the guarantee as one about a person: it is about one record.",
 )
+_DONT_TAKE_FOR_PERSONS = "Do not read the guarantee as one about a person: it is about one record."
 _DONT_EDIT = (
     "Do not change files: `jaxdp.load` refuses a file whose digest is not the one in "
     "`privacy.json`. The certificate is not signed: take this folder from somebody you trust."
@@ -93,7 +93,9 @@ def guarantee(certificate: Mapping[str, Any]) -> str:
 def dont(certificate: Mapping[str, Any], *more: str) -> str:
     """Return what not to do, as a list."""
     first = () if certificate["releasable"] else (_DONT_RELEASE,)
-    return as_list((*first, *_DONT, *more))
+    of_records = certificate["ledger"].get("records_per_person", 1) == 1
+    persons = (_DONT_TAKE_FOR_PERSONS,) if of_records else ()
+    return as_list((*first, *_DONT, *persons, *more))
 
 
 def title(spec: Spec, kind: str) -> str:

@@ -13,6 +13,7 @@ from experiments.evaluation.figures import Prediction, figures
 from experiments.evaluation.recipe import (
     DISTILLED,
     GENERATED,
+    GENERATED_QUICKLY,
     GENERATED_ROWS,
     ConvNetRecipe,
     for_generated,
@@ -20,6 +21,7 @@ from experiments.evaluation.recipe import (
     scores,
     training_rows,
 )
+from jaxdp.data import Spec
 from jaxdp.saved.logistic import balanced_subset
 
 
@@ -29,8 +31,16 @@ def test_recipes_are_the_published_ones() -> None:
     assert (GENERATED.seeds, GENERATED.subset) == ((0, 1, 2, 3, 4), 6000)
     assert (GENERATED.mlp_iterations, GENERATED.macro_f1) == (200, True)
     assert DISTILLED.convnet == ConvNetRecipe(width=128, epochs=301, batch_size=256)
-    assert for_generated(is_image=True) is GENERATED
-    assert for_generated(is_image=False) is GENERATED_ROWS
+
+    def images(*shape: int) -> Spec:
+        return Spec.images("scans", (9, *shape), class_names=["no", "yes"])
+
+    for shape in ((28, 28), (32, 32, 1), (32, 32, 3)):
+        assert for_generated(images(*shape)) is GENERATED
+    assert for_generated(images(32, 32, 1), fast=True) is GENERATED
+    assert for_generated(images(32, 32, 3), fast=True) is GENERATED_QUICKLY
+    rows = Spec.rows("rows", (9, 5000), class_names=["no", "yes"])
+    assert for_generated(rows, fast=True) is GENERATED_ROWS
     assert dataclasses.replace(GENERATED_ROWS, by_default=(), krr=True) == DISTILLED
 
 
