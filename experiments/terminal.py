@@ -16,13 +16,18 @@ def bar_style() -> dict[str, Any]:
     return {} if sys.stderr.isatty() else {"mininterval": 10.0, "ascii": True}
 
 
+def colours(channels: int) -> str:
+    """Return what the channels of an image are, in a word or two."""
+    return {1: "grey", 3: "RGB"}.get(channels, f"{channels} channels")
+
+
 def in_a_line(data: Dataset) -> str:
     """Say what was read, of which all is public: how much, of what shape, how many classes."""
     spec, what = data.spec, "rows"
     if spec.is_image:
         height, width, channels = spec.image_shape
         bits = "" if spec.codec.dtype == "uint8" else f" {spec.codec.dtype}"
-        what = f"images of {width}x{height} pixels, {'grey' if channels == 1 else 'RGB'}{bits}"
+        what = f"images of {width}x{height} pixels, {colours(channels)}{bits}"
     elif spec.schema is not None:
         what = "records"
     said = f"{spec.num_examples} training {what}; {spec.num_classes} classes"

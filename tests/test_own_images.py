@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import drivers
 import numpy as np
 import PIL.Image
 import pytest
 
-from experiments import dp_ntk, sample
+import jaxdp
+from experiments import dp_kip, dp_kip_teacher, dp_ntk, sample
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -97,3 +99,29 @@ def test_flags_about_images_do_not_go_with_a_table(
     given = ("--csv=x.csv", "--schema=adult", flag)
     said = f"{flag}: is about images, --csv is a table"
     drivers.assert_refused(dp_ntk.main, capsys, said, *given, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize("main", [dp_ntk.main, dp_kip_teacher.main, dp_kip.main])
+def test_images_of_four_channels_run_and_are_classified(
+    main: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    arrays = {"class_names": np.array(["no", "yes"])}
+    for split, count in (("train", 40), ("test", 8)):
+        arrays[f"x_{split}"] = rng.integers(0, 256, (count, 8, 8, 4), dtype=np.uint8)
+        arrays[f"y_{split}"] = np.arange(count) % 2
+    np.savez(tmp_path / "fields.npz", **arrays)
+    few = {
+        dp_ntk.main: ("--features=rff", "--generator=dense", "--num_synthetic=20"),
+        dp_kip_teacher.main: ("--distill_steps=1", "--whiten=0"),
+        dp_kip.main: (),
+    }[main]
+    flags = (*few, "--steps=1", "--batch_size=20", "--delta=1e-3", "--dataset=fields")
+    places = (f"--data_dir={tmp_path}", f"--out_dir={tmp_path}/run")
+    assert drivers.drive(main, *flags, *places) == 0
+    assert "40 training images of 8x8 pixels, 4 channels; 2 classes" in capsys.readouterr().out
+    found = jaxdp.load(tmp_path / "run")
+    assert found.predict(arrays["x_test"]).shape == (8,)
+    picture = "samples.png" if main is dp_ntk.main else "distilled.png"
+    with PIL.Image.open(tmp_path / "run" / picture) as shown:
+        assert shown.mode == "RGB"

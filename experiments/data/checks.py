@@ -37,11 +37,11 @@ def _check_input(name: str, raw: RawData, key: str, x: np.ndarray) -> np.ndarray
             f"{where} has dtype {x.dtype}: store pixels 0..255 as uint8, 0..65535 as uint16, "
             "anything else as floats scaled by public constants",
         )
-    if x.ndim not in (2, 3, 4) or (x.ndim == 4 and x.shape[-1] not in (1, 3)):
+    if x.ndim not in (2, 3, 4) or (x.ndim == 4 and x.shape[-1] not in (1, 3, 4)):
         raise dataset_error(
             name,
             f"{where} has shape {x.shape}: store images as (n, h, w) or (n, h, w, ch) with "
-            "ch 1 or 3, tabular rows as (n, d)",
+            "ch 1, 3 or 4, tabular rows as (n, d)",
         )
     if len(x) == 0:
         raise dataset_error(name, f"{where} is empty: both splits need at least one example")

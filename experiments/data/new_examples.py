@@ -17,6 +17,7 @@ import numpy as np
 
 from experiments.data import image_file, resizing, tables
 from experiments.errors import InputError
+from experiments.terminal import colours
 from jaxdp.data import Spec, TableCodec
 from jaxdp.saved import npz as npz_files
 
@@ -141,7 +142,7 @@ def _image(text: str, spec: Spec) -> Examples:
 def _describe(shape: tuple[int, ...], dtype: str) -> str:
     height, width, channels = shape
     deep = "" if dtype == "uint8" else f" of {dtype}"
-    return f"{width}x{height} {'grey' if channels == 1 else 'RGB'}{deep}"
+    return f"{width}x{height} {colours(channels)}{deep}"
 
 
 def _array(text: str, spec: Spec) -> np.ndarray:

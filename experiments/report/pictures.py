@@ -222,6 +222,8 @@ def _bytes(images: np.ndarray, low: float | np.ndarray, high: float | np.ndarray
     """Return (s, h, w, 3) bytes; NaN becomes the middle of the range."""
     unit = (images.astype(np.float64) - low) / (np.asarray(high) - low)
     unit = np.clip(np.nan_to_num(unit, nan=0.5, posinf=1.0, neginf=0.0), 0, 1)
+    if unit.shape[-1] == 4:  # beside colours, of which the picture is: infrared or depth
+        unit = unit[..., :3]
     if unit.shape[-1] != 3:
         unit = unit.mean(axis=-1, keepdims=True)
     return np.broadcast_to(np.round(255 * unit).astype(np.uint8), (*unit.shape[:3], 3))
