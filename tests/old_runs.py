@@ -27,6 +27,7 @@ class PlannedRun:
     """What starting a run needs of its plan."""
 
     words, unlisted, old_noise, num_bytes = WORDS, (), OLD_NOISE, 0
+    counted = None
     spec = Spec.images("toy", (1000, 2, 2), class_names=["a", "b"])
 
     def __init__(self, noise: float, seed: int) -> None:
@@ -35,8 +36,9 @@ class PlannedRun:
         self.settings = Settings(seed=seed)
         self.eps = self.settings.eps
 
-    def certificate(self) -> dict[str, Any]:
-        return certificates.certify(self.ledger, Terms(covers=("x",), target_epsilon=None))
+    def certificate(self, earlier: Any = None) -> dict[str, Any]:
+        terms = Terms(covers=("x",), target_epsilon=None, earlier=earlier)
+        return certificates.certify(self.ledger, terms)
 
     def config(self) -> dict[str, Any]:
         return {}

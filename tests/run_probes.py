@@ -173,8 +173,9 @@ _PLAN: Any = SimpleNamespace(
     unlisted=(),
     config=lambda: {"steps": 6},
     ledger=_LEDGER,
-    certificate=lambda: certificates.certify(
-        _LEDGER, certificates.Terms(covers=("x",), target_epsilon=1.0)
+    counted=None,
+    certificate=lambda earlier=None: certificates.certify(
+        _LEDGER, certificates.Terms(covers=("x",), target_epsilon=1.0, earlier=earlier)
     ),
     old_noise=OLD_NOISE,
     num_bytes=0,

@@ -94,11 +94,13 @@ def run(
     complete = method.complete(settings, spec, NOTHING)
     runner = PlainRunner(progress=progress)
     plan = method.make_plan(complete, spec, NOTHING, cached=runner.computed)
-    earlier = _entered(plan, ledger, budget)
+    counts = ledger is not None or budget is not None
+    earlier = _entered(plan, ledger, budget) if counts else None
     released = plan.release(private, private_key(complete.noise_seed), runner)
+    made = plan.finish(released, runner)
     certificate = plan.certificate(earlier)
     made = dataclasses.replace(
-        plan.finish(released, runner),
+        made,
         released=released,
         beside=functools.partial(record.files_beside, plan, released, certificate),
     )

@@ -116,16 +116,16 @@ def test_guarantee_a_teacher_is_used_beside_its_own_images_alone() -> None:
     """Each has a certificate of its own, and together they have cost more than either says."""
     spec = planned("dp_kip_teacher").spec
     settings = teacher.Settings(match="both")
-    certificate = {BESIDE: ["first"]}
+    certificate = {BESIDE: ["first"], "ledger": {}}
     stored = stored_teacher(certificate, weights=np.ones((3, 10)))
 
     def images(digest: str) -> GeneratedImages:
-        return GeneratedImages(np.zeros((10, 1, 64)), {}, 1.0, digest, "--synthetic=a")
+        return GeneratedImages(np.zeros((10, 1, 64)), {"ledger": {}}, 1.0, digest, "--synthetic=a")
 
     check_earlier(settings, spec, Earlier(stored, images("first")))
     for other, reused in (
         ("second", stored),
-        ("first", dataclasses.replace(stored, certificate={})),
+        ("first", dataclasses.replace(stored, certificate={"ledger": {}})),
     ):
         with pytest.raises(SettingsError, match="was not accounted for"):
             check_earlier(settings, spec, Earlier(reused, images(other)))
