@@ -47,6 +47,11 @@ def before_work(settings: Any, data: Dataset) -> tuple[str, ...]:
             f"test rows hold values beyond {_LARGEST_SCALED:g} in size, and rows are taken as "
             "scaled to about [-1, 1]; divide the columns by public constants"
         )
+    if hasattr(settings, "num_synthetic") and not spec.is_image and spec.schema is None:
+        found.append(
+            "rows without a schema: values that are drawn may be beyond all real ones; a table by "
+            "--csv and --schema has valid records, and better ones"
+        )
     return tuple(found)
 
 

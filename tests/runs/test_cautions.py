@@ -105,6 +105,8 @@ def test_guarantee_values_of_training_rows_are_not_looked_at(digits: Dataset) ->
     assert said(dataclasses.replace(scaled, x_train=1000 * scaled.x_train)) == ()
     (line,) = said(dataclasses.replace(scaled, x_test=1000 * scaled.x_test))
     assert line.startswith("test rows hold values beyond 10")
+    (line,) = said(scaled, num_synthetic=100)
+    assert line.startswith("rows without a schema: values that are drawn may be beyond")
 
 
 # --- A run -------------------------------------------------------------------------------------
