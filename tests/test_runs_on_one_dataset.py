@@ -14,6 +14,7 @@ import pytest
 import jaxdp
 from experiments import dp_ntk
 from experiments.runs import dataset_ledgers
+from jaxdp.methods.dp_ntk.plan import NtkPlan
 from jaxdp.privacy.dataset_ledger import BudgetExceededError, DatasetLedger
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -98,6 +99,36 @@ def test_guarantee_a_run_beyond_the_budget_is_refused_and_writes_nothing(
     assert not (tmp_path / "c").exists()
 
 
+class _KilledError(Exception):
+    """Ends a run at the moment when its release begins."""
+
+
+@pytest.mark.parametrize("how", ["command", "library"])
+def test_guarantee_a_run_is_counted_before_it_reads_private_data(
+    how: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is killed in a release is in the ledger; who is beyond the budget releases nothing."""
+    file, seen = DatasetLedger(data / "scans.ledger.jsonl"), []
+
+    def killed(*given: Any, **named: Any) -> None:
+        seen.append(len(file.read().entries))
+        raise _KilledError
+
+    monkeypatch.setattr(NtkPlan, "release", killed)
+
+    def begin(number: int, budget: float) -> None:
+        if how == "command":
+            code = run(data, tmp_path / str(number), f"--budget={budget:g}")
+            raise BudgetExceededError if code == 2 else AssertionError(code)
+        of_python(ledger=file.path, budget=budget)
+
+    with pytest.raises(_KilledError):
+        begin(1, 1.2)
+    with pytest.raises(BudgetExceededError):
+        begin(2, 1.2)
+    assert seen == [1]
+
+
 def test_guarantee_a_ledger_holds_nothing_of_the_data(tmp_path: Path) -> None:
     found = []
     for seed in (0, 1):
@@ -133,25 +164,26 @@ def test_where_a_ledger_is(data: Path, tmp_path: Path, monkeypatch: pytest.Monke
             of(*flags, "--budget=1")
 
 
-def test_guarantee_runs_from_python_are_counted_in_the_same_file(data: Path) -> None:
-    rng, file = np.random.default_rng(0), data / "scans.ledger.jsonl"
+def of_python(**options: Any) -> jaxdp.privacy.Certificate:
+    """Return the certificate of a small run of the library on 40 images."""
+    rng, method = np.random.default_rng(0), jaxdp.methods.dp_ntk
     x, y = rng.integers(0, 256, (40, 4, 4), dtype=np.uint8), np.arange(40) % 2
     spec = jaxdp.Spec.images("scans", x.shape, class_names=["no", "yes"])
-    method = jaxdp.methods.dp_ntk
     settings = method.Settings(
         eps=1.0, delta=1e-3, features="rff", generator="dense", steps=1, batch_size=20
     )
+    private = jaxdp.Private(x, y)
+    return jaxdp.run(method, settings, spec, private, progress=False, **options)[1]
 
-    def made(**options: Any) -> jaxdp.privacy.Certificate:
-        private = jaxdp.Private(x, y)
-        return jaxdp.run(method, settings, spec, private, progress=False, **options)[1]
 
-    assert made(ledger=file).facts["earlier_runs"] == []
-    certificate = made(ledger=str(file), budget=1.6)
+def test_guarantee_runs_from_python_are_counted_in_the_same_file(data: Path) -> None:
+    file = data / "scans.ledger.jsonl"
+    assert of_python(ledger=file).facts["earlier_runs"] == []
+    certificate = of_python(ledger=str(file), budget=1.6)
     assert "with an earlier run on the same data: epsilon 1." in str(certificate)
     with pytest.raises(BudgetExceededError):
-        made(ledger=file)
-    assert "earlier_runs" not in made().facts
+        of_python(ledger=file)
+    assert "earlier_runs" not in of_python().facts
     with pytest.raises(ValueError, match="a budget needs a ledger"):
-        made(budget=1.0)
+        of_python(budget=1.0)
     assert json.loads(file.read_text().splitlines()[1])["method"] == "dp_ntk"

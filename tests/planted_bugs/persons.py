@@ -87,6 +87,15 @@ MUTANTS = (
         (f"{_F}test_guarantee_a_changed_file_is_refused",),
     ),
     Mutant(
+        "a run from Python is entered after its release",
+        "jaxdp/methods/runner.py",
+        "    earlier = _entered(plan, ledger, budget) if counts else None\n"
+        "    released = plan.release(private, private_key(complete.noise_seed), runner)\n",
+        "    released = plan.release(private, private_key(complete.noise_seed), runner)\n"
+        "    earlier = _entered(plan, ledger, budget) if counts else None\n",
+        (f"{_S}test_guarantee_a_run_is_counted_before_it_reads_private_data[library]",),
+    ),
+    Mutant(
         "a run that replaces another is not entered",
         _START,
         'stored = folder.read_json("config.json") if run_flags.resume else None',
