@@ -6,6 +6,7 @@ picture pixels: an 8x8 digit and a 32x32 photograph both stay crisp.
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 import warnings
@@ -90,12 +91,12 @@ def image_grid_png(
     _check(images, labels, len(class_names), max_per_class)
     names = [_tidy(name, 18) for name in class_names]
     head, columns = [_tidy(title or "", 90)], min(max_per_class, np.bincount(labels).max())
-    draw = _tiles_png if images.ndim == 4 else _heat_map_png
+    draw: Any = _heat_map_png
     if images.ndim == 4:
+        draw = functools.partial(_tiles_png, low=low, high=high)
         outside = np.mean((images < low) | (images > high))
         clipped = f"{math.ceil(100 * outside)}% of the values are clipped to the pixel range"
         head.append(clipped if outside else "")
-        images = _bytes(images, low, high)
     with warnings.catch_warnings():
         # A class name in a script that the font lacks is drawn as boxes: no reason to stop.
         warnings.filterwarnings("ignore", message="Glyph")
@@ -189,11 +190,21 @@ def _tidy(text: str, limit: int) -> str:
 
 
 def _tiles_png(
-    pixels: np.ndarray, labels: np.ndarray, names: list[str], head: list[str], columns: int
+    images: np.ndarray,
+    labels: np.ndarray,
+    names: list[str],
+    head: list[str],
+    columns: int,
+    *,
+    low: float | np.ndarray,
+    high: float | np.ndarray,
 ) -> bytes:
-    grid = _plan(pixels.shape[1:3], names, columns)
+    grid = _plan(images.shape[1:3], names, columns)
     fig, top = _titled_figure(*grid.size, [*head, _shown_line(labels, grid.columns)])
-    fig.figimage(_mosaic(pixels, labels, grid), PAD, PAD)
+    # Only what is shown: all of a generated set would take gigabytes.
+    shown = [np.flatnonzero(labels == label)[: grid.columns] for label in range(len(names))]
+    tiles = [_bytes(images[of_class], low, high) for of_class in shown]
+    fig.figimage(_mosaic(tiles, grid), PAD, PAD)
     for label, name in enumerate(names):
         row, column = grid.corner(label, 0)
         _text(fig, PAD + column - 14, top + row + grid.tile_height / 2, name, size=FONT, ha="right")
@@ -229,18 +240,19 @@ def _bytes(images: np.ndarray, low: float | np.ndarray, high: float | np.ndarray
     return np.broadcast_to(np.round(255 * unit).astype(np.uint8), (*unit.shape[:3], 3))
 
 
-def _mosaic(pixels: np.ndarray, labels: np.ndarray, grid: _Grid) -> np.ndarray:
+def _mosaic(tiles: list[np.ndarray], grid: _Grid) -> np.ndarray:
+    """Return the picture of each class's images in a row."""
     from PIL import Image
 
     h, w = grid.tile_height, grid.tile_width
-    resampling = Image.Resampling.NEAREST if w >= pixels.shape[2] else Image.Resampling.BOX
+    resampling = Image.Resampling.NEAREST if w >= tiles[0].shape[2] else Image.Resampling.BOX
     canvas = np.full((grid.size[1] + 2, grid.size[0] + 2, 3), 255, np.uint8)
-    for label in np.unique(labels):
-        for column, i in enumerate(np.flatnonzero(labels == label)[: grid.columns]):
+    for label, of_class in enumerate(tiles):
+        for column, pixels in enumerate(of_class):
             top, left = grid.corner(label, column)
             # A hairline, because white pixels at the edge would melt into the page.
             canvas[top : top + h + 2, left : left + w + 2] = 0xC0
-            tile = Image.fromarray(pixels[i]).resize((w, h), resampling)
+            tile = Image.fromarray(pixels).resize((w, h), resampling)
             canvas[top + 1 : top + 1 + h, left + 1 : left + 1 + w] = np.asarray(tile)
     return canvas
 

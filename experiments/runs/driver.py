@@ -258,7 +258,7 @@ class _Run:
             picture = table_png(made.x, made.y, codec, made.class_names, title=picture_title)
         else:
             picture = pictures.image_grid_png(
-                made.x.astype(np.float32),
+                made.x,
                 made.y,
                 made.class_names,
                 low=codec.low,
