@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from absl import flags, logging
 
-from experiments import program_cache, unknown_flags
+from experiments import memory, program_cache, unknown_flags
 from experiments.errors import InputError, StoppedError
 from jaxdp.methods.settings import SettingsError, rules, types_of
 
@@ -153,6 +153,7 @@ def prepare() -> None:
     # Importing and tracing make millions of objects that stay, and looking through them for garbage
     # every 700 would take a sixth of the time to the first step.
     gc.set_threshold(50_000, 20, 100)
+    memory.keep_freed()
     logging.set_verbosity(logging.WARNING)  # orbax reports every step it takes
     if FLAGS.keep_programs:
         program_cache.use()
