@@ -1,7 +1,7 @@
 """What others make of a table: `majority`, `independent`, `mst` and `aim`.
 
-`independent` releases what `marginals` releases, with the same noise, and uses it as it is: each
-class's counts of a column are projected to the simplex, and the whole table's help no class.
+`independent` is what `marginals` does with the same noise, written apart from it: each class's
+counts of a column are projected to the simplex, and columns are drawn from them.
 `majority` is one record of the largest class, which is read off the data without noise: no score
 below it means anything. `mst` and `aim` are the mechanisms of `_mst` and `_aim` on the cells of
 all columns and the class.

@@ -1,13 +1,9 @@
 """Records drawn from noisy marginals: post-processing of a released embedding of cells.
 
-Given its class, a record's columns are drawn independently. A class's marginals are its own where
-there are many records of it, and those of the whole table where noise hides them (positive-part
-James-Stein).
+Given its class, a record's columns are drawn independently, by the class's own marginals: to
+shrink them towards those of the whole table makes rare classes look like the largest one.
 
 References:
-    Stein (1956), "Inadmissibility of the usual estimator for the mean of a multivariate normal
-        distribution"; Efron & Morris (1973), "Stein's estimation rule and its competitors",
-        equation 1.12 (shrinking towards a point, no factor below 0).
     Duchi et al. (2008), "Efficient projections onto the l1-ball", algorithm 1 (the simplex).
 """
 
@@ -86,7 +82,6 @@ def fitted(
     released: Released,
     codec: TableCodec,
     *,
-    stddev: float,
     class_names: tuple[str, ...],
 ) -> tuple[CellGenerator, np.ndarray]:
     """Return the generator of what was released, and the classes' shares of the records.
@@ -94,12 +89,11 @@ def fitted(
     Args:
         released: the noisy mean embedding of cells.
         codec: of its rows.
-        stddev: of the noise on every entry of the embedding.
         class_names: in the order of the labels.
     """
     root = math.sqrt(len(codec.layout.blocks)) / SUMMED_SCALE
     mu = np.asarray(released.mu, np.float64) * root
-    shares, weights = shares_of(mu, codec.layout, noise=stddev * root)
+    shares, weights = shares_of(mu, codec.layout)
     generator = CellGenerator(
         shares=shares,
         class_names=class_names,
@@ -109,18 +103,18 @@ def fitted(
     return generator, weights
 
 
-def shares_of(mu: np.ndarray, layout: Layout, *, noise: float) -> tuple[np.ndarray, np.ndarray]:
+def shares_of(mu: np.ndarray, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     """Return each class's shares of the cells of every column, and the classes' own shares.
 
     Args:
         mu: (c, d) parts of all records that are of a class and in a cell, with noise.
         layout: of rows that are one-hot over cells.
-        noise: standard deviation of every entry.
     """
     weights = class_weights(mu, [block.places for block in layout.blocks])
     shares = np.empty_like(mu)
     for block in layout.blocks:
-        shares[:, block.places] = _shares(mu[:, block.places], weights, noise)
+        for label, weight in enumerate(weights):
+            shares[label, block.places] = projected(mu[label, block.places] / weight, 1.0)
     return shares, weights
 
 
@@ -130,23 +124,6 @@ def class_weights(mu: np.ndarray, places: list[slice]) -> np.ndarray:
     certain = np.array([1 / (place.stop - place.start) for place in places])
     weights = np.maximum(np.average(sums, axis=0, weights=certain), _LEAST_WEIGHT)
     return weights / weights.sum()
-
-
-def _shares(marginals: np.ndarray, weights: np.ndarray, noise: float) -> np.ndarray:
-    """Return each class's shares of the cells of one column."""
-    whole = projected(marginals.sum(axis=0), 1.0)
-    found = np.empty_like(marginals)
-    for label, weight in enumerate(weights):
-        away = shrunk(marginals[label] - weight * whole, noise)
-        found[label] = projected(whole + away / weight, 1.0)
-    return found
-
-
-def shrunk(values: np.ndarray, noise: float) -> np.ndarray:
-    """Return noisy values times what is certain of them: 0 where they are as large as noise."""
-    size = float(np.sum(values**2))
-    degrees = max(values.size - 2, 1)
-    return values * (max(0.0, 1 - degrees * noise**2 / size) if size > 0 else 0.0)
 
 
 def projected(values: np.ndarray, total: float) -> np.ndarray:

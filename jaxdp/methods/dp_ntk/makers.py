@@ -120,10 +120,12 @@ class CellMaker(Maker):
     def make(self, released: Released, runner: Runner) -> tuple[cells.CellGenerator, np.ndarray]:
         """Return the generator, and the classes' shares as its marginals tell them."""
         del runner
-        facts: dict[str, Any] = {"stddev": self.stddev, "class_names": self.class_names}
-        if self.pairs:
-            return tree.fitted(released, self.codec, share=self.pairs, **facts)
-        return cells.fitted(released, self.codec, **facts)
+        names = self.class_names
+        if not self.pairs:
+            return cells.fitted(released, self.codec, class_names=names)
+        return tree.fitted(
+            released, self.codec, share=self.pairs, stddev=self.stddev, class_names=names
+        )
 
 
 def maker_for(

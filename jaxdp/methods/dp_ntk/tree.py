@@ -7,6 +7,9 @@ those alone whose dependence noise would hide.
 References:
     Chow & Liu (1968), "Approximating discrete probability distributions with dependence trees".
     Friedman, Geiger & Goldszmidt (1997), "Bayesian network classifiers", section 4 (given a class).
+    Stein (1956), "Inadmissibility of the usual estimator for the mean of a multivariate normal
+        distribution"; Efron & Morris (1973), "Stein's estimation rule and its competitors",
+        equation 1.12 (shrinking towards a point, no factor below 0).
     Deming & Stephan (1940), "On a least squares adjustment of a sampled frequency table when the
         expected marginal totals are known" (a table with given margins).
 """
@@ -19,7 +22,7 @@ from jaxtyping import Float
 
 from jaxdp.data import TableCodec
 from jaxdp.features.base import SUMMED_SCALE
-from jaxdp.methods.dp_ntk.cells import CellGenerator, evenly_drawn, shares_of, shrunk
+from jaxdp.methods.dp_ntk.cells import CellGenerator, evenly_drawn, shares_of
 from jaxdp.methods.dp_ntk.released import Released
 from jaxdp.tables.pairs import Pairs
 
@@ -103,9 +106,7 @@ def fitted(
     mu = np.asarray(released.mu, np.float64) / SUMMED_SCALE
     root = math.sqrt(len(layout.blocks) / (1 - share))
     of_pairs = math.sqrt(len(pairs.all) / share)
-    shares, weights = shares_of(
-        mu[:, : layout.dim] * root, layout, noise=stddev * root / SUMMED_SCALE
-    )
+    shares, weights = shares_of(mu[:, : layout.dim] * root, layout)
     noise = stddev * of_pairs / SUMMED_SCALE
     own = [shares[:, block.places] for block in layout.blocks]
     away = dependences(pairs, mu[:, layout.dim :] * of_pairs, own, weights)
@@ -201,6 +202,13 @@ def _given(
         rows[parent[label] <= 0] = number[label]  # of a cell that is never drawn
         found[label] = rows[:, places] * within
     return found
+
+
+def shrunk(values: np.ndarray, noise: float) -> np.ndarray:
+    """Return noisy values times what is certain of them: 0 where they are as large as noise."""
+    size = float(np.sum(values**2))
+    degrees = max(values.size - 2, 1)
+    return values * (max(0.0, 1 - degrees * noise**2 / size) if size > 0 else 0.0)
 
 
 def with_margins(table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
