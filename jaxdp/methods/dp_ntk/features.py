@@ -244,9 +244,13 @@ def _pairs(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -
 FEATURES = Registry(
     "features",
     {
-        "entk": Entry(build=_entk, help="gradients of a random network, DP-NTK; default"),
+        "entk": Entry(
+            build=_entk, help="gradients of a random network, DP-NTK; default for images"
+        ),
         "rff": Entry(build=_fourier, help="random Fourier features, DP-MERF"),
-        "hermite": Entry(build=_hermite, help="DP-HP"),
+        "hermite": Entry(
+            build=_hermite, help="products of Hermite polynomials, DP-HP; default for bare rows"
+        ),
         "marginals": Entry(
             build=_marginals, help="counts of every column, best for tables", kinds=("table",)
         ),

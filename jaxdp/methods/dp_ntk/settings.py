@@ -202,7 +202,8 @@ def feature_defaults(settings: Settings, spec: Any) -> dict[str, Any]:
 def _features_for(settings: Settings, spec: Any) -> str:
     """Return what is embedded: of a table pairs of columns where noise leaves them legible."""
     if spec.schema is None:
-        return "entk"
+        # Rows that nobody described: at epsilon 1 others are at chance where it is not.
+        return "entk" if spec.is_image else "hermite"
     num = len(spec.schema.columns)
     enough = settings.eps * spec.num_examples >= _RECORDS_FOR_PAIRS * math.sqrt(math.comb(num, 2))
     return PAIRS if 1 < num <= _MOST_PAIRED and enough else MARGINALS

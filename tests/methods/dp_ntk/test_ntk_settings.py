@@ -42,6 +42,13 @@ def test_training_defaults_depend_on_data_and_features(
     assert (found.steps, found.batch_size, found.code_dim) == expected
 
 
+@pytest.mark.parametrize(("shape", "expected"), [((28, 28, 1), "entk"), ((9,), "hermite")])
+def test_features_of_images_are_those_of_the_paper_and_of_bare_rows_not(
+    shape: tuple[int, ...], expected: str
+) -> None:
+    assert completed("own", shape).features == expected
+
+
 @pytest.mark.parametrize(
     ("name", "given", "shape", "expected"),
     [
