@@ -22,6 +22,7 @@ class Facts:
         num_made: how many examples are made.
         recipe: how they will be judged.
         inception_weights: file of the Inception network, where there is one.
+        soft_labels: whether a score of every class comes with each example.
     """
 
     holder: str
@@ -30,6 +31,7 @@ class Facts:
     num_made: int
     recipe: Recipe
     inception_weights: str | None = None
+    soft_labels: bool = False
 
     @property
     def kind(self) -> str:

@@ -29,6 +29,7 @@ class Problem:
         low, high: the public range of the values. Those of `x` may leave it: where the range
             matters, they are clipped, as in a picture.
         inception_weights: file of the Inception network, for FID.
+        y_scores: (n, c) soft labels of the set, where it has some.
 
     Raises:
         InputError: the made set has values that are not finite.
@@ -44,12 +45,15 @@ class Problem:
     low: float = 0.0
     high: float = 1.0
     inception_weights: str | None = None
+    y_scores: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         check_sets(x=self.x, x_test=self.x_test)
         if self.num_classes > 1:
             check_labels(self.x, self.y, self.num_classes, "y")
             check_labels(self.x_test, self.y_test, self.num_classes, "y_test")
+        if self.y_scores is not None and self.y_scores.shape != (len(self.x), self.num_classes):
+            raise ValueError(f"y_scores has shape {self.y_scores.shape}")
 
     @property
     def facts(self) -> Facts:
@@ -61,6 +65,7 @@ class Problem:
             num_made=len(self.x),
             recipe=self.recipe,
             inception_weights=self.inception_weights,
+            soft_labels=self.y_scores is not None,
         )
 
     @property

@@ -33,6 +33,25 @@ class ConvNetRecipe:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class CnnRecipe:
+    """How the small network is trained.
+
+    Attributes:
+        epochs: passes over the set.
+        least_steps: a small set is passed over more often.
+        batch_size: images of a step, all of them where there are fewer.
+        learning_rate: of Adam at the beginning.
+        max_shift: how far images are moved at most, as a part of their sides.
+    """
+
+    epochs: int = 6
+    least_steps: int = 1500
+    batch_size: int = 100
+    learning_rate: float = 1e-3
+    max_shift: float = 1 / 14  # 2 of 28 pixels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Recipe:
     """How a made set is judged: all in which distilled and generated sets differ.
 
@@ -46,6 +65,7 @@ class Recipe:
         krr: whether the run judges the set by its own kernel ridge regression.
         least_images: of a set with fewer images no Frechet distance is measured.
         convnet: how the ConvNet is trained.
+        cnn: how the small network is trained, by the first seed, on the whole set.
 
     Raises:
         ValueError: there is no seed.
@@ -59,6 +79,7 @@ class Recipe:
     krr: bool
     least_images: int
     convnet: ConvNetRecipe = ConvNetRecipe()
+    cnn: CnnRecipe = CnnRecipe()
 
     def __post_init__(self) -> None:
         if not self.seeds:

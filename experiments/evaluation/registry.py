@@ -54,6 +54,18 @@ def _convnet(problem: Problem) -> dict[str, Any]:
     return convnet.convnet(problem)
 
 
+def _cnn(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import cnn  # imports flax, which most runs do not need
+
+    return cnn.cnn(problem)
+
+
+def _cnn_soft(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import cnn
+
+    return cnn.cnn_soft(problem)
+
+
 def _logistic(problem: Problem) -> dict[str, Any]:
     from experiments.evaluation import classifiers
 
@@ -98,6 +110,12 @@ def _no_krr(facts: Facts) -> str | None:
     return None if facts.recipe.krr else "is for distilled sets, and this one is generated"
 
 
+def _no_soft_labels(facts: Facts) -> str | None:
+    if facts.soft_labels:
+        return None
+    return "needs soft labels, as --labels=teacher of experiments.dp_ntk makes them"
+
+
 def _no_frechet(facts: Facts) -> str | None:
     if min(facts.shape[:2]) < 4:
         sides = " x ".join(map(str, facts.shape[:2]))
@@ -134,6 +152,19 @@ EVALUATIONS: Mapping[str, Evaluation] = {
         help="the papers' ConvNet, four minutes of a CPU per seed and 100 images",
         kinds=(IMAGE,),
         needs_labels=True,
+    ),
+    "cnn": Evaluation(
+        judge=_cnn,
+        help="small convolutional network, on the whole set",
+        kinds=(IMAGE,),
+        needs_labels=True,
+    ),
+    "cnn_soft": Evaluation(
+        judge=_cnn_soft,
+        help="the same, on the soft labels of --labels=teacher",
+        kinds=(IMAGE,),
+        needs_labels=True,
+        objection=_no_soft_labels,
     ),
     "logistic": Evaluation(judge=_logistic, help="logistic regression", needs_labels=True),
     "mlp": Evaluation(judge=_mlp, help="perceptron of one hidden layer", needs_labels=True),

@@ -27,7 +27,7 @@ _KIP = 4e-11
 _CELLS = 20.0  # of a column of a table
 _GENERATE = 6e-8  # a value of an example that a generator makes, with its gradient
 _RESNET = 2e-5  # a pixel of an example of the large generator
-_JUDGE = {"convnet": 720.0, "twelve": 60.0, "inception": 300.0}
+_JUDGE = {"convnet": 720.0, "cnn": 240.0, "twelve": 60.0, "inception": 300.0}
 _GB = 1e9
 _PROGRAM_BYTES = 0.6 * _GB
 _RELEASING = ("private teacher", "class means", "mean embedding")
@@ -286,7 +286,8 @@ def _judging(judges: str | None, facts: Facts, made: int | None) -> float:
     names = (judges or "logistic,mlp,frechet").split(",")
     size = max(1.0, facts.dim / 784)
     many = max(1.0, (made or 0) / 100)
-    each = {"convnet": _JUDGE["convnet"] * size * many}
+    small = _JUDGE["cnn"] * size * max(0.4, (made or 0) / 60_000)
+    each = {"convnet": _JUDGE["convnet"] * size * many, "cnn": small, "cnn_soft": small}
     return sum(each.get(name, _JUDGE.get(name, 15.0 * size)) for name in names if name != "krr")
 
 

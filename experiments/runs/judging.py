@@ -37,6 +37,7 @@ def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
         num_made=plan.num_made,
         recipe=recipe_of(plan),
         inception_weights=getattr(run_flags, "inception_weights", None),
+        soft_labels=getattr(plan.settings, "labels", "") == "teacher",
     )
     names = registry.chosen(run_flags.evaluate, facts)
     if facts.inception_weights is not None:
@@ -79,6 +80,7 @@ def judged(
         low=(codec.low - made.shift) / made.scale,
         high=(codec.high - made.shift) / made.scale,
         inception_weights=getattr(run_flags, "inception_weights", None),
+        y_scores=made.arrays.get("y_scores"),
     )
     found = registry.evaluate(names, problem)
     if plan.words.kind == "distilled":

@@ -150,6 +150,30 @@ class ResNet18(nn.Module):
         return nn.Dense(self.num_classes, dtype=x.dtype)(average)
 
 
+class SmallCnn(nn.Module):
+    """Two 5x5 convolutions with 16 and 32 channels, ReLU and 2x2 max pooling, and 128 units.
+
+    Maps with a side above 16 are averaged down before the dense layer, which would hold millions of
+    weights otherwise; sides of one pixel are not pooled.
+    """
+
+    num_classes: int
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n classes"]:
+        """Return logits."""
+        dtype = x.dtype
+        for features in (16, 32):
+            x = nn.relu(Conv(features, (5, 5), padding="SAME", dtype=dtype)(x))
+            window = (min(2, x.shape[1]), min(2, x.shape[2]))
+            x = nn.max_pool(x, window, strides=window)
+        while max(x.shape[1:3]) > 16:
+            window = (min(2, x.shape[1]), min(2, x.shape[2]))
+            x = nn.avg_pool(x, window, strides=window)
+        x = nn.relu(nn.Dense(128, dtype=dtype)(x.reshape(x.shape[0], -1)))
+        return nn.Dense(self.num_classes, dtype=dtype)(x)
+
+
 class ConvNet(nn.Module):
     """The network that is trained on distilled images to evaluate them.
 

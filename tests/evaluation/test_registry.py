@@ -21,6 +21,7 @@ from experiments.evaluation.recipe import (
     DISTILLED,
     GENERATED,
     GENERATED_ROWS,
+    CnnRecipe,
     ConvNetRecipe,
     Recipe,
 )
@@ -40,6 +41,7 @@ from experiments.evaluation.registry import (
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 QUICK = ConvNetRecipe(width=4, epochs=2)
+QUICK_CNN = CnnRecipe(epochs=1, least_steps=2)
 JUDGES = [name for name in EVALUATIONS if name != KRR]
 IMAGES = Facts(
     holder="--dataset=mnist",
@@ -48,12 +50,13 @@ IMAGES = Facts(
     num_made=100,
     recipe=DISTILLED,
     inception_weights="inception.pth",
+    soft_labels=True,
 )
 ROWS = dataclasses.replace(IMAGES, holder="--dataset=adult", shape=(14,))
 
 
 def quick(recipe: Recipe, **options: Any) -> Recipe:
-    return dataclasses.replace(recipe, seeds=(0, 1), convnet=QUICK, **options)
+    return dataclasses.replace(recipe, seeds=(0, 1), convnet=QUICK, cnn=QUICK_CNN, **options)
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +74,7 @@ def fake_inception(monkeypatch: pytest.MonkeyPatch) -> None:
 def problem_of(kind: str, recipe: Recipe) -> Problem:
     given = stripes.problem(recipe=recipe, inception_weights="w.pth")
     if kind == "image":
-        return given
+        return dataclasses.replace(given, y_scores=np.eye(3, dtype=np.float32)[given.y])
     return dataclasses.replace(given, x=given.rows, x_test=given.test_rows)
 
 
@@ -85,6 +88,8 @@ def test_names_are_parsed_in_order_and_once() -> None:
     assert tuple(EVALUATIONS) == (
         "krr",
         "convnet",
+        "cnn",
+        "cnn_soft",
         "logistic",
         "mlp",
         "twelve",
@@ -99,7 +104,7 @@ def test_unknown_names_are_refused_with_the_known_ones(text: str) -> None:
         parse(text)
     message = str(caught.value)
     assert message.startswith(f"--evaluate={text}: ")
-    known = "krr, convnet, logistic, mlp, twelve, frechet, inception, or none alone"
+    known = "krr, convnet, cnn, cnn_soft, logistic, mlp, twelve, frechet, inception, or none alone"
     assert message.endswith(f"is unknown; known are {known}")
 
 
@@ -198,7 +203,8 @@ def test_every_judge_judges_the_kinds_that_it_names(name: str, kind: str, recipe
     assert line.startswith(name)
     assert "\n" not in line
     if EVALUATIONS[name].needs_labels:
-        assert found[name]["seeds"] == ([0] if name == "twelve" else [0, 1])
+        once = name in ("twelve", "cnn", "cnn_soft")
+        assert found[name]["seeds"] == ([0] if once else [0, 1])
         assert f"{found[name]['mean']:.2%}" in line
 
 
@@ -209,6 +215,7 @@ def test_every_judge_judges_the_kinds_that_it_names(name: str, kind: str, recipe
         ("frechet", {"shape": (8, 3, 1)}, "sides of at least 4 pixels, and these have 8 x 3"),
         ("frechet", {"num_made": 99}, "needs 100 images or more, .* and 99 are made"),
         ("frechet", {"num_made": 1, "recipe": GENERATED}, "needs 2 images or more"),
+        ("cnn_soft", {"soft_labels": False}, "needs soft labels, as --labels=teacher"),
         ("inception", {"inception_weights": None}, "inception needs --inception_weights=FILE"),
     ],
 )

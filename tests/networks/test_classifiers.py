@@ -67,6 +67,13 @@ def test_logits_and_parameters(
         assert count == num_params
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 9, 3), (70, 64, 4)])
+def test_the_small_network_takes_images_of_any_size(shape: tuple[int, ...]) -> None:
+    logits, count = abstract(classifiers.SmallCnn(5), shape)
+    assert logits == (2, 5)
+    assert count < 1.2e6
+
+
 def test_resnet_activations_are_stem_block_inputs_and_average() -> None:
     shapes, _ = abstract(classifiers.ResNet18Trunk(), (28, 28, 3))
     blocks = [(7, 64)] * 3 + [(4, 128)] * 2 + [(2, 256)] * 2 + [(1, 512)]
@@ -109,8 +116,9 @@ def test_computes_in_the_type_of_its_input(net: nn.Module, shape: tuple[int, ...
         (classifiers.ConvNet(3, width=4), (8, 8, 1)),
         (classifiers.ConvNet(3, width=4, depth=4), (4, 4, 3)),
         (classifiers.ResidualBlock(4, stride=2), (4, 4, 2)),
+        (classifiers.SmallCnn(3), (8, 8, 1)),
     ],
-    ids=("lenet", "convnet", "deep", "block"),
+    ids=("lenet", "convnet", "deep", "block", "small"),
 )
 def test_records_are_independent_and_count(net: nn.Module, shape: tuple[int, ...]) -> None:
     x, apply = images(3, *shape), jax.jit(net.apply, compiler_options=QUICK)

@@ -9,6 +9,8 @@ from jaxdp.methods.settings import ByData, SettingsError, bad, budget, setting
 from jaxdp.methods.teacher import settings as teaching
 
 LABELS = ("generator", "teacher")
+# What networks learn most of, once a teacher labels what is drawn.
+_IMAGE_FEATURES = "scatter_rbf"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,7 +61,11 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         raise bad(settings, "weights_share", "is for --labels=generator, leave it out")
     if earlier is not None and earlier.stored is not None and settings.teacher_share is not None:
         raise SettingsError(f"{earlier.stored.source}: has spent its budget; leave --teacher_share")
-    done = generation.complete(generation_settings(settings), spec, for_generation(earlier))
+    asked = generation_settings(settings)
+    stored = None if earlier is None else earlier.stored
+    if spec.is_image and asked.features is None and stored is None:
+        asked = dataclasses.replace(asked, features=_IMAGE_FEATURES)
+    done = generation.complete(asked, spec, for_generation(earlier))
     values = {f.name: getattr(done, f.name) for f in dataclasses.fields(done)}
     share = 0.5 if settings.teacher_share is None else settings.teacher_share
     return dataclasses.replace(settings, **values | {"weights_share": 0.0, "teacher_share": share})

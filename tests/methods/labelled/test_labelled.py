@@ -148,3 +148,13 @@ def test_a_stored_ledger_without_an_embedding_is_refused(method: Any) -> None:
     )
     with pytest.raises(SettingsError, match=r"^--embedding=edited.npz: its ledger has no"):
         method.make_plan(method.complete(asked, SPEC), SPEC, Earlier(stored))
+
+
+def test_images_are_embedded_by_the_features_that_networks_learn_most_of() -> None:
+    names = [str(k) for k in range(3)]
+    images = jaxdp.Spec.images("own", (300, 16, 16, 3), class_names=names)
+    found = labelled.complete(labelled.Settings(labels="teacher"), images)
+    assert found.features == "scatter_rbf"
+    asked = labelled.Settings(labels="teacher", features="entk")
+    assert labelled.complete(asked, images).features == "entk"
+    assert labelled.complete(labelled.Settings(labels="teacher"), SPEC).features == "marginals"
