@@ -14,10 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from experiments.evaluation.coverage import density_and_coverage
 from experiments.evaluation.problem import check_unit_images, draw, flat
 from jaxdp.features.scattering import num_paths, scatter_features
 
 _MAX_SCALE, _NUM_ANGLES = 2, 8
+_NEIGHBOURS = 5
 
 
 def frechet_distance(features_a: np.ndarray, features_b: np.ndarray) -> float:
@@ -88,7 +90,8 @@ def scatter_frechet(
 
     Returns:
         Ready for JSON: `name`, `distance` (d^2 of `frechet_distance`), `num_images` and
-        `num_real_images` that it was estimated from, `num_features`.
+        `num_real_images` that it was estimated from, `num_features`; and `density` and `coverage`
+        of the same features, see `density_and_coverage`, None where real images are too few.
 
     Raises:
         InputError: the synthetic set has values that are not finite.
@@ -110,7 +113,14 @@ def scatter_frechet(
         "num_images": len(phi),
         "num_real_images": len(phi_real),
         "num_features": phi.shape[1],
+        **_neighbourly(phi, phi_real),
     }
+
+
+def _neighbourly(phi: np.ndarray, phi_real: np.ndarray) -> dict[str, float | None]:
+    if len(phi_real) <= _NEIGHBOURS:
+        return {"density": None, "coverage": None}
+    return {**density_and_coverage(phi, phi_real, neighbours=_NEIGHBOURS)}
 
 
 @functools.cache

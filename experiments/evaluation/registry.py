@@ -300,4 +300,7 @@ def as_line(name: str, found: Mapping[str, Any]) -> str:
     """Return what a judge found as one line of a run's summary."""
     if EVALUATIONS[name].needs_labels:
         return f"{name} test accuracy {found['mean']:.2%} (std {found['std']:.2%})"
-    return f"{name} distance {found.get('distance', found.get('value')):.4g}"
+    line = f"{name} distance {found.get('distance', found.get('value')):.4g}"
+    if found.get("coverage") is None:
+        return line
+    return f"{line}, density {found['density']:.2f}, coverage {found['coverage']:.2f}"
