@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import numpy as np
+
 from experiments.data.load import Dataset, require_range
 from experiments.errors import InputError
 from experiments.evaluation import copies, fidelity, inception, registry
@@ -70,6 +72,7 @@ def judged(
         x, x_test = to_unit(made.x), to_unit(data.x_test)
     else:
         x, x_test = made.rows.reshape(-1, *plan.spec.shape), made.scaled(data.x_test)
+    soft = made.arrays.get("y_scores")
     problem = Problem(
         x=x,
         y=made.y,
@@ -80,7 +83,7 @@ def judged(
         low=(codec.low - made.shift) / made.scale,
         high=(codec.high - made.shift) / made.scale,
         inception_weights=getattr(run_flags, "inception_weights", None),
-        y_scores=made.arrays.get("y_scores"),
+        y_scores=None if soft is None else np.asarray(soft),
     )
     found = registry.evaluate(names, problem)
     if plan.words.kind == "distilled":
