@@ -76,7 +76,8 @@ class Codec:
         if not self.is_whole:
             return x
         limits = np.iinfo(self.dtype)
-        return np.clip(np.rint(x), limits.min, limits.max).astype(self.dtype)
+        np.rint(x, out=x)  # in place: a large set takes gigabytes
+        return np.clip(x, limits.min, limits.max, out=x).astype(self.dtype)
 
     def facts(self) -> dict[str, Any]:
         """Return what kernels' rows are made by, as JSON."""

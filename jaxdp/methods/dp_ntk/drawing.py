@@ -88,13 +88,16 @@ def draw_rows(
         rows, _ = generators.generate(module, variables, codes, chunk, train=False)
         return rows
 
-    parts = []
+    found = np.empty(0, np.float32)
     for number in watch(range(-(-len(labels) // size))):
         chunk = labels[number * size : (number + 1) * size]
         padded = jnp.asarray(np.resize(chunk, size))
         chunk_key = jax.random.fold_in(key, number)
-        parts.append(np.asarray(chunk_rows(variables, chunk_key, padded))[: len(chunk)])
-    return np.concatenate(parts)
+        rows = np.asarray(chunk_rows(variables, chunk_key, padded))
+        if number == 0:  # all at once: parts to join would take as much again
+            found = np.empty((len(labels), rows.shape[1]), rows.dtype)
+        found[number * size : number * size + len(chunk)] = rows[: len(chunk)]
+    return found
 
 
 def balanced_labels(class_weights: np.ndarray, count: int, *, seed: int) -> np.ndarray:
