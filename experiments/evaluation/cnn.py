@@ -11,14 +11,12 @@ import numpy as np
 import optax
 from tqdm import tqdm
 
+from experiments.evaluation.convnet import predicted
 from experiments.evaluation.figures import Prediction
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import CnnRecipe, scores
 from experiments.terminal import bar_style
-from jaxdp.methods.made import softmax
 from jaxdp.networks.classifiers import SmallCnn
-
-_TEST_CHUNK = 500
 
 
 def cnn(problem: Problem) -> dict[str, Any]:
@@ -65,7 +63,8 @@ def _predicted(problem: Problem, targets: np.ndarray, seed: int, name: str) -> P
         chosen = next(rows)
         x = ((problem.x[chosen] - mean) / std).astype(np.float32)
         state = network.step(jax.random.fold_in(key, number), state, x, targets[chosen])
-    return _tested(network, state, problem.x_test, mean, std)
+    x_test = ((problem.x_test - mean) / std).astype(np.float32)
+    return predicted(lambda x: network.classify(state, x), x_test)
 
 
 class _State(NamedTuple):
@@ -131,16 +130,3 @@ def _batches(num_images: int, size: int, seed: int) -> Iterator[np.ndarray]:
         order = rng.permutation(num_images)
         for start in range(0, num_images - size + 1, size):
             yield order[start : start + size]
-
-
-def _tested(
-    network: _Network, state: _State, x_test: np.ndarray, mean: float, std: float
-) -> Prediction:
-    size, parts = min(_TEST_CHUNK, len(x_test)), []
-    for start in range(0, len(x_test), size):
-        chunk = ((x_test[start : start + size] - mean) / std).astype(np.float32)
-        parts.append(
-            np.asarray(network.classify(state, np.resize(chunk, (size, *chunk.shape[1:]))))
-        )
-    logits = np.concatenate(parts)[: len(x_test)]
-    return Prediction(np.argmax(logits, axis=1), softmax(logits))

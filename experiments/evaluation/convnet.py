@@ -69,7 +69,7 @@ def _predicted(problem: Problem, chosen: np.ndarray, seed: int) -> Prediction:
             key, step_key = jax.random.split(key)
             state = network.step(step_key, state, x[rows], y[rows])
         jax.block_until_ready(state)  # the bar shows steps done, not steps queued
-    return _predict(network, state, np.asarray(problem.x_test, np.float32))
+    return predicted(lambda x: network.classify(state, x), np.asarray(problem.x_test, np.float32))
 
 
 class _State(NamedTuple):
@@ -148,13 +148,15 @@ def _epochs(
         yield np.resize(rng.permutation(num_images), shape)
 
 
-def _predict(network: _Network, state: _State, x_test: np.ndarray) -> Prediction:
-    """Return what is predicted, chunk by chunk; the last chunk is filled up."""
+def predicted(logits_of: Callable[[np.ndarray], jax.Array], x_test: np.ndarray) -> Prediction:
+    """Return what is predicted, chunk by chunk; the last chunk is filled up.
+
+    Args:
+        logits_of: returns (m, c) logits of images (m, h, w, ch), compiled for one m.
+        x_test: (t, h, w, ch) images.
+    """
     size = min(_TEST_CHUNK, len(x_test))
     chunks = [x_test[start : start + size] for start in range(0, len(x_test), size)]
-    parts = [
-        np.asarray(network.classify(state, np.resize(chunk, (size, *chunk.shape[1:]))))
-        for chunk in chunks
-    ]
+    parts = [np.asarray(logits_of(np.resize(chunk, (size, *chunk.shape[1:])))) for chunk in chunks]
     logits = np.concatenate(parts)[: len(x_test)]
     return Prediction(np.argmax(logits, axis=1), softmax(logits))

@@ -164,14 +164,18 @@ class SmallCnn(nn.Module):
         """Return logits."""
         dtype = x.dtype
         for features in (16, 32):
-            x = nn.relu(Conv(features, (5, 5), padding="SAME", dtype=dtype)(x))
-            window = (min(2, x.shape[1]), min(2, x.shape[2]))
-            x = nn.max_pool(x, window, strides=window)
+            x = _halved(
+                nn.max_pool, nn.relu(Conv(features, (5, 5), padding="SAME", dtype=dtype)(x))
+            )
         while max(x.shape[1:3]) > 16:
-            window = (min(2, x.shape[1]), min(2, x.shape[2]))
-            x = nn.avg_pool(x, window, strides=window)
+            x = _halved(nn.avg_pool, x)
         x = nn.relu(nn.Dense(128, dtype=dtype)(x.reshape(x.shape[0], -1)))
         return nn.Dense(self.num_classes, dtype=dtype)(x)
+
+
+def _halved(pool: Any, x: Array) -> Array:
+    window = (min(2, x.shape[1]), min(2, x.shape[2]))
+    return pool(x, window, strides=window)
 
 
 class ConvNet(nn.Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import tracemalloc
 from html.parser import HTMLParser
 from typing import Any
 
@@ -45,6 +46,17 @@ def test_a_pixel_is_drawn_as_a_square_of_its_own_colour() -> None:
     for value in (51, 102, 153, 204):
         ys, xs = np.nonzero((drawn == [value, 0, 0]).all(axis=-1))
         assert (np.ptp(ys) + 1, np.ptp(xs) + 1, ys.size) == (48, 48, 48 * 48)
+
+
+def test_a_picture_needs_no_more_memory_for_images_that_it_does_not_show() -> None:
+    images = np.zeros((6000, 32, 32, 3), np.uint8)  # 18 MB, and 147 MB in float64
+    labels = np.arange(6000) % 2
+    image_grid_png(images[:40], labels[:40], names(2), low=0, high=255)  # imports, once
+    tracemalloc.start()
+    image_grid_png(images, labels, names(2), low=0, high=255)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6
 
 
 def test_values_are_clipped_to_the_pixel_range() -> None:

@@ -94,8 +94,10 @@ def draw_rows(
         padded = jnp.asarray(np.resize(chunk, size))
         chunk_key = jax.random.fold_in(key, number)
         rows = np.asarray(chunk_rows(variables, chunk_key, padded))
-        if number == 0:  # all at once: parts to join would take as much again
-            found = np.empty((len(labels), rows.shape[1]), rows.dtype)
+        # All at once, as parts to join would take as much again. Not `empty`, which holds what was
+        # in memory before: these rows are released, and private data have been there.
+        if number == 0:
+            found = np.zeros((len(labels), rows.shape[1]), rows.dtype)
         found[number * size : number * size + len(chunk)] = rows[: len(chunk)]
     return found
 

@@ -9,8 +9,9 @@ from jaxdp.methods.settings import ByData, SettingsError, bad, budget, setting
 from jaxdp.methods.teacher import settings as teaching
 
 LABELS = ("generator", "teacher")
-# What networks learn most of, once a teacher labels what is drawn.
-_IMAGE_FEATURES = "scatter_rbf"
+# What networks learn most of, once a teacher labels what is drawn. Steps on images of more values
+# are too slow for the fast preset.
+_IMAGE_FEATURES, _FAST_VALUES = "scatter_rbf", 32 * 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         raise SettingsError(f"{earlier.stored.source}: has spent its budget; leave --teacher_share")
     asked = generation_settings(settings)
     stored = None if earlier is None else earlier.stored
-    if spec.is_image and asked.features is None and stored is None:
+    quick = asked.preset == "full" or spec.dim <= _FAST_VALUES
+    if spec.is_image and quick and asked.features is None and stored is None:
         asked = dataclasses.replace(asked, features=_IMAGE_FEATURES)
     done = generation.complete(asked, spec, for_generation(earlier))
     values = {f.name: getattr(done, f.name) for f in dataclasses.fields(done)}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxdp.data import Codec
+from jaxdp.methods.dp_ntk import drawing
 from jaxdp.methods.dp_ntk.drawing import Generator, balanced_labels
 
 
@@ -50,3 +53,19 @@ def test_labels_of_no_class_are_refused(labels: list) -> None:
     )
     with pytest.raises(ValueError, match="labels must be"):
         generator(np.array(labels, np.int32), seed=0)
+
+
+def test_every_row_is_of_its_own_label_however_many_chunks_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last chunk is a part of one: its rows are all there, and no others."""
+
+    def row_of_label(module: object, variables: object, codes: object, labels: object, **_: object):
+        return jnp.asarray(labels, jnp.float32)[:, None] * jnp.array([1.0, 10.0]), None
+
+    monkeypatch.setattr(drawing, "_CHUNK", 4)
+    monkeypatch.setattr(drawing.generators, "generate", row_of_label)
+    labels = np.array([1, 2, 3, 1, 2, 3, 1, 2, 2, 3], np.int32)
+    found = drawing.draw_rows(None, None, labels, jax.random.key(0), code_dim=8)
+    np.testing.assert_array_equal(found, labels[:, None] * np.float32([1, 10]))
+    assert found.dtype == np.float32

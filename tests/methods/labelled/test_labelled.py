@@ -157,4 +157,8 @@ def test_images_are_embedded_by_the_features_that_networks_learn_most_of() -> No
     assert found.features == "scatter_rbf"
     asked = labelled.Settings(labels="teacher", features="entk")
     assert labelled.complete(asked, images).features == "entk"
+    large = jaxdp.Spec.images("own", (300, 32, 32, 3), class_names=names)
+    for spec, expected in ((images, "scatter_rbf"), (large, "entk")):
+        fast = labelled.Settings(labels="teacher", preset="fast")
+        assert labelled.complete(fast, spec).features == expected
     assert labelled.complete(labelled.Settings(labels="teacher"), SPEC).features == "marginals"
