@@ -44,6 +44,11 @@ class DataFlags:
         at_least=1,
         at_most=16,
     )
+    class_names: str | None = setting(
+        None,
+        "All classes in order, as labels name them: cat,dog, or 1,2,3 for labels that begin at 1 "
+        "(default: those that the data declare, else labels 0, 1, ... are counted).",
+    )
     csv: str | None = setting(
         None, "A table, CSV or Parquet, instead of --dataset; needs --schema."
     )

@@ -34,7 +34,7 @@ def in_a_line(data: Dataset) -> str:
     if spec.counted_classes:
         said += (
             f", counted from the labels 0 to {spec.num_classes - 1}: labels begin at 0, and "
-            "class_names declares the classes"
+            "--class_names declares the classes"
         )
     return f"{spec.name}: {said}; {len(data.x_test)} test examples"
 

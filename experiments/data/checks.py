@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from experiments.data.known import CLASS_NAMES
+from experiments.data import classes
 from experiments.data.sources import RawData, dataset_error
 from jaxdp.data import WHOLE_TYPES
 
@@ -63,7 +63,7 @@ def check_labels(name: str, raw: RawData, key: str, y: np.ndarray, num: int) -> 
             name, f"{where} has shape {y.shape}: store integer labels of shape (n,), not one-hot"
         )
     if y.dtype.kind == "U":
-        y = _of_names(name, raw, where, y)
+        y = classes.places(name, raw, where, y)
     if y.dtype.kind not in "iuf":
         raise dataset_error(
             name, f"{where} has dtype {y.dtype}: store labels as integers 0, 1, ..., c-1"
@@ -81,53 +81,6 @@ def check_labels(name: str, raw: RawData, key: str, y: np.ndarray, num: int) -> 
                 name, f"{where} has {num_bad} labels that are no whole numbers: store 0, ..., c-1"
             )
     return y.reshape(-1)
-
-
-def _of_names(name: str, raw: RawData, where: str, y: np.ndarray) -> np.ndarray:
-    """Return the places of labels in the list of class names, which is declared."""
-    names = CLASS_NAMES.get(name) if raw.class_names is None else raw.class_names
-    if names is None:
-        raise dataset_error(
-            name,
-            f"{where} has dtype {y.dtype}: store class_names, the list of all classes, beside "
-            "labels that are names; or labels as integers 0, 1, ..., c-1",
-        )
-    if len(set(names)) < len(names):
-        raise dataset_error(
-            name, f"class_names in {raw.source} has a name twice: labels that are names need others"
-        )
-    order = {each: at for at, each in enumerate(names)}
-    values, places = np.unique(y, return_inverse=True)
-    found = np.array([order.get(value, -1) for value in values.tolist()], int)[places.reshape(-1)]
-    num_bad = np.count_nonzero(found < 0)
-    if num_bad:
-        raise dataset_error(
-            name, f"{where} has {num_bad} labels that are not in class_names: add their classes"
-        )
-    return found
-
-
-def class_names(
-    name: str, raw: RawData, y_train: np.ndarray, y_test: np.ndarray
-) -> tuple[str, ...]:
-    """Take the class names from the source, else the known table, else count the labels."""
-    names = CLASS_NAMES.get(name) if raw.class_names is None else raw.class_names
-    if names is None:
-        num_classes = int(max(y_train.max(), y_test.max())) + 1
-        # Identifiers stored as labels would otherwise ask for billions of class names.
-        if num_classes > len(y_train) + len(y_test):
-            raise dataset_error(
-                name,
-                f"labels in {raw.source} reach {num_classes - 1} but there are only "
-                f"{len(y_train) + len(y_test)} examples: relabel the c classes as 0..c-1, or "
-                "store class_names to declare that most classes are empty",
-            )
-        names = tuple(str(i) for i in range(num_classes))
-    if len(names) < 2:
-        raise dataset_error(
-            name, f"{raw.source} has fewer than 2 classes: there is nothing to tell apart"
-        )
-    return names
 
 
 def check_range(name: str, raw: RawData, key: str, y: np.ndarray, num_classes: int) -> np.ndarray:

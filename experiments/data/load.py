@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import image_folder, resizing, tables
+from experiments.data import classes, image_folder, resizing, tables
 from experiments.data import sources as data_sources
-from experiments.data.checks import check_inputs, check_labels, check_range, class_names
+from experiments.data.checks import check_inputs, check_labels, check_range
 from experiments.data.known import CLASS_NAMES, CODECS, FLOATS, whole_numbers
 from experiments.data.outside_files import user_path
 from experiments.data.persons import Persons
@@ -118,11 +118,12 @@ def load_dataset(
         raise dataset_error(
             name, f"cannot read {error.filename} ({error.strerror}): make it readable"
         ) from error
+    raw = classes.declared(name, raw, wanted.class_names)
     x_train, x_test = check_inputs(name, raw)
     y_train = check_labels(name, raw, "y_train", raw.y_train, len(x_train))
     y_test = check_labels(name, raw, "y_test", raw.y_test, len(x_test))
     used = wanted.persons.used(raw.persons, where=raw.source)
-    names = class_names(name, raw, y_train, y_test)
+    names = classes.names_of(name, raw, (y_train, y_test))
     if used is not None:
         x_train, y_train = x_train[used], y_train[used]
     size = _new_size(name, raw, x_train.shape, wanted.size)
@@ -232,6 +233,7 @@ def dataset_for(flags: Any, *, seed: int) -> Dataset:
             test_fraction=flags.test_fraction,
             seed=seed,
             persons=persons,
+            class_names=classes.parse(flags.class_names),
         )
         data = load_dataset(flags.dataset, data_dir=flags.data_dir, wanted=wanted)
     else:
@@ -260,6 +262,8 @@ def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
     """
     if flags.dataset != "digits":
         raise InputError(f"--dataset={flags.dataset}: leave it out, --csv={flags.csv} is the data")
+    if flags.class_names is not None:
+        raise InputError("--class_names: the schema of --csv declares the classes; leave it out")
     for name in ("image_size", "pixel_bits", "person_separator"):
         if getattr(flags, name) is not None:
             raise InputError(f"--{name}={getattr(flags, name)}: is about images, --csv is a table")

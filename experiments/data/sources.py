@@ -38,6 +38,7 @@ class Wanted(NamedTuple):
         test_fraction: part that is held out for tests, where a source has no test split.
         seed: that chooses it.
         persons: whose a record is.
+        class_names: the classes, in order; None for those that a source has.
     """
 
     size: ImageSize = BY_DEFAULT
@@ -45,6 +46,7 @@ class Wanted(NamedTuple):
     test_fraction: float | None = None
     seed: int = 0
     persons: Persons = Persons()
+    class_names: tuple[str, ...] | None = None
 
     def require_no_fraction(self, name: str, why: str) -> None:
         """Raise an `InputError` where a fraction is asked for, and there is a test split."""

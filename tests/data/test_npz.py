@@ -72,7 +72,7 @@ def test_labels_that_are_counted_are_said_to_begin_at_0(tmp_path: Path) -> None:
     said = {in_a_line(load_npz(tmp_path, **labels)) for labels in (ones, zeros)}
     assert said == {
         "toy: 4 training images of 5x4 pixels, grey; 4 classes, counted from the labels 0 to 3: "
-        "labels begin at 0, and class_names declares the classes; 2 test examples"
+        "labels begin at 0, and --class_names declares the classes; 2 test examples"
     }
     named = load_npz(tmp_path, **ones, class_names=list("abcd"))
     assert "counted" not in in_a_line(named)

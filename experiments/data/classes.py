@@ -1,0 +1,125 @@
+"""The classes of a dataset: declared by `--class_names`, stored with it, known, or counted."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from experiments.data.known import CLASS_NAMES
+from experiments.data.sources import RawData, dataset_error
+from experiments.errors import InputError
+
+
+def parse(text: str | None) -> tuple[str, ...] | None:
+    """Return the names that `--class_names` lists.
+
+    Raises:
+        InputError: fewer than two, a name twice, or one that is empty.
+    """
+    if text is None:
+        return None
+    names = tuple(part.strip() for part in text.split(","))
+    if len(names) < 2 or len(set(names)) < len(names) or "" in names:
+        raise InputError(
+            f"--class_names={text}: give two or more different names, as cat,dog or 1,2,3"
+        )
+    return names
+
+
+def declared(name: str, raw: RawData, names: tuple[str, ...] | None) -> RawData:
+    """Return data that have the classes of `--class_names`, in its order.
+
+    Labels that have names keep them. Whole numbers are names, too, where all names are numbers:
+    `1,2,3` is for labels from 1 to 3. Other labels are places in the list, from 0.
+
+    Args:
+        name: of the dataset.
+        raw: as read; labels that no check lets pass stay as they are.
+        names: None leaves everything as it is.
+
+    Raises:
+        InputError: a label has none of these names.
+    """
+    if names is None:
+        return raw
+    stored, numbered = _known(name, raw), all(map(_is_whole, names))
+    for key in ("y_train", "y_test"):
+        y = _whole(getattr(raw, key))
+        if y.dtype.kind in "iu" and stored is not None:
+            # Else what no class has could become one.
+            if np.any((y < 0) | (y >= len(stored))):
+                raise dataset_error(
+                    name, f"{key} in {raw.source} has labels outside 0..{len(stored) - 1}"
+                )
+            y = np.array(stored)[y]
+        elif y.dtype.kind in "iu" and numbered:
+            y = y.astype(str)
+        raw = raw._replace(**{key: y})
+    return raw._replace(class_names=names)
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and str(int(text)) == text
+
+
+def _whole(y: np.ndarray) -> np.ndarray:
+    """Return whole numbers that are stored as floats as integers, all else as it is."""
+    most = np.float64(2.0**53)
+    if y.dtype.kind != "f" or not np.all((np.abs(y) <= most) & (y == np.round(y))):
+        return y
+    return y.astype(np.int64)
+
+
+def places(name: str, raw: RawData, where: str, y: np.ndarray) -> np.ndarray:
+    """Return the places of labels that are names in the list of all classes.
+
+    Raises:
+        InputError: nobody declared the classes, or there is a label of another class.
+    """
+    names = _known(name, raw)
+    if names is None:
+        raise dataset_error(
+            name,
+            f"{where} has dtype {y.dtype}: give the list of all classes by --class_names, or store "
+            "class_names beside labels that are names; or labels as integers 0, 1, ..., c-1",
+        )
+    if len(set(names)) < len(names):
+        raise dataset_error(
+            name, f"class_names in {raw.source} has a name twice: labels that are names need others"
+        )
+    order = {each: at for at, each in enumerate(names)}
+    values, at = np.unique(y, return_inverse=True)
+    found = np.array([order.get(value, -1) for value in values.tolist()], int)[at.reshape(-1)]
+    num_bad = np.count_nonzero(found < 0)
+    if num_bad:
+        raise dataset_error(
+            name, f"{where} has {num_bad} labels that are not in class_names: add their classes"
+        )
+    return found
+
+
+def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str, ...]:
+    """Take the class names from the source, else the known table, else count the labels.
+
+    Raises:
+        InputError: labels are no count of classes, or there are fewer than two.
+    """
+    names = _known(name, raw)
+    if names is None:
+        num_classes, num = int(max(y.max() for y in labels)) + 1, sum(map(len, labels))
+        # Identifiers stored as labels would otherwise ask for billions of class names.
+        if num_classes > num:
+            raise dataset_error(
+                name,
+                f"labels in {raw.source} reach {num_classes - 1} but there are only {num} "
+                "examples: relabel the c classes as 0..c-1, or declare them by --class_names",
+            )
+        names = tuple(str(i) for i in range(num_classes))
+    if len(names) < 2:
+        raise dataset_error(
+            name, f"{raw.source} has fewer than 2 classes: there is nothing to tell apart"
+        )
+    return names
+
+
+def _known(name: str, raw: RawData) -> tuple[str, ...] | None:
+    return CLASS_NAMES.get(name) if raw.class_names is None else raw.class_names

@@ -1,0 +1,101 @@
+"""Classes that `--class_names` declares."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from toy_data import arrays
+
+from experiments.data import classes
+from experiments.data.load import Dataset, dataset_for, load_dataset
+from experiments.data.sources import Wanted
+from experiments.errors import InputError
+from experiments.run_flags import RunFlags
+from experiments.terminal import in_a_line
+
+
+def _load(folder: Path, flag: str, name: str = "toy", **changes: Any) -> Dataset:
+    np.savez(folder / f"{name}.npz", **arrays(**changes))
+    wanted = Wanted(class_names=classes.parse(flag))
+    return load_dataset(name, data_dir=folder, download=False, wanted=wanted)
+
+
+@pytest.mark.parametrize(
+    ("flag", "labels", "expected"),
+    [
+        ("cat,dog, eel", [0, 1, 2, 0], [0, 1, 2, 0]),
+        ("1,2,3", [1, 2, 3, 1], [0, 1, 2, 0]),
+        ("1,2,3", [1.0, 2.0, 3.0, 1.0], [0, 1, 2, 0]),
+        ("1,2,3", [[1], [2], [3], [1]], [0, 1, 2, 0]),
+        ("3,1,2", [1, 2, 3, 1], [1, 2, 0, 1]),
+        ("-1,1", [-1, 1, 1, -1], [0, 1, 1, 0]),
+        ("eel,cat", ["cat", "eel", "cat", "cat"], [1, 0, 1, 1]),
+        ("0,1", ["1", "0", "1", "1"], [1, 0, 1, 1]),
+    ],
+)
+def test_labels_have_the_declared_order(
+    tmp_path: Path, flag: str, labels: list[Any], expected: list[int]
+) -> None:
+    found = _load(tmp_path, flag, y_train=labels, y_test=labels[:2])
+    np.testing.assert_array_equal(found.y_train, expected)
+    np.testing.assert_array_equal(found.y_test, expected[:2])
+    assert found.class_names == tuple(part.strip() for part in flag.split(","))
+    assert "counted" not in in_a_line(found)
+
+
+def test_stored_classes_get_another_order_and_one_more(tmp_path: Path) -> None:
+    stored = {"class_names": ["cat", "dog", "eel"]}
+    found = _load(tmp_path, "eel,fox,dog,cat", **stored)
+    plain = load_dataset("toy", data_dir=tmp_path, download=False)
+    before = np.array(plain.class_names)[plain.y_train]
+    np.testing.assert_array_equal(np.array(found.class_names)[found.y_train], before)
+    assert found.spec.num_classes == 4
+
+
+def test_folders_are_classes_by_name(tmp_path: Path) -> None:
+    import PIL.Image
+
+    for number, name in enumerate(["cat", "dog"]):
+        (tmp_path / "pets" / name).mkdir(parents=True)
+        for k in range(4):
+            image = PIL.Image.fromarray(np.full((8, 8), 100 * number + k, np.uint8))
+            image.save(tmp_path / "pets" / name / f"{k}.png")
+    wanted = Wanted(class_names=("dog", "eel", "cat"))
+    found = load_dataset("pets", data_dir=tmp_path, download=False, wanted=wanted)
+    np.testing.assert_array_equal(found.y_train, np.where(found.x_train[:, 0, 0, 0] < 50, 2, 0))
+    with pytest.raises(InputError, match=r"\d labels that are not in class_names"):
+        load_dataset(
+            "pets", data_dir=tmp_path, download=False, wanted=Wanted(class_names=("dog", "eel"))
+        )
+
+
+@pytest.mark.parametrize(
+    ("flag", "changes", "message"),
+    [
+        ("1,2,3", {"y_train": [0, 1, 2, 3]}, "1 labels that are not in class_names"),
+        ("1,2,3", {"y_train": [1.5, 1, 2, 3]}, "1 labels that are no whole numbers"),
+        ("1,2,3", {"y_train": [np.nan, 1, 2, 3]}, "1 labels that are no whole numbers"),
+        ("cat,dog", {"y_train": [0, 1, 2, 1]}, "1 labels outside 0..1"),
+        ("a,b,c,d", {"class_names": ["a", "b"], "y_train": [0, 1, 2, 1]}, "labels outside 0..1"),
+        ("a,b", {"y_train": ["a", "b", "c", "c"]}, "2 labels that are not in class_names"),
+    ],
+)
+def test_a_label_of_no_declared_class_is_refused(
+    tmp_path: Path, flag: str, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        _load(tmp_path, flag, **changes)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "cat", "cat,cat", "cat,,dog", "cat,"])
+def test_a_list_of_no_classes_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--class_names=.*two or more different names"):
+        classes.parse(text)
+
+
+def test_a_table_has_the_classes_of_its_schema() -> None:
+    flags = RunFlags(csv="a.csv", schema="adult", class_names="no,yes")
+    with pytest.raises(InputError, match=r"--class_names: the schema of --csv declares"):
+        dataset_for(flags, seed=0)
