@@ -1,11 +1,17 @@
-"""What depends on jax's settings and devices: a scope of 64 bit, sizes that fit the device."""
+"""What depends on jax's settings and devices: a scope of 64 bit, sizes, chunks side by side."""
 
+import collections
 import contextlib
 import importlib
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 def float64() -> contextlib.AbstractContextManager[None]:
@@ -35,3 +41,33 @@ class ByBackend(NamedTuple):
     def here(self) -> int:
         """The size for jax's default device."""
         return self.cpu if jax.default_backend() == "cpu" else self.accelerator
+
+
+_AT_ONCE = ByBackend(cpu=2, accelerator=1)
+
+
+def side_by_side(compute: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
+    """Yield `compute(part)` of every part, in order; on a CPU two parts are computed at once.
+
+    XLA's loops, such as those of scattering, take one core of a CPU, whatever there is.
+
+    Args:
+        compute: called in other threads, where scopes such as `float64` do not reach: what it calls
+            must be compiled, or not depend on them. No more than two results are held.
+        parts: taken one by one.
+    """
+    if _AT_ONCE.here == 1:
+        yield from map(compute, parts)
+        return
+
+    def ready(part: Part) -> Result:
+        return jax.block_until_ready(compute(part))
+
+    with ThreadPoolExecutor(_AT_ONCE.here) as pool:
+        pending: collections.deque[Future[Result]] = collections.deque()
+        for part in parts:
+            pending.append(pool.submit(ready, part))
+            if len(pending) == _AT_ONCE.here:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

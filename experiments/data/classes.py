@@ -41,20 +41,26 @@ def declared(name: str, raw: RawData, names: tuple[str, ...] | None) -> RawData:
     """
     if names is None:
         return raw
-    stored, numbered = _known(name, raw), all(map(_is_whole, names))
-    for key in ("y_train", "y_test"):
-        y = _whole(getattr(raw, key))
-        if y.dtype.kind in "iu" and stored is not None:
-            # Else what no class has could become one.
-            if np.any((y < 0) | (y >= len(stored))):
-                raise dataset_error(
-                    name, f"{key} in {raw.source} has labels outside 0..{len(stored) - 1}"
-                )
-            y = np.array(stored)[y]
-        elif y.dtype.kind in "iu" and numbered:
-            y = y.astype(str)
-        raw = raw._replace(**{key: y})
-    return raw._replace(class_names=names)
+    y_train, y_test = (
+        _by_name(name, raw, key, names, y)
+        for key, y in (("y_train", raw.y_train), ("y_test", raw.y_test))
+    )
+    return raw._replace(class_names=names, y_train=y_train, y_test=y_test)
+
+
+def _by_name(
+    name: str, raw: RawData, key: str, names: tuple[str, ...], y: np.ndarray
+) -> np.ndarray:
+    """Return labels as names where they have any."""
+    stored, y = _known(name, raw), _whole(y)
+    if y.dtype.kind not in "iu":
+        return y
+    if stored is None:
+        return y.astype(str) if all(map(_is_whole, names)) else y
+    # Else what no class has could become one.
+    if np.any((y < 0) | (y >= len(stored))):
+        raise dataset_error(name, f"{key} in {raw.source} has labels outside 0..{len(stored) - 1}")
+    return np.array(stored)[y]
 
 
 def _is_whole(text: str) -> bool:

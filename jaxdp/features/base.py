@@ -194,9 +194,7 @@ def joined(parts: Sequence[tuple[FeatureMap, float]]) -> FeatureMap:
 
     diameter = math.sqrt(sum(share * part.diameter**2 for part, share in parts))
     explicit = all(part.explicit for part, _ in parts)
-    return FeatureMap(
-        sum(part.dim for part, _ in parts), weighted_sum, diameter, explicit=explicit
-    )
+    return FeatureMap(sum(part.dim for part, _ in parts), weighted_sum, diameter, explicit=explicit)
 
 
 def block_means(

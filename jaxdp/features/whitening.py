@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxdp import numerics
 from jaxdp.features.levels import COARSE, Level
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.features.public_images import dead_leaves_images
@@ -58,13 +59,16 @@ def second_moment(
         raise ValueError(f"need images and chunk_size >= 1, got {n} and {chunk_size}")
 
     @jax.jit
-    def add(total: Array | float, rows: Array) -> Array:
+    def part(rows: Array) -> Array:
         phi = feature_fn(rows)
-        return total + jnp.matmul(phi.T, phi, precision=_HIGHEST)
+        return jnp.matmul(phi.T, phi, precision=_HIGHEST)
 
     total: Array | float = 0.0
-    for start in watch(range(0, n, chunk_size)):
-        total = add(total, images[start : start + chunk_size])
+    starts = watch(range(0, n, chunk_size))
+    for found in numerics.side_by_side(
+        lambda start: part(images[start : start + chunk_size]), starts
+    ):
+        total = total + found
     return jnp.asarray(total) / n
 
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import TqdmWarning
 
+from jaxdp import numerics
 from jaxdp.data import Private, Spec, checked
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
@@ -228,8 +229,10 @@ def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, It
     """
     if len(x) == 0:
         raise ValueError("there are no rows")
-    compiled = jax.jit(lambda chunk: rows_fn(chunk).astype(dtype))
     size = min(_CHUNK.here, max(1, _MOST_VALUES.here // x.shape[1]), len(x))
+    like = jax.eval_shape(jnp.asarray, jax.ShapeDtypeStruct((size, x.shape[1]), x.dtype))
+    # Compiled here for the threads that call it.
+    compiled = jax.jit(lambda chunk: rows_fn(chunk).astype(dtype)).lower(like).compile()
 
     def part(start: int) -> np.ndarray:
         chunk = x[start : start + size]
@@ -237,7 +240,7 @@ def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, It
         padded = np.pad(chunk, ((0, missing), (0, 0)))
         return np.asarray(compiled(jnp.asarray(padded)))[: len(chunk)]
 
-    return part(0), map(part, range(size, len(x), size))
+    return part(0), numerics.side_by_side(part, range(size, len(x), size))
 
 
 def num_columns(rows_fn: Rows, dim: int) -> int:

@@ -100,9 +100,9 @@ def class_sums(
 ) -> Float[Array, "c p"]:
     """Return `sum_{i: y_i = k} phi(x_i)` of every class k: a chunk in float32, chunks in float64.
 
-    Chunks go to the device one after another; the call cannot be inside a `jit`. The result is
-    float64 also outside of jax's 64-bit mode, where numpy can work with it. `watch` sees the
-    numbers of the chunks, how many of which there are is public.
+    Chunks go to the device in order, two at once on a CPU; the call cannot be inside a `jit`. The
+    result is float64 also outside of jax's 64-bit mode, where numpy can work with it. `watch` sees
+    the numbers of the chunks, how many of which there are is public.
 
     Guarantee:
         Adding or removing one example changes one row by at most 1 in Euclidean norm; replacing
@@ -111,15 +111,28 @@ def class_sums(
         change shifts later rows of its class between chunks, whose float32 sums round differently:
         that moved the sum of a million rows by up to 2e-4, and grows with the root of their number.
     """
-    chunk_sum = jax.jit(lambda x, weights: features.weighted_sum(x.astype(jnp.float32), weights))
+    chunk_sum = _compiled_sum(features, chunks)
+
+    def part(at: int) -> Array:
+        return chunk_sum(jnp.asarray(chunks.x[at]), jnp.asarray(chunks.weights[at]))
+
     with numerics.float64():
         sums = jnp.zeros((num_classes, features.dim), jnp.float64)
-    for at in watch(range(len(chunks.labels))):
-        x, weights, label = (each[at] for each in chunks)
-        part = chunk_sum(jnp.asarray(x), jnp.asarray(weights))
+    # Chunks on several devices have collectives, which must start in one order on all of them.
+    in_order = numerics.side_by_side if isinstance(chunks.x, np.ndarray) else map
+    found_parts = in_order(part, watch(range(len(chunks.labels))))
+    for label, found in zip(chunks.labels, found_parts, strict=True):
         with numerics.float64():
-            sums = _added(sums, jnp.asarray(label, jnp.int32), part)
+            sums = _added(sums, jnp.asarray(label, jnp.int32), found)
     return sums
+
+
+def _compiled_sum(features: Features, chunks: ClassChunks) -> Callable[[Array, Array], Array]:
+    """Return the sum of a chunk's features, compiled here for the threads that call it."""
+    like = [jnp.asarray(each[0]) for each in (chunks.x, chunks.weights)]
+    summed = jax.jit(lambda x, weights: features.weighted_sum(x.astype(jnp.float32), weights))
+    compiled: Callable[[Array, Array], Array] = summed.lower(*like).compile()
+    return compiled
 
 
 @functools.partial(jax.jit, donate_argnums=0)

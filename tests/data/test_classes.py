@@ -91,7 +91,7 @@ def test_a_label_of_no_declared_class_is_refused(
 
 @pytest.mark.parametrize("text", ["", "cat", "cat,cat", "cat,,dog", "cat,"])
 def test_a_list_of_no_classes_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="--class_names=.*two or more different names"):
+    with pytest.raises(InputError, match=r"--class_names=.*two or more different names"):
         classes.parse(text)
 
 

@@ -1,0 +1,64 @@
+"""Work in chunks: two at once on a CPU, the same results in the same order."""
+
+import threading
+import time
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxdp import numerics
+from jaxdp.numerics import ByBackend
+
+
+def test_parts_come_in_order_and_two_at_once() -> None:
+    running, most, lock = 0, 0, threading.Lock()
+    both = threading.Barrier(2, timeout=60)
+
+    def compute(part: int) -> int:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        both.wait()  # passes where two are computed at once, and fails where one is
+        time.sleep(0.01 * (part % 3))
+        with lock:
+            running -= 1
+        return part**2
+
+    assert list(numerics.side_by_side(compute, range(10))) == [part**2 for part in range(10)]
+    assert most == 2
+
+
+def test_parts_are_taken_as_they_are_needed() -> None:
+    taken = []
+
+    def parts() -> object:
+        for part in range(100):
+            taken.append(part)
+            yield part
+
+    found = numerics.side_by_side(lambda part: part, parts())
+    assert next(found) == 0
+    assert len(taken) <= 2
+    found.close()
+    assert len(taken) <= 2
+
+
+def test_an_error_of_a_part_is_raised_in_its_turn() -> None:
+    def compute(part: int) -> float:
+        if part == 2:
+            raise ValueError("part 2")
+        return float(jnp.sqrt(part))
+
+    found = numerics.side_by_side(compute, range(5))
+    assert [next(found), next(found)] == [0.0, 1.0]
+    with pytest.raises(ValueError, match="part 2"):
+        next(found)
+
+
+def test_an_accelerator_takes_one_part_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numerics, "_AT_ONCE", ByBackend(cpu=1, accelerator=1))
+    here = threading.get_ident()
+    found = numerics.side_by_side(lambda part: (part, threading.get_ident()), range(3))
+    np.testing.assert_array_equal(list(found), [(part, here) for part in range(3)])
