@@ -2,8 +2,7 @@
 
 Everything is a function of public facts: the shape and number of examples, the number of classes,
 and complete settings. Seconds are those of two CPU cores without other work; a GPU needs fewer.
-They are right up to a factor of two or three. `benchmarks/results/estimates_cpu.txt` has the runs
-that the rates were fitted to.
+They are right up to a factor of two or three.
 """
 
 import dataclasses
