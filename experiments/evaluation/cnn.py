@@ -1,4 +1,4 @@
-"""A small convolutional network, trained on a whole made set: what a user of it would do first."""
+"""Networks that are trained on a whole made set: a small one, as a user would, and a wide one."""
 
 import functools
 import math
@@ -16,7 +16,7 @@ from experiments.evaluation.figures import Prediction
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import CnnRecipe, scores
 from experiments.terminal import bar_style
-from jaxdp.networks.classifiers import SmallCnn
+from jaxdp.networks.classifiers import SmallCnn, WideResNet
 
 
 def cnn(problem: Problem) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def cnn(problem: Problem) -> dict[str, Any]:
     Returns:
         As `recipe.scores`.
     """
-    return _judged(problem, np.eye(problem.num_classes, dtype=np.float32)[problem.y], "cnn")
+    return _judged(problem, _hard(problem), "cnn", problem.recipe.cnn)
 
 
 def cnn_soft(problem: Problem) -> dict[str, Any]:
@@ -39,20 +39,43 @@ def cnn_soft(problem: Problem) -> dict[str, Any]:
     Raises:
         ValueError: the set has none.
     """
+    return _judged(problem, _soft(problem), "cnn, soft labels", problem.recipe.cnn)
+
+
+def wrn(problem: Problem) -> dict[str, Any]:
+    """As `cnn`, by a wide residual network, WRN-16-2 (`WideResNet`): hours of a CPU, or a GPU."""
+    return _judged(problem, _hard(problem), "wrn", problem.recipe.wrn)
+
+
+def wrn_soft(problem: Problem) -> dict[str, Any]:
+    """As `wrn`, with the set's soft labels.
+
+    Raises:
+        ValueError: the set has none.
+    """
+    return _judged(problem, _soft(problem), "wrn, soft labels", problem.recipe.wrn)
+
+
+def _hard(problem: Problem) -> np.ndarray:
+    return np.eye(problem.num_classes, dtype=np.float32)[problem.y]
+
+
+def _soft(problem: Problem) -> np.ndarray:
     if problem.y_scores is None:
         raise ValueError("the made set has no soft labels")
-    return _judged(problem, np.asarray(problem.y_scores, np.float32), "cnn, soft labels")
+    return np.asarray(problem.y_scores, np.float32)
 
 
-def _judged(problem: Problem, targets: np.ndarray, name: str) -> dict[str, Any]:
+def _judged(problem: Problem, targets: np.ndarray, name: str, recipe: CnnRecipe) -> dict[str, Any]:
     seed = problem.recipe.seeds[0]
-    found = _predicted(problem, targets, seed, name)
+    found = _predicted(problem, targets, seed, name, recipe)
     scored = scores(problem.recipe, problem.y_test, [found], len(problem.x), problem.num_classes)
     return scored | {"seeds": [seed]}
 
 
-def _predicted(problem: Problem, targets: np.ndarray, seed: int, name: str) -> Prediction:
-    recipe = problem.recipe.cnn
+def _predicted(
+    problem: Problem, targets: np.ndarray, seed: int, name: str, recipe: CnnRecipe
+) -> Prediction:
     mean, std = float(problem.x.mean()), float(problem.x.std()) or 1.0
     steps = max(recipe.least_steps, recipe.epochs * math.ceil(len(problem.x) / recipe.batch_size))
     network = _network(recipe, problem.num_classes, steps)
@@ -82,7 +105,7 @@ class _Network(NamedTuple):
 
 @functools.cache
 def _network(recipe: CnnRecipe, num_classes: int, steps: int) -> _Network:
-    model: Any = SmallCnn(num_classes)
+    model: Any = (WideResNet if recipe.wide else SmallCnn)(num_classes)
     optimizer = optax.adam(optax.cosine_decay_schedule(recipe.learning_rate, steps))
 
     def init(key: jax.Array, x: jax.Array) -> _State:

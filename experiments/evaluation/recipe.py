@@ -30,13 +30,15 @@ class ConvNetRecipe:
     max_shift: float = 1 / 7  # 4 of 28 pixels
     max_scaling: float = 0.2
     max_rotation: float = 45.0
+    siamese: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CnnRecipe:
-    """How the small network is trained.
+    """How a network is trained on a whole set.
 
     Attributes:
+        wide: whether it is the wide residual network, and not the small one.
         epochs: passes over the set.
         least_steps: a small set is passed over more often.
         batch_size: images of a step, all of them where there are fewer.
@@ -44,6 +46,7 @@ class CnnRecipe:
         max_shift: how far images are moved at most, as a part of their sides.
     """
 
+    wide: bool = False
     epochs: int = 6
     least_steps: int = 1500
     batch_size: int = 100
@@ -65,7 +68,9 @@ class Recipe:
         krr: whether the run judges the set by its own kernel ridge regression.
         least_images: of a set with fewer images no Frechet distance is measured.
         convnet: how the ConvNet is trained.
+        convnet_dsa: the same by the recipe of dataset condensation.
         cnn: how the small network is trained, by the first seed, on the whole set.
+        wrn: the same of the wide residual network.
 
     Raises:
         ValueError: there is no seed.
@@ -79,7 +84,9 @@ class Recipe:
     krr: bool
     least_images: int
     convnet: ConvNetRecipe = ConvNetRecipe()
+    convnet_dsa: ConvNetRecipe = ConvNetRecipe(epochs=1000, siamese=True)
     cnn: CnnRecipe = CnnRecipe()
+    wrn: CnnRecipe = CnnRecipe(wide=True)
 
     def __post_init__(self) -> None:
         if not self.seeds:

@@ -54,6 +54,12 @@ def _convnet(problem: Problem) -> dict[str, Any]:
     return convnet.convnet(problem)
 
 
+def _convnet_dsa(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import convnet
+
+    return convnet.convnet_dsa(problem)
+
+
 def _cnn(problem: Problem) -> dict[str, Any]:
     from experiments.evaluation import cnn  # imports flax, which most runs do not need
 
@@ -64,6 +70,18 @@ def _cnn_soft(problem: Problem) -> dict[str, Any]:
     from experiments.evaluation import cnn
 
     return cnn.cnn_soft(problem)
+
+
+def _wrn(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import cnn
+
+    return cnn.wrn(problem)
+
+
+def _wrn_soft(problem: Problem) -> dict[str, Any]:
+    from experiments.evaluation import cnn
+
+    return cnn.wrn_soft(problem)
 
 
 def _logistic(problem: Problem) -> dict[str, Any]:
@@ -153,6 +171,12 @@ EVALUATIONS: Mapping[str, Evaluation] = {
         kinds=(IMAGE,),
         needs_labels=True,
     ),
+    "convnet_dsa": Evaluation(
+        judge=_convnet_dsa,
+        help="the same with 1000 epochs and the augmentation of dataset condensation",
+        kinds=(IMAGE,),
+        needs_labels=True,
+    ),
     "cnn": Evaluation(
         judge=_cnn,
         help="small convolutional network, on the whole set",
@@ -162,6 +186,19 @@ EVALUATIONS: Mapping[str, Evaluation] = {
     "cnn_soft": Evaluation(
         judge=_cnn_soft,
         help="the same, on the soft labels of --labels=teacher",
+        kinds=(IMAGE,),
+        needs_labels=True,
+        objection=_no_soft_labels,
+    ),
+    "wrn": Evaluation(
+        judge=_wrn,
+        help="wide residual network, on the whole set; for a GPU",
+        kinds=(IMAGE,),
+        needs_labels=True,
+    ),
+    "wrn_soft": Evaluation(
+        judge=_wrn_soft,
+        help="the same, on soft labels",
         kinds=(IMAGE,),
         needs_labels=True,
         objection=_no_soft_labels,

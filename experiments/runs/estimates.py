@@ -26,7 +26,7 @@ _KIP = 4e-11
 _CELLS = 20.0  # of a column of a table
 _GENERATE = 6e-8  # a value of an example that a generator makes, with its gradient
 _RESNET = 2e-5  # a pixel of an example of the large generator
-_JUDGE = {"convnet": 720.0, "cnn": 240.0, "twelve": 60.0, "inception": 300.0}
+_JUDGE = {"convnet": 720.0, "cnn": 240.0, "wrn": 4000.0, "twelve": 60.0, "inception": 300.0}
 _GB = 1e9
 _PROGRAM_BYTES = 0.6 * _GB
 _RELEASING = ("private teacher", "class means", "mean embedding")
@@ -285,8 +285,11 @@ def _judging(judges: str | None, facts: Facts, made: int | None) -> float:
     names = (judges or "logistic,mlp,frechet").split(",")
     size = max(1.0, facts.dim / 784)
     many = max(1.0, (made or 0) / 100)
-    small = _JUDGE["cnn"] * size * max(0.4, (made or 0) / 60_000)
-    each = {"convnet": _JUDGE["convnet"] * size * many, "cnn": small, "cnn_soft": small}
+    whole = size * max(0.4, (made or 0) / 60_000)
+    each = {"convnet": _JUDGE["convnet"] * size * many}
+    each["convnet_dsa"] = 3.3 * each["convnet"]
+    for name in ("cnn", "wrn"):
+        each |= dict.fromkeys((name, f"{name}_soft"), _JUDGE[name] * whole)
     return sum(each.get(name, _JUDGE.get(name, 15.0 * size)) for name in names if name != "krr")
 
 

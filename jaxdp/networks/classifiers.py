@@ -10,6 +10,7 @@ References:
     Wu & He (2018), "Group normalization".
     Chen, Kerkouche & Fritz (2022), "Private set generation with discriminative information",
         appendix (the ConvNet that evaluates distilled images).
+    Zagoruyko & Komodakis (2016), "Wide residual networks".
 """
 
 import functools
@@ -176,6 +177,65 @@ class SmallCnn(nn.Module):
 def _halved(pool: Any, x: Array) -> Array:
     window = (min(2, x.shape[1]), min(2, x.shape[2]))
     return pool(x, window, strides=window)
+
+
+class WideBlock(nn.Module):
+    """Two 3x3 convolutions after normalisation and ReLU each, and a shortcut: `x + F(x)`.
+
+    The shortcut is a 1x1 convolution of what is normalised first where the shape changes.
+    """
+
+    features: int
+    stride: int = 1
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n p q features"]:
+        """Return the block's output, `stride` times smaller."""
+
+        def convolved(y: Array, size: int, stride: int) -> Array:
+            window, strides = (size, size), (stride, stride)
+            return Conv(self.features, window, strides, use_bias=False, dtype=y.dtype)(y)
+
+        first = nn.relu(_group_norm(x)(x))
+        y = convolved(first, 3, self.stride)
+        y = convolved(nn.relu(_group_norm(y)(y)), 3, 1)
+        same = x.shape[-1] == self.features and self.stride == 1
+        return y + (x if same else convolved(first, 1, self.stride))
+
+
+class WideResNet(nn.Module):
+    """A wide residual network, WRN-`depth`-`widening`, with group instead of batch normalisation.
+
+    A 3x3 convolution with 16 channels, three stages of `(depth - 4) / 6` blocks with 16, 32 and 64
+    times `widening` channels, of which the second and third halve the sides; normalisation, ReLU,
+    the average over pixels, a dense layer.
+
+    Raises:
+        ValueError: `depth` is not 4 more than a multiple of 6, or below 10.
+
+    References:
+        Zagoruyko & Komodakis (2016), "Wide residual networks", table 1.
+    """
+
+    num_classes: int
+    depth: int = 16
+    widening: int = 2
+
+    def __post_init__(self) -> None:
+        if self.depth < 10 or self.depth % 6 != 4:
+            raise ValueError(f"depth must be 10, 16, 22, ..., got {self.depth}")
+        super().__post_init__()
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "n h w ch"]) -> Float[Array, "n classes"]:
+        """Return logits."""
+        x = Conv(16, (3, 3), use_bias=False, dtype=x.dtype)(x)
+        for stage in range(3):
+            for block in range((self.depth - 4) // 6):
+                stride = 2 if stage > 0 and block == 0 else 1
+                x = WideBlock(16 * 2**stage * self.widening, stride)(x)
+        x = jnp.mean(nn.relu(_group_norm(x)(x)), axis=(1, 2))
+        return nn.Dense(self.num_classes, dtype=x.dtype)(x)
 
 
 class ConvNet(nn.Module):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import stripes
 
-from experiments.evaluation.cnn import cnn, cnn_soft, shifted
+from experiments.evaluation.cnn import cnn, cnn_soft, shifted, wrn, wrn_soft
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import GENERATED, CnnRecipe
 
@@ -60,6 +60,17 @@ def test_soft_labels_have_to_be_there_and_to_fit() -> None:
         cnn_soft(problem_of(2))
     with pytest.raises(ValueError, match="y_scores has shape"):
         dataclasses.replace(problem_of(2), y_scores=np.zeros((6, 2)))
+
+
+def test_a_wide_network_judges_with_its_own_recipe() -> None:
+    wide = CnnRecipe(wide=True, epochs=1, least_steps=30, batch_size=20, max_shift=0.0)
+    given = problem_of(10)
+    given = dataclasses.replace(given, recipe=dataclasses.replace(RECIPE, wrn=wide))
+    turned = np.eye(3, dtype=np.float32)[(given.y + 1) % 3]
+    assert wrn(given)["mean"] == 1.0
+    assert wrn_soft(dataclasses.replace(given, y_scores=turned))["mean"] == 0.0
+    with pytest.raises(ValueError, match="no soft labels"):
+        wrn_soft(given)
 
 
 def test_images_are_moved_whole_and_their_border_goes_on() -> None:

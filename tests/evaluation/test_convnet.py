@@ -12,7 +12,7 @@ import pytest
 import stripes
 
 from experiments.evaluation import convnet as convnet_training
-from experiments.evaluation.convnet import convnet
+from experiments.evaluation.convnet import convnet, convnet_dsa
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import DISTILLED, GENERATED, ConvNetRecipe
 from jaxdp.networks.classifiers import ConvNet
@@ -67,14 +67,16 @@ def test_easy_classes_are_told_apart(per_class: int, monkeypatch: pytest.MonkeyP
 def test_convnet_depends_on_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     given = toy_problem()
     rows = np.arange(len(given.x))
-    first, second = (convnet_training._predicted(given, rows, seed) for seed in (0, 1))
+    first, second = (
+        convnet_training._predicted(given, rows, seed, SMALL, "convnet") for seed in (0, 1)
+    )
     assert first.classes.shape == (23,)
     assert first.probabilities.shape == (23, 3)
     np.testing.assert_allclose(first.probabilities.sum(axis=1), 1, rtol=1e-5)
     np.testing.assert_array_equal(np.argmax(first.probabilities, axis=1), first.classes)
     assert np.any(first.classes != second.classes)
     monkeypatch.setattr(convnet_training, "_TEST_CHUNK", 8)
-    again = convnet_training._predicted(given, rows, 1)
+    again = convnet_training._predicted(given, rows, 1, SMALL, "convnet")
     np.testing.assert_array_equal(again.classes, second.classes)
 
 
@@ -146,3 +148,27 @@ def test_every_epoch_shows_every_image(num_images: int, shape: tuple[int, int]) 
         assert set(rows.flat) == set(range(num_images))
     if num_images > 3:
         assert any(np.any(rows != epochs[0]) for rows in epochs)
+
+
+def test_condensations_recipe_moves_and_scales_images_and_takes_its_own_epochs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    def still(key: jax.Array, x: jax.Array, *, reflect: bool) -> jax.Array:
+        seen.append((x.shape, reflect))
+        return x
+
+    monkeypatch.setattr(convnet_training, "siamese_augmented", still)
+    convnet_training._network.cache_clear()
+    x, y = centred(4, noise=0.05, seed=0)
+    x_test, y_test = centred(11, noise=0.05, seed=1)
+    recipe = dataclasses.replace(
+        RECIPE, seeds=(3,), convnet_dsa=dataclasses.replace(SMALL, siamese=True)
+    )
+    given = Problem(
+        x=50 * x + 7, y=y, x_test=50 * x_test + 7, y_test=y_test, num_classes=3, recipe=recipe
+    )
+    assert convnet_dsa(given)["mean"] == 1.0
+    assert seen == [((6, *stripes.SHAPE), False)]  # traced once
+    assert DISTILLED.convnet_dsa == ConvNetRecipe(epochs=1000, siamese=True)

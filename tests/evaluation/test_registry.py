@@ -88,8 +88,11 @@ def test_names_are_parsed_in_order_and_once() -> None:
     assert tuple(EVALUATIONS) == (
         "krr",
         "convnet",
+        "convnet_dsa",
         "cnn",
         "cnn_soft",
+        "wrn",
+        "wrn_soft",
         "logistic",
         "mlp",
         "twelve",
@@ -104,7 +107,10 @@ def test_unknown_names_are_refused_with_the_known_ones(text: str) -> None:
         parse(text)
     message = str(caught.value)
     assert message.startswith(f"--evaluate={text}: ")
-    known = "krr, convnet, cnn, cnn_soft, logistic, mlp, twelve, frechet, inception, or none alone"
+    known = (
+        "krr, convnet, convnet_dsa, cnn, cnn_soft, wrn, wrn_soft, logistic, mlp, twelve, frechet, "
+        "inception, or none alone"
+    )
     assert message.endswith(f"is unknown; known are {known}")
 
 
@@ -203,7 +209,7 @@ def test_every_judge_judges_the_kinds_that_it_names(name: str, kind: str, recipe
     assert line.startswith(name)
     assert "\n" not in line
     if EVALUATIONS[name].needs_labels:
-        once = name in ("twelve", "cnn", "cnn_soft")
+        once = name in ("twelve", "cnn", "cnn_soft", "wrn", "wrn_soft")
         assert found[name]["seeds"] == ([0] if once else [0, 1])
         assert f"{found[name]['mean']:.2%}" in line
 

@@ -54,6 +54,8 @@ def abstract(net: nn.Module, shape: tuple[int, ...]) -> tuple[Any, int]:
         (classifiers.ConvNet(10), (8, 8, 1), None),
         (classifiers.ConvNet(10), (8, 8, 3), None),
         (classifiers.ConvNet(10, depth=5), (8, 8, 3), None),
+        # The published WRN-16-2; batch norms have as many parameters.
+        (classifiers.WideResNet(10), (32, 32, 3), 691_674),
         # torchvision's; batch norms have as many parameters.
         (classifiers.ResNet18(1000), (32, 32, 3), 11_689_512),
     ],
@@ -79,6 +81,12 @@ def test_resnet_activations_are_stem_block_inputs_and_average() -> None:
     blocks = [(7, 64)] * 3 + [(4, 128)] * 2 + [(2, 256)] * 2 + [(1, 512)]
     expected = [(14, 64), *blocks]
     assert shapes == (*((2, side, side, channels) for side, channels in expected), (2, 512))
+
+
+@pytest.mark.parametrize("depth", [4, 8, 15])
+def test_wide_networks_have_three_stages_of_whole_blocks(depth: int) -> None:
+    with pytest.raises(ValueError, match=f"depth must be 10, 16, 22, ..., got {depth}"):
+        classifiers.WideResNet(3, depth=depth)
 
 
 @pytest.mark.parametrize("shape", [(27, 28, 3), (6, 8, 1)])
@@ -117,8 +125,9 @@ def test_computes_in_the_type_of_its_input(net: nn.Module, shape: tuple[int, ...
         (classifiers.ConvNet(3, width=4, depth=4), (4, 4, 3)),
         (classifiers.ResidualBlock(4, stride=2), (4, 4, 2)),
         (classifiers.SmallCnn(3), (8, 8, 1)),
+        (classifiers.WideResNet(3, depth=10, widening=1), (8, 8, 3)),
     ],
-    ids=("lenet", "convnet", "deep", "block", "small"),
+    ids=("lenet", "convnet", "deep", "block", "small", "wide"),
 )
 def test_records_are_independent_and_count(net: nn.Module, shape: tuple[int, ...]) -> None:
     x, apply = images(3, *shape), jax.jit(net.apply, compiler_options=QUICK)

@@ -1,0 +1,102 @@
+"""The augmentation that distilled images are usually judged with: one of six movements at a time.
+
+Of every batch one is drawn: brightness, saturation and contrast; a shift; a square that is blanked;
+a reflection; a scaling; a rotation. How much each image is moved is drawn by itself.
+
+References:
+    Zhao & Bilen (2021), "Dataset condensation with differentiable Siamese augmentation", section
+        3.2 and appendix (the movements and their limits).
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from jaxdp.images.views import resampled, turned_and_stretched
+
+_BRIGHTNESS, _SATURATION, _CONTRAST = 0.5, 1.0, 0.5
+_SHIFT, _BLANK = 0.125, 0.5  # parts of a side
+_SCALING, _ROTATION = 1.2, 15.0
+
+
+def siamese_augmented(
+    key: Key[Array, ""], images: Float[Array, "n h w ch"], *, reflect: bool
+) -> Float[Array, "n h w ch"]:
+    """Return images that are changed by one movement, drawn for all of them.
+
+    Pixels from outside are the nearest of the border, and a blanked square has the image's mean, so
+    that no background has to be known; the published code has zeros there.
+
+    Args:
+        key: of the draws.
+        images: brought to deviation 1, as brightness is moved by up to a half.
+        reflect: whether left and right may be changed: for photographs, not for digits.
+    """
+    kind_key, draw_key = jax.random.split(key)
+    movements = [
+        _coloured,
+        _shifted,
+        _blanked,
+        _scaled,
+        _rotated,
+        *([_reflected] if reflect else []),
+    ]
+    number = jax.random.randint(kind_key, (), 0, len(movements))
+    branches = [functools.partial(movement, draw_key) for movement in movements]
+    return jax.lax.switch(number, branches, images)
+
+
+def _draws(key: Array, count: int, sides: int, low: float, high: float) -> Array:
+    return jax.random.uniform(key, (count, sides), minval=low, maxval=high)
+
+
+def _coloured(key: Array, x: Array) -> Array:
+    keys = jax.random.split(key, 3)
+
+    def each(number: int, low: float, high: float) -> Array:
+        return _draws(keys[number], len(x), 1, low, high)[:, :, None, None]
+
+    x = x + each(0, -_BRIGHTNESS, _BRIGHTNESS)
+    grey = jnp.mean(x, axis=3, keepdims=True)
+    x = grey + (x - grey) * each(1, 1 - _SATURATION, 1 + _SATURATION)
+    mean = jnp.mean(x, axis=(1, 2, 3), keepdims=True)
+    return mean + (x - mean) * each(2, 1 - _CONTRAST, 1 + _CONTRAST)
+
+
+def _moved(x: Array, matrices: Array, shift: Array) -> Array:
+    return jax.vmap(resampled)(x, matrices.astype(x.dtype), shift.astype(x.dtype))
+
+
+def _shifted(key: Array, x: Array) -> Array:
+    sides = jnp.array(x.shape[1:3])
+    shift = jnp.round(_draws(key, len(x), 2, -_SHIFT, _SHIFT) * sides)
+    return _moved(x, jnp.broadcast_to(jnp.eye(2), (len(x), 2, 2)), shift)
+
+
+def _blanked(key: Array, x: Array) -> Array:
+    sides = jnp.array(x.shape[1:3])
+    middles = _draws(key, len(x), 2, 0.0, 1.0) * sides
+    rows, columns = (
+        jnp.abs(jnp.arange(x.shape[axis + 1]) + 0.5 - middles[:, axis, None])
+        <= _BLANK * x.shape[axis + 1] / 2
+        for axis in (0, 1)
+    )
+    inside = (rows[:, :, None] & columns[:, None, :])[..., None]
+    return jnp.where(inside, jnp.mean(x, axis=(1, 2, 3), keepdims=True), x)
+
+
+def _scaled(key: Array, x: Array) -> Array:
+    factors = _draws(key, len(x), 2, 1 / _SCALING, _SCALING)
+    return _moved(x, turned_and_stretched(jnp.zeros(len(x)), factors), jnp.zeros((len(x), 2)))
+
+
+def _rotated(key: Array, x: Array) -> Array:
+    degrees = _draws(key, len(x), 1, -_ROTATION, _ROTATION)[:, 0]
+    return _moved(x, turned_and_stretched(degrees, jnp.ones((len(x), 2))), jnp.zeros((len(x), 2)))
+
+
+def _reflected(key: Array, x: Array) -> Array:
+    turned = jax.random.bernoulli(key, 0.5, (len(x), 1, 1, 1))
+    return jnp.where(turned, x[:, :, ::-1], x)
