@@ -22,6 +22,8 @@ KRR = "krr"
 NONE = "none"
 """What `--evaluate` says for nothing but what the run measures itself."""
 _INCEPTION = "inception"
+# Keys of the others in a generating run's metrics.json.
+_DISTANCES = {"frechet": "frechet", _INCEPTION: "frechet_inception_distance"}
 _KINDS = {IMAGE: "images", TABLE: "rows"}
 
 
@@ -328,9 +330,15 @@ def needs_range(names: Sequence[str]) -> bool:
 def generated_metrics(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Return what `evaluate` found by the keys of a generating run's metrics.json."""
     accuracy = {name: each for name, each in found.items() if EVALUATIONS[name].needs_labels}
-    keys = {"frechet": "frechet", _INCEPTION: "frechet_inception_distance"}
-    distances = {key: found[name] for name, key in keys.items() if name in found}
+    distances = {key: found[name] for name, key in _DISTANCES.items() if name in found}
     return ({"accuracy": accuracy} if accuracy else {}) | distances
+
+
+def as_lines(metrics: Mapping[str, Any]) -> list[str]:
+    """Return what the judges of a run's metrics.json found, a line for each."""
+    found = {**metrics.get("evaluation", {}), **metrics.get("accuracy", {})}
+    found |= {name: metrics[key] for name, key in _DISTANCES.items() if key in metrics}
+    return [as_line(name, each) for name, each in found.items()]
 
 
 def as_line(name: str, found: Mapping[str, Any]) -> str:

@@ -304,15 +304,17 @@ def _print_summary(
     folder: RunFolder, certificate: dict[str, Any], *, said: tuple[str, ...]
 ) -> None:
     metrics = folder.read_json(METRICS) or {}
+    teacher = metrics.get("teacher_test_accuracy")
     if "krr_test_accuracy" in metrics:
-        teacher = metrics.get("teacher_test_accuracy")
         print(
             f"KRR test accuracy {metrics['krr_test_accuracy']:.2%} "
             f"(before: {metrics['krr_test_accuracy_before']:.2%}"
             f"{'' if teacher is None else f'; the teacher: {teacher:.2%}'})"
         )
-    for name, found in {**metrics.get("evaluation", {}), **metrics.get("accuracy", {})}.items():
-        print(registry.as_line(name, found))
+    elif teacher is not None:
+        print(f"teacher test accuracy {teacher:.2%}")
+    for line in registry.as_lines(metrics):
+        print(line)
     for line in (each for each in metrics.get("warnings", ()) if each not in said):
         print(f"WARNING: {line}", file=sys.stderr)
     print_guarantee(certificate)

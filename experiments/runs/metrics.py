@@ -7,8 +7,8 @@ from experiments.evaluation import registry
 from experiments.runs.folder import RunFolder
 
 _NAME = "metrics.json"
-# What judges have found, which a run that goes on without them keeps: by judge, or of one.
-_BY_JUDGE, _OF_ONE = ("evaluation", "accuracy"), ("frechet", "frechet_inception_distance")
+# What judges have found, which a run that goes on without them keeps.
+_BY_JUDGES = ("evaluation", "accuracy", "frechet", "frechet_inception_distance")
 
 
 def resumed(
@@ -31,16 +31,14 @@ def resumed(
                 f"--out_dir={folder.path}: {_NAME} holds {name} = {str(value)[:40]}, which no run "
                 "writes; remove that file, which holds measurements alone, and give --resume"
             )
-    judged = (name for name in (*_BY_JUDGE, *_OF_ONE) if _is_judged(name, stored.get(name)))
+    judged = (name for name in _BY_JUDGES if _is_judged(name, stored.get(name)))
     return first | {name: stored[name] for name in (*judged, *first) if name in stored}
 
 
 def _is_judged(name: str, found: Any) -> bool:
     """Whether a stored value can be told as what judges found; it is left out otherwise."""
-    if name in _OF_ONE:
-        return isinstance(found, dict)
     try:
-        return bool([registry.as_line(judge, one) for judge, one in found.items()])
+        return bool(registry.as_lines({name: found}))
     except (AttributeError, KeyError, TypeError, ValueError):
         return False
 

@@ -29,6 +29,7 @@ from experiments.evaluation.registry import (
     EVALUATIONS,
     KRR,
     as_line,
+    as_lines,
     check,
     chosen,
     evaluate,
@@ -255,3 +256,20 @@ def test_metrics_of_a_generating_run_keep_their_keys() -> None:
         "frechet_inception_distance": {"of": "inception"},
     }
     assert generated_metrics({}) == {}
+
+
+def test_a_runs_metrics_are_told_line_by_line_distances_included() -> None:
+    accuracy = {"mean": 0.5, "std": 0.1}
+    metrics = {
+        "evaluation": {"convnet": accuracy},
+        "accuracy": {"mlp": accuracy},
+        "frechet": {"distance": 0.25, "density": 0.5, "coverage": 0.75},
+        "frechet_inception_distance": {"value": 7.0},
+        "embedding_distance": 3.0,
+    }
+    assert as_lines(metrics) == [
+        "convnet test accuracy 50.00% (std 10.00%)",
+        "mlp test accuracy 50.00% (std 10.00%)",
+        "frechet distance 0.25, density 0.50, coverage 0.75",
+        "inception distance 7",
+    ]
