@@ -23,11 +23,8 @@ _LEAST_NORM = 2.0**-40
 
 # Most classes that are written out one after the other.
 _UNROLLED = 16
-# Most values of the features of all rows of a step that are formed at once: 16 MiB, of which a CPU
-# keeps most in its caches.
-_AT_ONCE = 2**22
 
-WeightedSum = Callable[[Float[Array, "n d"], Float[Array, "*k n"]], Float[Array, "*k p"]]
+WeightedSum = Callable[[Float[Array, "n d"], Float[Array, " n"]], Float[Array, " p"]]
 
 
 class FeatureMap(NamedTuple):
@@ -40,12 +37,10 @@ class FeatureMap(NamedTuple):
         diameter: bound on `|phi(x) - phi(z)|`, at least sqrt(2): 2 where features may be
             opposite, sqrt(2) where their inner products are never negative.
         inline: whether classes are embedded one after the other in a program rather than in a loop:
-            worth its compilation where the sums are a few large matrix products, which XLA's
-            loops hinder on CPUs.
+            worth its compilation where the sums are large matrix products or scattering, which
+            XLA's loops hinder on CPUs.
         together: classes of at most so many rows are embedded in one call, as what is left of
             each such product is too small to be fast.
-        explicit: whether the features of every row are formed, so that weights (k, n) give k sums
-            (k, p) of the same rows at the cost of one; else weights are (n,).
     """
 
     dim: int
@@ -53,7 +48,6 @@ class FeatureMap(NamedTuple):
     diameter: float = 2.0
     inline: bool = False
     together: int = 0
-    explicit: bool = False
 
 
 def is_usable(norms: Array) -> Array:
@@ -88,7 +82,7 @@ def of_stored(features: FeatureMap, to_unit: Callable[[Any], Any]) -> FeatureMap
         to_unit: from examples as stored to such rows, by public facts alone (`jaxdp.data.Codec`).
     """
 
-    def weighted_sum(x: Num[Array, "n s"], weights: Float[Array, "*k n"]) -> Float[Array, "*k p"]:
+    def weighted_sum(x: Num[Array, "n s"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
         return features.weighted_sum(to_unit(x), weights)
 
     return features._replace(weighted_sum=weighted_sum)
@@ -124,17 +118,17 @@ def unit_features(
     row = jax.ShapeDtypeStruct((1, dim), jnp.float32)
     size = moments * jax.eval_shape(feature_fn, row).shape[1]
 
-    def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, "*k n"]) -> Float[Array, "*k p"]:
+    def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
         weights = finite_weights(x, weights)
         phi = feature_fn(finite_rows(x))
         phi = jnp.where(jnp.all(jnp.isfinite(phi), axis=1, keepdims=True), phi, 0.0)
         parts = [_unit_sum(phi**k, weights) for k in range(1, moments + 1)]
-        return jnp.concatenate(parts, axis=-1) / jnp.sqrt(jnp.asarray(moments, x.dtype))
+        return jnp.concatenate(parts) / jnp.sqrt(jnp.asarray(moments, x.dtype))
 
-    return FeatureMap(size, weighted_sum, explicit=True)
+    return FeatureMap(size, weighted_sum)
 
 
-def _unit_sum(phi: Float[Array, "n p"], weights: Float[Array, "*k n"]) -> Float[Array, "*k p"]:
+def _unit_sum(phi: Float[Array, "n p"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
     """Return `sum_i w_i phi_i / |phi_i|`."""
     norms = _norms(phi)
     # A row that is not finite times a weight of 0 would not be 0.
@@ -187,14 +181,14 @@ def joined(parts: Sequence[tuple[FeatureMap, float]]) -> FeatureMap:
     if not shares or min(shares) <= 0 or not math.isclose(sum(shares), 1.0):
         raise ValueError(f"shares must be above 0 and have sum 1, got {shares}")
 
-    def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, "*k n"]) -> Float[Array, "*k p"]:
+    def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
         return jnp.concatenate(
-            [math.sqrt(share) * part.weighted_sum(x, weights) for part, share in parts], axis=-1
+            [math.sqrt(share) * part.weighted_sum(x, weights) for part, share in parts]
         )
 
     diameter = math.sqrt(sum(share * part.diameter**2 for part, share in parts))
-    explicit = all(part.explicit for part, _ in parts)
-    return FeatureMap(sum(part.dim for part, _ in parts), weighted_sum, diameter, explicit=explicit)
+    inline = any(part.inline for part, _ in parts)
+    return FeatureMap(sum(part.dim for part, _ in parts), weighted_sum, diameter, inline=inline)
 
 
 def block_means(
@@ -207,12 +201,7 @@ def block_means(
         rows, weight = block
         return features.weighted_sum(rows, weight * each)
 
-    num_classes, num = x.shape[:2]
-    if features.explicit and num_classes * num * features.dim <= _AT_ONCE:
-        # Every row times the weight of its own class, and zero times that of the others.
-        own = jnp.repeat(jnp.diag(class_weights / num), num, axis=1)
-        return features.weighted_sum(x.reshape(num_classes * num, -1), own)
-    if num <= features.together:
+    if x.shape[1] <= features.together:
         return jax.vmap(features.weighted_sum)(x, class_weights[:, None] * each)
     if features.inline and x.shape[0] <= _UNROLLED:
         return jnp.stack([of_class(block) for block in zip(x, class_weights, strict=True)])

@@ -155,8 +155,8 @@ MUTANTS = (
     Mutant(
         "two moments have norm two",
         _MAPS,
-        "return jnp.concatenate(parts, axis=-1) / jnp.sqrt(jnp.asarray(moments, x.dtype))",
-        "return jnp.concatenate(parts, axis=-1)",
+        "return jnp.concatenate(parts) / jnp.sqrt(jnp.asarray(moments, x.dtype))",
+        "return jnp.concatenate(parts)",
         (f"{_F}test_guarantee_features_have_norm_at_most_one",),
     ),
     Mutant(

@@ -155,35 +155,6 @@ def test_block_means_is_the_embedding_of_equal_blocks() -> None:
     np.testing.assert_allclose(found, sums_of(features, x, y) / len(x), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["unit", "two moments", "joined"])
-def test_explicit_features_of_all_classes_are_summed_at_once(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    features, dim = explicit_maps()[name]
-    assert features.explicit
-    blocks = np.array(rows(dim, 4 * CLASSES)).reshape(CLASSES, 4, dim)
-    blocks[1, 2] = np.nan
-    weights = jnp.arange(1.0, CLASSES + 1)
-
-    def distance(x: jax.Array, which: FeatureMap) -> jax.Array:
-        return jnp.sum(feature_maps.block_means(which, x, weights) ** 3)
-
-    one_by_one = features._replace(explicit=False)
-    found, expected = (
-        feature_maps.block_means(which, jnp.asarray(blocks), weights)
-        for which in (features, one_by_one)
-    )
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    assert np.isfinite(found).all()
-    blocks[1, 2] = 0.5
-    slopes = [jax.grad(distance)(jnp.asarray(blocks), which) for which in (features, one_by_one)]
-    np.testing.assert_allclose(*slopes, atol=1e-5)
-    monkeypatch.setattr(feature_maps, "_AT_ONCE", 4 * CLASSES * features.dim - 1)
-    many = feature_maps.block_means(features, jnp.asarray(blocks), weights)
-    expected = feature_maps.block_means(one_by_one, jnp.asarray(blocks), weights)
-    np.testing.assert_array_equal(many, expected)
-
-
 def test_guarantee_class_sums_are_float64() -> None:
     """Four thousand chunks of the same row: in float32 their sum would lose digits."""
     features = feature_maps.summed_features(lambda x, w: jnp.sum(w)[None] / 3, 1)
