@@ -20,10 +20,14 @@ def float64() -> contextlib.AbstractContextManager[None]:
     Enter it around the call of a jitted function, not inside one: constants of a function that
     is traced without 64-bit mode are truncated when it is compiled.
     """
+    return _keeps_float64(True)
+
+
+def _keeps_float64(on: bool) -> contextlib.AbstractContextManager[None]:
     enable_x64: Any = getattr(jax, "enable_x64", None)
     if enable_x64 is None:  # jax < 0.8
         enable_x64 = importlib.import_module("jax.experimental").enable_x64
-    return enable_x64(True)
+    return enable_x64(on)
 
 
 def has_float64() -> bool:
@@ -52,16 +56,19 @@ def side_by_side(compute: Callable[[Part], Result], parts: Iterable[Part]) -> It
     XLA's loops, such as those of scattering, take one core of a CPU, whatever there is.
 
     Args:
-        compute: called in other threads, where scopes such as `float64` do not reach: what it calls
-            must be compiled, or not depend on them. No more than two results are held.
+        compute: called in other threads, which keep float64 where the caller does; other scopes of
+            jax do not reach there. No more than two results are held.
         parts: taken one by one.
     """
     if _AT_ONCE.here == 1:
         yield from map(compute, parts)
         return
 
+    keeps = has_float64()
+
     def ready(part: Part) -> Result:
-        return jax.block_until_ready(compute(part))
+        with _keeps_float64(keeps):
+            return jax.block_until_ready(compute(part))
 
     with ThreadPoolExecutor(_AT_ONCE.here) as pool:
         pending: collections.deque[Future[Result]] = collections.deque()

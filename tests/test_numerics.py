@@ -3,6 +3,7 @@
 import threading
 import time
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -55,6 +56,15 @@ def test_an_error_of_a_part_is_raised_in_its_turn() -> None:
     assert [next(found), next(found)] == [0.0, 1.0]
     with pytest.raises(ValueError, match="part 2"):
         next(found)
+
+
+def test_threads_keep_float64_where_the_caller_does() -> None:
+    def compute(part: int) -> str:
+        return str(jax.jit(lambda x: x / 3)(np.float64(part)).dtype)
+
+    with numerics.float64():
+        assert set(numerics.side_by_side(compute, range(4))) == {"float64"}
+    assert set(numerics.side_by_side(compute, range(4))) == {"float32"}
 
 
 def test_an_accelerator_takes_one_part_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
