@@ -43,7 +43,7 @@ def cnn_soft(problem: Problem) -> dict[str, Any]:
 
 
 def wrn(problem: Problem) -> dict[str, Any]:
-    """As `cnn`, by a wide residual network, WRN-16-2 (`WideResNet`): hours of a CPU, or a GPU."""
+    """As `cnn`, by a wide residual network, WRN-16-2 (`WideResNet`): an hour of a CPU core."""
     return _judged(problem, _hard(problem), "wrn", problem.recipe.wrn)
 
 

@@ -7,6 +7,7 @@ judged, so `--help` can show the list.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -50,58 +51,14 @@ def _of_the_run(problem: Problem) -> dict[str, Any]:
     raise ValueError(f"{KRR} needs the run's kernel: the run measures it itself")
 
 
-def _convnet(problem: Problem) -> dict[str, Any]:
-    from experiments.evaluation import convnet  # imports flax, which most runs do not need
+def _judge(module: str, function: str) -> Callable[[Problem], dict[str, Any]]:
+    """Return a judge whose module is imported when it is called: most runs need none of flax."""
 
-    return convnet.convnet(problem)
+    def judge(problem: Problem) -> dict[str, Any]:
+        loaded = importlib.import_module(f"experiments.evaluation.{module}")
+        return getattr(loaded, function)(problem)
 
-
-def _convnet_dsa(problem: Problem) -> dict[str, Any]:
-    from experiments.evaluation import convnet
-
-    return convnet.convnet_dsa(problem)
-
-
-def _cnn(problem: Problem) -> dict[str, Any]:
-    from experiments.evaluation import cnn  # imports flax, which most runs do not need
-
-    return cnn.cnn(problem)
-
-
-def _cnn_soft(problem: Problem) -> dict[str, Any]:
-    from experiments.evaluation import cnn
-
-    return cnn.cnn_soft(problem)
-
-
-def _wrn(problem: Problem) -> dict[str, Any]:
-    from experiments.evaluation import cnn
-
-    return cnn.wrn(problem)
-
-
-def _wrn_soft(problem: Problem) -> dict[str, Any]:
-    from experiments.evaluation import cnn
-
-    return cnn.wrn_soft(problem)
-
-
-def _logistic(problem: Problem) -> dict[str, Any]:
-    from experiments.evaluation import classifiers
-
-    return classifiers.logistic(problem)
-
-
-def _mlp(problem: Problem) -> dict[str, Any]:
-    from experiments.evaluation import classifiers
-
-    return classifiers.mlp(problem)
-
-
-def _twelve(problem: Problem) -> dict[str, Any]:
-    from experiments.evaluation import twelve
-
-    return twelve.twelve(problem)
+    return judge
 
 
 def _frechet(problem: Problem) -> dict[str, Any]:
@@ -168,47 +125,51 @@ EVALUATIONS: Mapping[str, Evaluation] = {
         objection=_no_krr,
     ),
     "convnet": Evaluation(
-        judge=_convnet,
+        judge=_judge("convnet", "convnet"),
         help="the papers' ConvNet, four minutes of a CPU per seed and 100 images",
         kinds=(IMAGE,),
         needs_labels=True,
     ),
     "convnet_dsa": Evaluation(
-        judge=_convnet_dsa,
+        judge=_judge("convnet", "convnet_dsa"),
         help="the same with 1000 epochs and the augmentation of dataset condensation",
         kinds=(IMAGE,),
         needs_labels=True,
     ),
     "cnn": Evaluation(
-        judge=_cnn,
+        judge=_judge("cnn", "cnn"),
         help="small convolutional network, on the whole set",
         kinds=(IMAGE,),
         needs_labels=True,
     ),
     "cnn_soft": Evaluation(
-        judge=_cnn_soft,
+        judge=_judge("cnn", "cnn_soft"),
         help="the same, on the soft labels of --labels=teacher",
         kinds=(IMAGE,),
         needs_labels=True,
         objection=_no_soft_labels,
     ),
     "wrn": Evaluation(
-        judge=_wrn,
-        help="wide residual network, on the whole set; for a GPU",
+        judge=_judge("cnn", "wrn"),
+        help="wide residual network, on the whole set, an hour of a CPU core",
         kinds=(IMAGE,),
         needs_labels=True,
     ),
     "wrn_soft": Evaluation(
-        judge=_wrn_soft,
+        judge=_judge("cnn", "wrn_soft"),
         help="the same, on soft labels",
         kinds=(IMAGE,),
         needs_labels=True,
         objection=_no_soft_labels,
     ),
-    "logistic": Evaluation(judge=_logistic, help="logistic regression", needs_labels=True),
-    "mlp": Evaluation(judge=_mlp, help="perceptron of one hidden layer", needs_labels=True),
+    "logistic": Evaluation(
+        judge=_judge("classifiers", "logistic"), help="logistic regression", needs_labels=True
+    ),
+    "mlp": Evaluation(
+        judge=_judge("classifiers", "mlp"), help="perceptron of one hidden layer", needs_labels=True
+    ),
     "twelve": Evaluation(
-        judge=_twelve,
+        judge=_judge("twelve", "twelve"),
         help="the papers' twelve classifiers of tables, one setting each",
         kinds=(TABLE,),
         needs_labels=True,
