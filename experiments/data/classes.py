@@ -52,7 +52,7 @@ def _by_name(
     name: str, raw: RawData, key: str, names: tuple[str, ...], y: np.ndarray
 ) -> np.ndarray:
     """Return labels as names where they have any."""
-    stored, y = _known(name, raw), _whole(y)
+    stored, y = known(name, raw), _whole(y)
     if y.dtype.kind not in "iu":
         return y
     if stored is None:
@@ -81,7 +81,7 @@ def places(name: str, raw: RawData, where: str, y: np.ndarray) -> np.ndarray:
     Raises:
         InputError: nobody declared the classes, or there is a label of another class.
     """
-    names = _known(name, raw)
+    names = known(name, raw)
     if names is None:
         raise dataset_error(
             name,
@@ -109,7 +109,7 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
     Raises:
         InputError: labels are no count of classes, or there are fewer than two.
     """
-    names = _known(name, raw)
+    names = known(name, raw)
     if names is None:
         num_classes, num = int(max(y.max() for y in labels)) + 1, sum(map(len, labels))
         # Identifiers stored as labels would otherwise ask for billions of class names.
@@ -127,5 +127,6 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
     return names
 
 
-def _known(name: str, raw: RawData) -> tuple[str, ...] | None:
+def known(name: str, raw: RawData) -> tuple[str, ...] | None:
+    """Return the class names that a source has, or the known table; None if nobody declared any."""
     return CLASS_NAMES.get(name) if raw.class_names is None else raw.class_names

@@ -19,7 +19,7 @@ import numpy as np
 from experiments.data import classes, image_folder, resizing, tables
 from experiments.data import sources as data_sources
 from experiments.data.checks import check_inputs, check_labels, check_range
-from experiments.data.known import CLASS_NAMES, CODECS, FLOATS, whole_numbers
+from experiments.data.known import CODECS, FLOATS, whole_numbers
 from experiments.data.outside_files import user_path
 from experiments.data.persons import Persons
 from experiments.data.resizing import ImageSize
@@ -138,7 +138,7 @@ def load_dataset(
         class_names=names,
         codec=_codec(name, raw, x_train.dtype, wanted.bits),
         source=raw.source,
-        counted_classes=raw.class_names is None and name not in CLASS_NAMES,
+        counted_classes=classes.known(name, raw) is None,
         preparation=None if size is None else resizing.preparation(size),
         notes=(*raw.notes, *_note(raw, size, wanted.size)),
         records_per_person=wanted.persons.records_per_person,

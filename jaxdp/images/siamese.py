@@ -4,8 +4,8 @@ Of every batch one is drawn: brightness, saturation and contrast; a shift; a squ
 a reflection; a scaling; a rotation. How much each image is moved is drawn by itself.
 
 References:
-    Zhao & Bilen (2021), "Dataset condensation with differentiable Siamese augmentation", section
-        3.2 and appendix (the movements and their limits).
+    Zhao & Bilen (2021), "Dataset condensation with differentiable Siamese augmentation"
+        (the movements and their limits).
 """
 
 import functools
