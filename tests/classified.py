@@ -36,6 +36,7 @@ RELEASED: dict[str, tuple[str, tuple[str, ...], str | None]] = {
     "kip": ("dp_kip", ("--kernel=fc_nngp", "--depth=2", "--ridge=0.1", PLAIN), "krr_test_accuracy"),
     "features": ("dp_kip", ("--kernel=scatter", "--scatter_norm=unit", PLAIN), None),
     "teacher": ("dp_kip_teacher", (PLAIN,), TEACHER),
+    "patched": ("dp_kip_teacher", ("--whiten=0.1", "--patches=8", PLAIN), TEACHER),
     "means": ("dp_kip_teacher", ("--match=embedding", "--ridge=0.1", PLAIN), None),
     "table kip": ("dp_kip", ("--codes=raw", "--nobounded", PLAIN), None),
     "table labelled": ("labelled", (*GENERATED, PLAIN), TEACHER),

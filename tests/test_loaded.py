@@ -28,7 +28,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy_place(tmp_path_factory.mktemp("load"))
 
 
-@pytest.mark.parametrize("name", ["kip", "generated", "table generated"])
+@pytest.mark.parametrize("name", ["kip", "patched", "generated", "table generated"])
 def test_what_a_run_has_made_is_there_again(name: str, place: Path) -> None:
     run = run_of(name, place)
     found = jaxdp.load(run.folder)
@@ -43,6 +43,20 @@ def test_what_a_run_has_made_is_there_again(name: str, place: Path) -> None:
         np.testing.assert_array_equal(found.predict(run.x), run.made.classifier.predict(run.x))
     if found.spec.schema is not None:
         assert found.frame.equals(run.made.frame)
+
+
+@pytest.mark.parametrize("name", ["teacher", "means"])
+def test_runs_of_before_there_were_patches_have_none(
+    name: str, place: Path, tmp_path: Path
+) -> None:
+    run = run_of(name, place)
+    copy = tmp_path / "run"
+    shutil.copytree(run.folder, copy)
+    expected = jaxdp.load(copy).predict_proba(run.x)
+    config = json.loads((copy / "config.json").read_text())
+    assert config.pop("patches") == 0
+    (copy / "config.json").write_text(json.dumps(config))
+    np.testing.assert_array_equal(jaxdp.load(copy).predict_proba(run.x), expected)
 
 
 @pytest.mark.parametrize("make", [saved_folders.images, saved_folders.distilled])

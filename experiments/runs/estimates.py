@@ -21,6 +21,9 @@ _FORWARD = 1.8e-7  # scattering of a pixel
 _BACKWARD = 1e-6  # the same with its gradient
 _DRAW = 1e-7  # whether one record is in a step's sample
 _FLOP = 1 / 2e10
+# What a patch and a word of the teacher's dictionary take together, in pixels of scattering.
+_WORD = 0.028, 1.1e-4  # and more for every value of the patch
+_SIDE = 6
 _ROW = 6e-9  # one feature of a record in a step of DP-SGD
 _KIP = 4e-11
 _CELLS = 20.0  # of a column of a table
@@ -161,6 +164,13 @@ def levels_of(shape: tuple[int, ...], *, mirror: bool = False, fine: bool = Fals
     return found
 
 
+def _patches(words: int, shape: tuple[int, ...], *, mirror: bool) -> Level:
+    """Return what a dictionary of patches adds to an image of at most 32 pixels."""
+    height, width = (min(side, _COARSE) - _SIDE + 1 for side in shape[:2])
+    each = _WORD[0] + _WORD[1] * _SIDE**2 * shape[2]
+    return Level(height * width * words * each, 8 * words / (2 if mirror else 1), 10_000)
+
+
 def _seconds_of(parts: list[Level], shape: tuple[int, ...], rate: float) -> float:
     """Return the seconds that an image's whitened features take, at a rate for each pixel."""
     # Each level is a product of the whole image and a matrix of means.
@@ -183,7 +193,10 @@ def _teacher(settings: Any, facts: Facts) -> Estimate:
     phases: list[Phase] = []
     memory = disk = pixels = 0.0
     if facts.is_image:
-        parts = levels_of(facts.shape, mirror=bool(settings.mirror))
+        mirror = bool(settings.mirror)
+        parts = levels_of(facts.shape, mirror=mirror)
+        if settings.patches:
+            parts.append(_patches(settings.patches, facts.shape, mirror=mirror))
         p, pixels = (sum(column) for column in list(zip(*parts, strict=True))[1::-1])
         each, back = (_seconds_of(parts, facts.shape, rate) for rate in (_FORWARD, _BACKWARD))
         if settings.whiten:
@@ -197,8 +210,9 @@ def _teacher(settings: Any, facts: Facts) -> Estimate:
         phases.append(Phase("private teacher", _COMPILE + settings.steps * step))
         memory = max(memory, 6 * p * (n + facts.num_test))
     if settings.match != "teacher":
-        phases.append(Phase("class means", _COMPILE + 5 * n * _FORWARD * min(pixels, 3072)))
-        back += 5 * _BACKWARD * min(pixels, 3072)  # five views of an image
+        seen = min(facts.dim, 3072)
+        phases.append(Phase("class means", _COMPILE + 5 * n * _FORWARD * seen))
+        back += 5 * _BACKWARD * seen  # five views of an image
     seconds = 1.5 * _COMPILE + settings.distill_steps * made * back
     phases.append(Phase("distilling", seconds))
     memory += 1e3 * made * pixels + 64 * made * facts.dim

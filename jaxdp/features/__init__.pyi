@@ -7,6 +7,7 @@ from . import (
     levels,
     map_parts,
     marginals,
+    patches,
     perceptual,
     public_images,
     scattering,
@@ -27,6 +28,7 @@ from .fourier import directional_fourier_features, fourier_features
 from .hermite import hermite_features, hermite_product_features, hermite_weighted_sum
 from .image_maps import fine_map, patch_map, pooled_map
 from .marginals import marginal_features, pair_features
+from .patches import patch_features
 from .perceptual import perceptual_features
 from .public_images import dead_leaves_images
 from .scattering import scatter_features
@@ -57,7 +59,9 @@ __all__ = [
     "marginals",
     "of_stored",
     "pair_features",
+    "patch_features",
     "patch_map",
+    "patches",
     "perceptual",
     "perceptual_features",
     "pooled_map",

@@ -39,6 +39,7 @@ from jaxdp.saved.sets import (
 from jaxdp.tables.schema import ONE_HOT
 
 _LABELLED, _TEACHER = "labelled.npz", "teacher.npz"
+_MAP = tuple(field.name for field in dataclasses.fields(MapOptions))
 # What a plan is made with that is never run: it reads no data and draws no noise.
 _WITHOUT_NOISE = math.inf
 
@@ -76,7 +77,7 @@ def _taught(stored: Any, spec: Spec, cached: Cached) -> Classifier:
     schema = None if spec.schema is None else spec.schema.to_json()
     if tuple(stored.example_shape) != spec.stored_shape or stored.schema != schema:
         raise ValueError("its teacher was made from other data than config.json tells of")
-    plan = _teacher_plan(spec, cached, whiten=options.whiten, mirror=options.mirror)
+    plan = _teacher_plan(spec, cached, **{name: getattr(options, name) for name in _MAP})
     wanted = num_columns(plan.feature_fn, plan.spec.dim), spec.num_classes
     if weights.shape != wanted:
         raise ValueError(
@@ -106,8 +107,9 @@ def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Clas
         asked = dp_kip.complete(dp_kip.Settings(eps=_WITHOUT_NOISE, **given), spec)
         plan: Any = dp_kip.make_plan(asked, spec)
     else:
-        names = [*(field.name for field in dataclasses.fields(MapOptions)), "ridge"]
-        plan = _teacher_plan(spec, cached, **{name: config[name] for name in names})
+        # Earlier versions had no patches.
+        config = dict(teacher.FORM.untold) | config
+        plan = _teacher_plan(spec, cached, **{name: config[name] for name in (*_MAP, "ridge")})
     about = f"kernel ridge regression on the {len(support.x)} examples of {DISTILLED}"
     return plan.classifier(support, _runner()), about
 

@@ -32,7 +32,7 @@ from jaxdp.privacy.ledger import Ledger, one_release
 from jaxdp.saved.certificate import checked_form
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
-OPTIONS = MapOptions(whiten=0.1, mirror=False)
+OPTIONS = MapOptions(whiten=0.1, mirror=False, patches=0)
 
 
 def edit_meta(path: Path, **edits: Any) -> None:

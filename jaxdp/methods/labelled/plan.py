@@ -27,6 +27,7 @@ from jaxdp.methods.steps import Cached, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
 from jaxdp.methods.teacher import plan as teaching
 from jaxdp.methods.teacher.released import Released as Taught
+from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.privacy import accounting
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -146,7 +147,8 @@ class LabelledPlan(base.Plan[Released]):
     def config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
         teacher = self.teaching.settings
-        named = ("epochs", "steps", "batch_size", "learning_rate", "clip_norm", "whiten", "mirror")
+        mapped = [field.name for field in dataclasses.fields(MapOptions)]
+        named = ["epochs", "steps", "batch_size", "learning_rate", "clip_norm", *mapped]
         return self.generation.config() | {
             f"teacher_{name}": getattr(teacher, name) for name in named
         }

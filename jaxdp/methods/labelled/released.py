@@ -58,4 +58,5 @@ FORM = Form(
     options_key="labelled_config",
     options=Options,
     from_arrays=from_arrays,
+    untold={"patches": 0},
 )

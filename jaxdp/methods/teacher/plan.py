@@ -332,7 +332,7 @@ def make_plan(
         spec = spec.in_form(BINS)
         check_table(settings, earlier)
     else:
-        require_image_map(spec, mirror=bool(settings.mirror))
+        require_image_map(settings, spec)
     check_earlier(settings, spec, earlier)
     mechanism, multiplier = mechanisms_for(settings, spec, earlier)
     plan = TeacherPlan(
@@ -345,7 +345,7 @@ def make_plan(
     )
     if earlier.stored is not None:
         if plan.uses_teacher and spec.is_image:
-            check_width(earlier.stored, weights=num_features(spec, mirror=bool(settings.mirror)))
+            check_width(earlier.stored, weights=num_features(settings, spec))
         if plan.uses_means:
             check_width(earlier.stored, means=plan.mean_features.dim)
     return plan

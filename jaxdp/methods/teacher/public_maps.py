@@ -4,13 +4,16 @@ import math
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxdp.data import Spec
 from jaxdp.features import base as feature_maps
-from jaxdp.features import image_maps, levels, whitening
+from jaxdp.features import image_maps, levels, patches, whitening
 from jaxdp.features.base import FeatureMap
+from jaxdp.features.levels import Level
 from jaxdp.features.map_parts import FeatureFn
+from jaxdp.features.whitening import Watch
 from jaxdp.images import views
 from jaxdp.methods.base import require_image
 from jaxdp.methods.settings import SettingsError
@@ -19,17 +22,27 @@ from jaxdp.methods.teacher.settings import MapOptions
 
 # Of the squared norm. Normalised coefficients do not tell brightness: pixels do.
 _PIXEL_SHARE = 0.2
+# Of the dictionary's words; part of the method, not of a run.
+_PATCHES_SEED = 20241
 
 
-def require_image_map(spec: Spec, *, mirror: bool) -> None:
+def require_image_map(options: MapOptions, spec: Spec) -> None:
     """Raise a `SettingsError` where examples are no images that the map takes."""
     shape = require_image(
         spec, "a private teacher", "declare the columns by --schema, or use experiments.dp_kip"
     )
     try:
-        image_maps.pooled_map(shape, mirror=mirror)
+        image_maps.pooled_map(shape, mirror=bool(options.mirror))
     except ValueError as error:
         raise SettingsError(f"--dataset={spec.name}: {error}") from error
+    if not options.patches:
+        return
+    if not options.whiten:
+        raise SettingsError(f"--patches={options.patches}: needs --whiten above 0")
+    try:
+        patches.require(levels.shrunk_shape(shape, levels.COARSE), options.patches)
+    except ValueError as error:
+        raise SettingsError(f"--patches={options.patches}: {error}") from error
 
 
 def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
@@ -54,14 +67,44 @@ def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
         part._replace(feature_fn=whitening.transformed(part.feature_fn, matrix))
         for part, matrix in zip(parts, matrices, strict=True)
     ]
+    if options.patches:
+        white.append(_white_patches(options, spec, cached))
     return levels.side_by_side(white)
 
 
-def num_features(spec: Spec, *, mirror: bool) -> int:
+def _white_patches(options: MapOptions, spec: Spec, cached: Cached) -> Level:
+    """Return features of the patches of an image, as large as its first level."""
+    shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
+    num_words, mirror = options.patches or 0, bool(options.mirror)
+    what = {"words": num_words, "channels": shape[2], "seed": _PATCHES_SEED}
+
+    def words(watch: Watch) -> np.ndarray:
+        del watch
+        return patches.dictionary(jax.random.key(_PATCHES_SEED), num_words, shape[2])
+
+    filters = cached({"what": "dictionary of patches of dead leaves, version 1"} | what, words)
+    feature_fn = patches.patch_features(shape, filters, mirror=mirror)
+    matrix = whitening.on_dead_leaves(
+        feature_fn,
+        shape,
+        gamma=options.whiten or 0.0,
+        what={"what": "second moment of patches on dead leaves, version 1", "mirror": mirror}
+        | what,
+        cached=cached,
+    )
+    see = levels.shrunk(spec.image_shape, levels.COARSE)
+    return Level(shape, see, whitening.transformed(feature_fn, matrix))
+
+
+def num_features(options: MapOptions, spec: Spec) -> int:
     """Return how many features `public_map` has of images."""
+    mirror = bool(options.mirror)
     row = jax.ShapeDtypeStruct((1, spec.dim), jnp.float32)
     phi = image_maps.pooled_map(spec.image_shape, mirror=mirror)
-    return jax.eval_shape(phi, row).shape[1]
+    shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
+    return jax.eval_shape(phi, row).shape[1] + patches.num_features(
+        shape, options.patches or 0, mirror=mirror
+    )
 
 
 def cells_of(num_columns: int) -> FeatureFn:

@@ -51,4 +51,5 @@ FORM = Form(
     from_arrays=from_arrays,
     float32_arrays=("weights",),
     nothing=Released(),
+    untold={"patches": 0},
 )

@@ -34,6 +34,13 @@ class MapOptions:
         None, "Use only features that mirror images share (default: for photographs)."
     )
 
+    patches: ByData[int] = setting(
+        None,
+        "Words of a public dictionary of patches of images, whose features stand beside those of "
+        "scattering; 0 for none (default: by dataset).",
+        at_least=0,
+    )
+
     def __post_init__(self) -> None:
         check_fields(self)
 
@@ -99,6 +106,7 @@ _GENERAL: dict[str, Any] = {
     "ridge": 1e-3,
     "whiten": 0.1,
     "mirror": False,
+    "patches": 0,
 }
 _SMALL = {"batch_size": 1000}
 TABLE = "a table"
@@ -111,7 +119,7 @@ _TABLE = {
     "whiten": 0.0,
 }
 # Scenes that their mirror image leaves as they are; digits and house numbers are not.
-_PHOTOS = {"mirror": True, "batch_size": 8192}
+_PHOTOS = {"mirror": True, "batch_size": 8192, "patches": 512}
 _PHOTOS_NOISY = _PHOTOS | {"learning_rate": 0.8, "final_learning_rate": 0.24}
 # For budgets below and from `_LARGE_EPSILON`: with little noise, more steps that clip less.
 _LARGE_EPSILON = 3.0
@@ -194,7 +202,7 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
     if stored is not None:
         stored.require_options(settings)
-        table |= {"whiten": stored.options.whiten, "mirror": stored.options.mirror}
+        table |= dataclasses.asdict(stored.options)
     done = filled(settings, table)
     if settings.steps is not None:
         epochs = settings.steps * done.batch_size / spec.num_examples

@@ -11,8 +11,14 @@ import numpy as np
 import pytest
 
 from jaxdp.data import Spec
+from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Watch, compute_anew, unwatched
-from jaxdp.methods.teacher.public_maps import mean_map, num_features, public_map
+from jaxdp.methods.teacher.public_maps import (
+    mean_map,
+    num_features,
+    public_map,
+    require_image_map,
+)
 from jaxdp.methods.teacher.settings import MapOptions
 
 pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
@@ -54,10 +60,48 @@ def test_levels_are_whitened_each_by_itself_on_images_of_its_size() -> None:
     phi = public_map(MapOptions(whiten=0.2, mirror=False), spec, cached)
     row = jax.ShapeDtypeStruct((1, spec.dim), jnp.float32)
     assert jax.eval_shape(phi, row).shape == (1, 1296 + 2 * 324)
-    assert num_features(spec, mirror=False) == 1296 + 2 * 324
+    assert num_features(MapOptions(mirror=False), spec) == 1296 + 2 * 324
     shapes = {description.get("level"): description["shape"] for description in kept}
     assert shapes == {None: [32, 32, 1], 1: [64, 64, 1], 2: [128, 90, 1]}
     assert kept[1]["images"] == kept[0]["images"] // 5
+
+
+@pytest.mark.parametrize(("mirror", "num_patches"), [(False, 64), (True, 32)])
+def test_patches_stand_beside_scattering_features(mirror: bool, num_patches: int) -> None:
+    kept = []
+
+    def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
+        kept.append(description)
+        return compute(unwatched)
+
+    plain = MapOptions(whiten=0.2, mirror=mirror)
+    more = MapOptions(whiten=0.2, mirror=mirror, patches=8)
+    rows = jax.random.uniform(jax.random.key(0), (2, 64))
+    alone = np.asarray(public_map(plain, SPEC, compute_anew)(rows))
+    both = np.asarray(public_map(more, SPEC, cached)(rows))
+    assert both.shape[1] == num_features(more, SPEC) == alone.shape[1] + num_patches
+    np.testing.assert_array_equal(both[:, : alone.shape[1]], alone)
+    assert np.all(np.ptp(both[:, alone.shape[1] :], axis=1) > 0)
+    _, words, moment = kept
+    assert words["what"] != moment["what"]
+    assert words["words"] == moment["words"] == 8
+    assert moment["mirror"] == mirror
+
+
+@pytest.mark.parametrize(
+    ("options", "sides", "message"),
+    [
+        ({"patches": 8, "whiten": 0.0}, (8, 8), "--patches=8: needs --whiten above 0"),
+        ({"patches": 7, "whiten": 0.1}, (8, 8), "--patches=7: words must be an even number"),
+        ({"patches": 8, "whiten": 0.1}, (5, 8), "--patches=8: images need sides of at least 6"),
+    ],
+)
+def test_patches_that_images_do_not_have_are_refused(
+    options: dict[str, Any], sides: tuple[int, int], message: str
+) -> None:
+    spec = Spec.images("toy", (10, *sides), class_names=["a", "b"])
+    with pytest.raises(SettingsError, match=message):
+        require_image_map(MapOptions(mirror=False, **options), spec)
 
 
 def test_class_means_of_large_images_are_those_of_their_averages() -> None:

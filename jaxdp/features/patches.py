@@ -1,0 +1,164 @@
+"""How strongly the patches of an image look like those of a public dictionary.
+
+    q = (p - mean(p)) / sqrt(var(p) + floor)       a patch by itself
+    a_k = <d_k, Z q>                               d_k of norm 1, Z whitens patches of dead leaves
+    f = mean over a region of max(0, a - t) and of max(0, -a - t)
+
+The words of the dictionary are random patches of synthetic images (`jaxdp.features.public_images`),
+and the same mirrored. Features are added over a word and its mirror image in mirrored
+places where only what mirror images share is wanted.
+
+Privacy in plain words: words and whitening come from synthetic images, so no private data are used,
+and an image's features are of that image alone.
+
+References:
+    Coates, Ng & Lee (2011), "An analysis of single-layer networks in unsupervised feature learning"
+        (whitened patches, pooling over parts of an image).
+    Coates & Ng (2011), "The importance of encoding versus training with sparse coding and vector
+        quantization" (random patches as words, soft thresholds).
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from jaxdp.features.levels import averaging
+from jaxdp.features.map_parts import FeatureFn
+from jaxdp.features.public_images import dead_leaves_images
+from jaxdp.features.whitening import whitening
+
+SIDE = 6
+"""Pixels of a side of a patch."""
+_REGIONS = 2  # along a side of an image
+_THRESHOLD = 0.5
+_GAMMA = 0.1  # of the whitening of patches
+_VARIANCE_FLOOR = 0.01  # of pixels in [0, 1]
+# Of the synthetic images that words and whitening come from.
+_NUM_IMAGES, _PATCHES_OF_AN_IMAGE = 2000, 50
+_LEAST_DEVIATION = 0.05  # of a word: flat patches say nothing
+_MOST_WORDS = 8192
+
+Shape = tuple[int, int, int]
+
+
+def dictionary(key: Key[Array, ""], num_words: int, channels: int) -> Float[np.ndarray, "s s ch k"]:
+    """Return filters `Z d_k` of random patches of dead leaves, then the same mirrored.
+
+    Args:
+        key: public and fixed, so that the words are the same in every run.
+        num_words: k, even: a half is mirrored.
+        channels: 1, 3 or 4.
+
+    Raises:
+        ValueError: see `require`.
+    """
+    require((SIDE, SIDE, channels), num_words)
+    patches = _public_patches(key, channels)
+    flat = patches.reshape(len(patches), -1)
+    normal = _normalised(flat)
+    z = np.asarray(whitening(jnp.asarray(normal.T @ normal / len(normal)), gamma=_GAMMA))
+    busy = np.flatnonzero(flat.std(axis=1) > _LEAST_DEVIATION)[: num_words // 2]
+    words = normal[busy] @ z
+    words /= np.linalg.norm(words, axis=1, keepdims=True)
+    filters = (z @ words.T).reshape(SIDE, SIDE, channels, -1).astype(np.float32)
+    return np.concatenate([filters, filters[:, ::-1]], axis=3)
+
+
+def _public_patches(key: Array, channels: int) -> np.ndarray:
+    """Return patches at random places of dead leaves, those of an image far from each other."""
+    size = 32
+    images = np.asarray(dead_leaves_images(key, _NUM_IMAGES, (size, size, channels)))
+    images = images.reshape(-1, size, size, channels)
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    shape = (_PATCHES_OF_AN_IMAGE, _NUM_IMAGES)
+    rows, columns = (rng.integers(0, size - SIDE + 1, shape).reshape(-1, 1, 1) for _ in range(2))
+    which = np.broadcast_to(np.arange(_NUM_IMAGES), shape).reshape(-1, 1, 1)
+    steps = np.arange(SIDE)
+    return images[which, rows + steps[:, None], columns + steps]
+
+
+def _normalised(flat: np.ndarray) -> np.ndarray:
+    centred = flat - flat.mean(axis=1, keepdims=True)
+    return centred / np.sqrt(centred.var(axis=1, keepdims=True) + _VARIANCE_FLOOR)
+
+
+def require(image_shape: Shape, num_words: int) -> None:
+    """Raise a `ValueError` unless images have patches, and a dictionary can have so many words."""
+    height, width, _ = image_shape
+    if min(height, width) < SIDE:
+        raise ValueError(f"images need sides of at least {SIDE} pixels, got {height} x {width}")
+    if num_words < 2 or num_words % 2 or num_words > _MOST_WORDS:
+        raise ValueError(f"words must be an even number from 2 to {_MOST_WORDS}, got {num_words}")
+
+
+def num_features(image_shape: Shape, num_words: int, *, mirror: bool) -> int:
+    """Return how many features `patch_features` has."""
+    rows, columns = _regions(image_shape)
+    return 2 * rows * columns * num_words // (2 if mirror else 1)
+
+
+def _regions(image_shape: Shape) -> tuple[int, int]:
+    """Return how many parts of an image patches are pooled over, along both sides."""
+    height, width, _ = image_shape
+    return min(_REGIONS, height - SIDE + 1), min(_REGIONS, width - SIDE + 1)
+
+
+def patch_features(
+    image_shape: Shape, filters: Float[np.ndarray, "s s ch k"], *, mirror: bool
+) -> FeatureFn:
+    """Return features of rows of images in [0, 1].
+
+    Args:
+        image_shape: (h, w, channels); no side below `SIDE` pixels.
+        filters: of `dictionary`.
+        mirror: whether to keep only what an image and its mirror image share, which is half of the
+            features.
+
+    Raises:
+        ValueError: a side is too short, or filters are of another number of channels.
+    """
+    channels, num_words = filters.shape[2:]
+    require(image_shape, num_words)
+    if channels != image_shape[2]:
+        raise ValueError(f"filters are of {channels} channels, and images have {image_shape[2]}")
+    over_rows, over_columns = (
+        averaging(side - SIDE + 1, count)
+        for side, count in zip(image_shape[:2], _regions(image_shape), strict=True)
+    )
+    # A patch's mean, as a filter beside the words': the words' own means are taken off at once.
+    mean = np.full((SIDE, SIDE, channels, 1), 1 / (SIDE**2 * channels))
+    centred = filters - filters.mean(axis=(0, 1, 2), keepdims=True)
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        x = rows.reshape(-1, *image_shape)
+        first, second = _means(x, mean), _means(x**2, mean)
+        deviation = jnp.sqrt(jnp.maximum(second - first**2, 0) + _VARIANCE_FLOOR)
+        looks = _convolved(x, centred) / deviation
+        found = [_pooled(jnp.maximum(sign * looks - _THRESHOLD, 0)) for sign in (1, -1)]
+        return jnp.stack(found, axis=1).reshape(len(rows), -1)
+
+    def _pooled(strength: Float[Array, "n a b k"]) -> Float[Array, "n i j m"]:
+        over = (jnp.asarray(each, strength.dtype) for each in (over_rows, over_columns))
+        means = jnp.einsum("ia,nabk,jb->nijk", next(over), strength, next(over))
+        if not mirror:
+            return means
+        half = num_words // 2
+        return means[..., :half] + means[:, :, ::-1, half:]
+
+    return features
+
+
+def _convolved(x: Array, filters: np.ndarray) -> Array:
+    return jax.lax.conv_general_dilated(
+        x,
+        jnp.asarray(filters, x.dtype),
+        window_strides=(1, 1),
+        padding="VALID",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        precision="highest",
+    )
+
+
+def _means(x: Array, mean: np.ndarray) -> Array:
+    return _convolved(x, mean)
