@@ -25,6 +25,7 @@ MEASURED: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
     ("teacher", "grey", GREY, 5000, {}, 24),
     ("teacher", "mnist", GREY, 60000, {"ipc": 50, "eps": 10.0}, 88),
     ("teacher", "cifar10", COLOUR, 50000, {"eps": 10.0, "patches": 0}, 121),
+    ("teacher", "cifar10", COLOUR, 50000, {"ipc": 10}, 521),
     ("teacher", "mnist", GREY, 60000, {"ipc": 10, "match": "both"}, 325),
     ("teacher", "large", (33, 47, 3), 600, {"ipc": 10, "eps": 10.0}, 70),
     ("teacher", "large", (224, 224, 1), 2000, {"ipc": 10, "eps": 10.0}, 128),
