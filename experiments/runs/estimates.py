@@ -22,7 +22,7 @@ _BACKWARD = 1e-6  # the same with its gradient
 _DRAW = 1e-7  # whether one record is in a step's sample
 _FLOP = 1 / 2e10
 # What a patch and a word of the teacher's dictionary take together, in pixels of scattering.
-_WORD = 0.028, 1.1e-4  # and more for every value of the patch
+_WORD = 0.014, 5.5e-5  # and more for every value of the patch
 _SIDE = 6
 _ROW = 6e-9  # one feature of a record in a step of DP-SGD
 _KIP = 4e-11

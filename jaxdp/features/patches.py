@@ -27,6 +27,7 @@ from jaxdp.features.levels import averaging
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.features.public_images import dead_leaves_images
 from jaxdp.features.whitening import whitening
+from jaxdp.numerics import ByBackend
 
 SIDE = 6
 """Pixels of a side of a patch."""
@@ -38,6 +39,8 @@ _VARIANCE_FLOOR = 0.01  # of pixels in [0, 1]
 _NUM_IMAGES, _PATCHES_OF_AN_IMAGE = 2000, 50
 _LEAST_DEVIATION = 0.05  # of a word: flat patches say nothing
 _MOST_WORDS = 8192
+# Images at once: what every word makes of every patch of few images stays in a CPU's cache.
+_CHUNK = ByBackend(cpu=16, accelerator=2048)
 
 Shape = tuple[int, int, int]
 
@@ -131,6 +134,13 @@ def patch_features(
     centred = filters - filters.mean(axis=(0, 1, 2), keepdims=True)
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        if len(rows) <= _CHUNK.here:
+            return of_chunk(rows)
+        # Without the checkpoint a gradient would keep what every word makes of every patch.
+        one = jax.checkpoint(lambda row: of_chunk(row[None])[0])
+        return jax.lax.map(one, rows, batch_size=_CHUNK.here)
+
+    def of_chunk(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
         x = rows.reshape(-1, *image_shape)
         first, second = _means(x, mean), _means(x**2, mean)
         deviation = jnp.sqrt(jnp.maximum(second - first**2, 0) + _VARIANCE_FLOOR)

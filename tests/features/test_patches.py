@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxdp.features import patches
+from jaxdp.numerics import ByBackend
 
 SIDE = patches.SIDE
 
@@ -63,6 +64,22 @@ def test_with_mirror_an_image_and_its_mirror_image_have_the_same_features() -> N
     grid = np.asarray(every[0]).reshape(2, 2, 2, 8)
     expected = grid[..., :4] + grid[:, :, ::-1, 4:]
     np.testing.assert_allclose(symmetric[0], expected.reshape(-1), atol=2e-5)
+
+
+def test_many_images_are_taken_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    shape = (8, 7, 3)
+    features = patches.patch_features(shape, filters_of(3), mirror=True)
+    rows = jnp.asarray(rows_of(5, shape))
+
+    def slope(x: jax.Array) -> jax.Array:
+        return jax.grad(lambda x: jnp.sum(features(x) ** 2))(x)
+
+    at_once = features(rows), slope(rows)
+    monkeypatch.setattr(patches, "_CHUNK", ByBackend(cpu=2, accelerator=2))
+    assert "scan" not in str(jax.make_jaxpr(features)(rows[:2]))
+    assert "scan" in str(jax.make_jaxpr(features)(rows))
+    for found, expected in zip((features(rows), slope(rows)), at_once, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_images_of_one_value_have_no_features() -> None:
