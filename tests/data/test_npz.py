@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from toy_data import IMAGES, arrays, check_message
 
-from experiments.data.load import CLASS_NAMES, Dataset, load_dataset
+from experiments.data.known import CLASS_NAMES
+from experiments.data.load import Dataset, load_dataset
 from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
 from experiments.terminal import in_a_line

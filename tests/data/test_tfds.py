@@ -16,7 +16,8 @@ import scipy.io
 import tensorflow_datasets as tfds
 from tensorflow_datasets.image_classification import mnist
 
-from experiments.data.load import CLASS_NAMES, CODECS, load_dataset
+from experiments.data.known import CLASS_NAMES, CODECS
+from experiments.data.load import load_dataset
 from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
 
