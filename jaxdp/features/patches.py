@@ -38,7 +38,8 @@ _VARIANCE_FLOOR = 0.01  # of pixels in [0, 1]
 # Of the synthetic images that words and whitening come from.
 _NUM_IMAGES, _PATCHES_OF_AN_IMAGE = 2000, 50
 _LEAST_DEVIATION = 0.05  # of a word: flat patches say nothing
-_MOST_WORDS = 8192
+# Whitening as many features takes minutes; a stored file cannot ask for more.
+_MOST_WORDS = 1024
 # Images at once: what every word makes of every patch of few images stays in a CPU's cache.
 _CHUNK = ByBackend(cpu=16, accelerator=2048)
 
@@ -142,7 +143,7 @@ def patch_features(
 
     def of_chunk(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
         x = rows.reshape(-1, *image_shape)
-        first, second = _means(x, mean), _means(x**2, mean)
+        first, second = _convolved(x, mean), _convolved(x**2, mean)
         deviation = jnp.sqrt(jnp.maximum(second - first**2, 0) + _VARIANCE_FLOOR)
         looks = _convolved(x, centred) / deviation
         found = [_pooled(jnp.maximum(sign * looks - _THRESHOLD, 0)) for sign in (1, -1)]
@@ -168,7 +169,3 @@ def _convolved(x: Array, filters: np.ndarray) -> Array:
         dimension_numbers=("NHWC", "HWIO", "NHWC"),
         precision="highest",
     )
-
-
-def _means(x: Array, mean: np.ndarray) -> Array:
-    return _convolved(x, mean)

@@ -42,7 +42,7 @@ def require_image_map(options: MapOptions, spec: Spec) -> None:
     try:
         patches.require(levels.shrunk_shape(shape, levels.COARSE), options.patches)
     except ValueError as error:
-        raise SettingsError(f"--patches={options.patches}: {error}") from error
+        raise SettingsError(f"--patches={options.patches}: {error}; 0 takes none") from error
 
 
 def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:

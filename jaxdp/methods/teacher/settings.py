@@ -33,7 +33,6 @@ class MapOptions:
     mirror: ByData[bool] = setting(
         None, "Use only features that mirror images share (default: for photographs)."
     )
-
     patches: ByData[int] = setting(
         None,
         "Words of a public dictionary of patches of images, whose features stand beside those of "
