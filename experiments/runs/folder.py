@@ -29,6 +29,8 @@ from jaxdp.methods import card, record
 from jaxdp.saved.files import json_object, open_plain
 
 _LOCK = ".lock"
+# What runs of before there were such settings had, and do not tell.
+_UNTOLD = {"patches": 0, "teacher_patches": 0}
 _CONFIG = "config.json"
 _OWN_FILES = (
     "distilled.npz",
@@ -304,6 +306,7 @@ class RunFolder:
         stored = self.read_json(_CONFIG)
         if stored is None:
             return
+        stored = _UNTOLD | stored
         for key, value in config.items():
             if stored.get(key) is None and key in open_before:
                 continue
