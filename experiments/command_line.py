@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from absl import flags, logging
 
-from experiments import memory, program_cache, unknown_flags
+from experiments import memory, program_cache, several_processes, unknown_flags
 from experiments.errors import InputError, StoppedError
 from jaxdp.methods.settings import SettingsError, rules, types_of
 
@@ -179,9 +179,10 @@ def settings_of(settings_class: Callable[..., Settings]) -> Settings:
 
 def run(method: str, flags_class: Callable[..., Any], settings_class: Callable[..., Any]) -> None:
     """Run a method of `jaxdp.methods` with the flags' values; bad input ends it with one line."""
-    with one_line_errors():
+    with several_processes.ending_together(), one_line_errors():
         run_flags, settings = settings_of(flags_class), settings_of(settings_class)
         prepare()
+        several_processes.join(run_flags)
         from experiments.runs import driver  # imports jax: not before flags are checked
 
         driver.run(method, settings, run_flags)

@@ -127,6 +127,18 @@ class RunFlags(ProgramFlags, DataFlags):
         False, "Continue the run in out_dir from its last checkpoint.", fixed=False
     )
     overwrite: bool = setting(False, "Replace the run in out_dir.", fixed=False)
+    coordinator: str | None = setting(
+        None,
+        "HOST:PORT of the first of several processes that share this run, on one host or on "
+        "several; scheduler where Slurm or MPI has started them.",
+        fixed=False,
+    )
+    num_processes: int | None = setting(
+        None, "How many processes share this run.", at_least=1, fixed=False
+    )
+    process_id: int | None = setting(
+        None, "Which of them this is, from 0; the first one writes files.", at_least=0, fixed=False
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ import numpy as np
 from absl import logging
 
 from experiments.errors import InputError
+from jaxdp import processes
 
 State = TypeVar("State")
 _STATE, _DIGEST_BYTES = "state", 32
@@ -51,7 +52,11 @@ class Checkpoints:
         import orbax.checkpoint as ocp
 
         options = ocp.CheckpointManagerOptions(
-            max_to_keep=2, enable_async_checkpointing=False, cleanup_tmp_directories=True
+            max_to_keep=2,
+            enable_async_checkpointing=False,
+            cleanup_tmp_directories=True,
+            create=False,
+            multiprocessing_options=_by_this_process(),
         )
         with _undisturbed():
             return ocp.CheckpointManager(self._folder.absolute(), options=options)
@@ -138,9 +143,7 @@ def save_tree(path: Path, tree: Any) -> None:
     Raises:
         OSError: the disk is full, or cannot be written.
     """
-    import orbax.checkpoint as ocp
-
-    with _undisturbed(), _disk_errors(path), ocp.StandardCheckpointer() as checkpointer:
+    with _undisturbed(), _disk_errors(path), _checkpointer() as checkpointer:
         checkpointer.save(path.absolute(), tree, force=True)
         checkpointer.wait_until_finished()
 
@@ -151,13 +154,29 @@ def restore_tree(path: Path) -> Any:
     Raises:
         ValueError: it cannot be read.
     """
-    import orbax.checkpoint as ocp
-
     try:
-        with _undisturbed(), ocp.StandardCheckpointer() as checkpointer:
+        with _undisturbed(), _checkpointer() as checkpointer:
             return checkpointer.restore(path.absolute())
     except Exception as error:  # orbax raises whatever the layer below it raised
         raise ValueError(f"{type(error).__name__}: {error}"[:150]) from error
+
+
+def _checkpointer() -> Any:
+    import orbax.checkpoint as ocp
+
+    return ocp.StandardCheckpointer(multiprocessing_options=_by_this_process())
+
+
+def _by_this_process() -> Any:
+    """Return options of a file that one of several processes writes, without asking the others."""
+    import orbax.checkpoint as ocp
+
+    if not processes.are_several():
+        return ocp.options.MultiprocessingOptions()
+    here = jax.process_index()
+    return ocp.options.MultiprocessingOptions(
+        primary_host=here, active_processes={here}, barrier_sync_key_prefix=f"process{here}"
+    )
 
 
 def files_digest(folder: Path) -> str:

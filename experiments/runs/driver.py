@@ -17,11 +17,13 @@ from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.runner import METRICS, FolderRunner, first_metrics
 from experiments.terminal import print_guarantee
+from jaxdp import processes
 from jaxdp.data import Spec, TableCodec
 from jaxdp.methods import facts as data_facts
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
+from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.methods.stored import Earlier
 from jaxdp.privacy.mechanism import private_key
@@ -42,6 +44,9 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     if run_flags.evaluate is not None:
         registry.parse(run_flags.evaluate)  # before features are built
     data = dataset_for(run_flags, seed=settings.seed)
+    if not processes.is_first():
+        _share(method, settings, run_flags, data)
+        return
     ready = checked(method, settings, run_flags, data)
     announcement = before.Announcement(method, ready.settings, run_flags, data)
     plan, folder = planned(ready, data, watch=announcement.watch), ready.folder
@@ -58,6 +63,16 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
             print(plan.notice, file=sys.stderr)
         run_in_progress.finish()
     _print_summary(folder, started.certificate, said=announcement.warnings)
+
+
+def _share(method: str, settings: Any, run_flags: Any, data: Dataset) -> None:
+    """Take part in the release of the first process, if it makes one; leave the rest to it."""
+    package: Any = importlib.import_module(f"jaxdp.methods.{method}")
+    earlier = _earlier(package, settings, run_flags, data)
+    complete = package.complete(settings, data.spec, earlier)
+    plan: Plan[Any] = package.make_plan(complete, data.spec, earlier, cached=public_cache.cached)
+    if processes.told(False):
+        plan.release(data.private, private_key(), PlainRunner(progress=False))
 
 
 class Ready(NamedTuple):
@@ -162,6 +177,7 @@ class _Run:
         self._folder, self._certificate, self._log = started
         self._metrics = first_metrics(plan, self._folder, run_start.device_name())
         self._test_rows: np.ndarray | None = None
+        self._has_released = False
         self._figures: dict[str, Any] = {}
         self._runner = FolderRunner(
             plan,
@@ -197,6 +213,8 @@ class _Run:
         """Release, or take what was released; make what is made of it; write the results."""
         plan, metrics, words = self._plan, self._metrics, self._plan.words
         result = self._released()
+        if not self._has_released:
+            processes.told(False)
         if plan.released_metric is not None:
             metrics[plan.released_metric] = self._accuracy(result)
             self._figures["teacher"] = self._figures_of(result)
@@ -234,6 +252,7 @@ class _Run:
         return found.released
 
     def _release(self) -> Any:
+        self._has_released = bool(processes.told(True))
         # The key is never stored: a resumed run draws fresh noise for the steps that it repeats.
         key = private_key(self._plan.settings.noise_seed)
         with self._runner.clocked(self._plan.words.release_clock):

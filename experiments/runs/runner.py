@@ -15,7 +15,7 @@ from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
 from experiments.runs.rows import cache_for, features_of
 from jaxdp.methods.base import Plan
-from jaxdp.methods.runner import PlainRunner, next_length
+from jaxdp.methods.runner import PlainRunner, agreed, next_length
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import RowMap, Steps
 from jaxdp.saved import npz as npz_files
@@ -141,13 +141,14 @@ class FolderRunner(PlainRunner):
 
     def _advance(self, steps: Steps[State], state: State, checkpoints: Checkpoints | None) -> State:
         every = self._every_of(steps)
+        state = agreed(steps, state)
         with self._paused():
             self._begin(steps, state, every)
         length, saved_at, total = 1, time.monotonic(), steps.num_steps
         first = done = int(state.step)
         with self.bar(steps.name, total, unit="step", initial=done) as bar:
             while done < total:
-                count = min(length, every - done % every, total - done)
+                count = agreed(steps, min(length, every - done % every, total - done))
                 started = time.monotonic()
                 state, note = steps.advance(state, count)
                 jax.block_until_ready(state)

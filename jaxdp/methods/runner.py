@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import TqdmWarning
 
-from jaxdp import numerics
+from jaxdp import devices, numerics, processes
 from jaxdp.data import Private, Spec, checked
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
@@ -133,9 +133,10 @@ class PlainRunner:
 
     def loop(self, steps: Steps[State]) -> State:
         """Return the state after all steps."""
-        state = steps.state
-        with self.bar(steps.name, steps.num_steps, unit="step") as bar:
-            for count in slices(steps.num_steps):
+        state = agreed(steps, steps.state)
+        done = int(state.step)
+        with self.bar(steps.name, steps.num_steps, unit="step", initial=done) as bar:
+            for count in slices(steps.num_steps - done, agreed=functools.partial(agreed, steps)):
                 state, _ = steps.advance(state, count)
                 jax.block_until_ready(state)
                 bar.update(count)
@@ -194,14 +195,22 @@ class PlainRunner:
         )
 
 
-def slices(num_steps: int) -> Iterator[int]:
+def agreed(steps: Steps[Any], value: Any) -> Any:
+    """Return the first process's value where several take the steps of a release together."""
+    if steps.free or not processes.are_several():
+        return value
+    told = processes.told(value)
+    return int(told) if isinstance(value, int) else jax.tree.map(jnp.asarray, told)
+
+
+def slices(num_steps: int, *, agreed: Callable[[int], int] = int) -> Iterator[int]:
     """Yield how many steps to take next, in slices of about a second, until all are done.
 
-    The first slice is one step, which compiles.
+    The first slice is one step, which compiles. `agreed` returns what all processes take.
     """
     done, length = 0, 1
     while done < num_steps:
-        count = min(length, num_steps - done)
+        count = agreed(min(length, num_steps - done))
         started = time.monotonic()
         yield count
         done += count
@@ -229,10 +238,13 @@ def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, It
     """
     if len(x) == 0:
         raise ValueError("there are no rows")
-    size = min(_CHUNK.here, max(1, _MOST_VALUES.here // x.shape[1]), len(x))
+    size = devices.local_count() * min(
+        _CHUNK.here, max(1, _MOST_VALUES.here // x.shape[1]), -(-len(x) // devices.local_count())
+    )
     like = jax.eval_shape(jnp.asarray, jax.ShapeDtypeStruct((size, x.shape[1]), x.dtype))
+    mapped = devices.on_each(lambda chunk: rows_fn(chunk).astype(dtype))
     # Compiled here for the threads that call it.
-    compiled = jax.jit(lambda chunk: rows_fn(chunk).astype(dtype)).lower(like).compile()
+    compiled = jax.jit(mapped).lower(like).compile()
 
     def part(start: int) -> np.ndarray:
         chunk = x[start : start + size]

@@ -11,7 +11,7 @@ References:
 """
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxdp import numerics
+from jaxdp import devices, numerics, processes
 from jaxdp.privacy import mechanism
 
 
@@ -41,7 +41,7 @@ class ClassChunks(NamedTuple):
     """Examples sorted by class, in chunks of one class each.
 
     How many chunks there are depends on n, the number of classes and the chunk size alone: class
-    counts stay private. Shard the second axis of `x` and `weights` to use several devices.
+    counts stay private.
 
     Attributes:
         x: rows, zeros where a chunk is not full.
@@ -100,9 +100,11 @@ def class_sums(
 ) -> Float[Array, "c p"]:
     """Return `sum_{i: y_i = k} phi(x_i)` of every class k: a chunk in float32, chunks in float64.
 
-    Chunks go to the device in order, two at once on a CPU; the call cannot be inside a `jit`. The
-    result is float64 also outside of jax's 64-bit mode, where numpy can work with it. `watch` sees
-    the numbers of the chunks, how many of which there are is public.
+    Every device of this process takes chunks, two at once on a CPU; the call cannot be inside a
+    `jit`. The result does not depend on how many devices there are. It is float64 also outside of
+    jax's 64-bit mode, where numpy can work with it. `watch` sees the numbers of the chunks, how
+    many of which there are is public. Where several processes share a run, `chunks` are of this
+    one's examples and the sums of all.
 
     Guarantee:
         Adding or removing one example changes one row by at most 1 in Euclidean norm; replacing
@@ -111,28 +113,37 @@ def class_sums(
         change shifts later rows of its class between chunks, whose float32 sums round differently:
         that moved the sum of a million rows by up to 2e-4, and grows with the root of their number.
     """
-    chunk_sum = _compiled_sum(features, chunks)
-
-    def part(at: int) -> Array:
-        return chunk_sum(jnp.asarray(chunks.x[at]), jnp.asarray(chunks.weights[at]))
-
     with numerics.float64():
         sums = jnp.zeros((num_classes, features.dim), jnp.float64)
-    # Chunks on several devices have collectives, which must start in one order on all of them.
-    in_order = numerics.side_by_side if isinstance(chunks.x, np.ndarray) else map
-    found_parts = in_order(part, watch(range(len(chunks.labels))))
-    for label, found in zip(chunks.labels, found_parts, strict=True):
+    numbers = watch(range(len(chunks.labels)))
+    # The numbers end first: what fills up the last group adds nothing.
+    for at, found in zip(numbers, _sums_of_chunks(features, chunks), strict=False):
         with numerics.float64():
-            sums = _added(sums, jnp.asarray(label, jnp.int32), found)
-    return sums
+            sums = _added(sums, jnp.asarray(chunks.labels[at], jnp.int32), found)
+    return processes.summed(sums)
 
 
-def _compiled_sum(features: Features, chunks: ClassChunks) -> Callable[[Array, Array], Array]:
-    """Return the sum of a chunk's features, compiled here for the threads that call it."""
-    like = [jnp.asarray(each[0]) for each in (chunks.x, chunks.weights)]
-    summed = jax.jit(lambda x, weights: features.weighted_sum(x.astype(jnp.float32), weights))
-    compiled: Callable[[Array, Array], Array] = summed.lower(*like).compile()
-    return compiled
+def _sums_of_chunks(features: Features, chunks: ClassChunks) -> Iterator[Array]:
+    """Yield the sum of every chunk's features, in order, and then zeros.
+
+    A group has as many chunks as there are devices, one for each.
+    """
+    several = devices.local_count()
+
+    def group(first: int) -> list[Array]:
+        arrays = [each[first : first + several] for each in (chunks.x, chunks.weights)]
+        missing = several - len(arrays[0])
+        padding = [((0, missing), *((0, 0),) * (each.ndim - 1)) for each in arrays]
+        return [jnp.asarray(np.pad(each, pad)) for each, pad in zip(arrays, padding, strict=True)]
+
+    def one(x: Array, weights: Array) -> Array:
+        return features.weighted_sum(x[0].astype(jnp.float32), weights[0])[None]
+
+    # Compiled here for the threads that call it.
+    compiled: Callable[..., Array] = jax.jit(devices.on_each(one)).lower(*group(0)).compile()
+    starts = range(0, len(chunks.labels), several)
+    for sums in numerics.side_by_side(lambda first: compiled(*group(first)), starts):
+        yield from (jnp.asarray(each) for each in np.asarray(sums))
 
 
 @functools.partial(jax.jit, donate_argnums=0)

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
-from jaxdp import numerics
+from jaxdp import devices, numerics
 from jaxdp.privacy import sampling
 from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, require_private
 
@@ -63,7 +63,7 @@ def noisy_mean(
         key: of this step alone.
         mechanism: rate, clip norm and noise.
         clipped: the sum over a sample, of sensitivity `mechanism.clip_norm`.
-        chunk_size: how many examples are processed at once, >= 1; bounds the memory.
+        chunk_size: how many examples are processed at once, >= 1; bounds the memory of a device.
 
     Returns:
         What `clipped.after` makes of the mean, which is float64; for the caller to round.
@@ -71,7 +71,8 @@ def noisy_mean(
     Guarantee:
         One release of the Poisson-subsampled Gaussian mechanism, if `clipped` keeps its guarantee
         for `mechanism.clip_norm`: every example is drawn by its own coin, noise is added to the
-        assembled sum, and the divisor is a public constant.
+        assembled sum, and the divisor is a public constant. Where devices share out the rows, the
+        noise is added once, to the sum of all devices.
     """
     sample_key, noise_key = jax.random.split(key)
     sample = sampling.poisson_sample(
@@ -80,12 +81,20 @@ def noisy_mean(
         sampling_rate=mechanism.sampling_rate,
     )
     parts = sampling.sum_over_chunks(
-        clipped.chunk, sample, chunk_size=chunk_size, zero=clipped.zero
+        clipped.chunk, sample, chunk_size=_chunk_size(mechanism, chunk_size), zero=clipped.zero
     )
-    total = clipped.assemble(parts)
+    total = clipped.assemble(devices.summed(parts))
     noisy_sum = add_gaussian_noise(noise_key, total, stddev=mechanism.stddev)
     unit = mechanism.clip_norm if mechanism.clip_norm < float("inf") else 1.0
     return clipped.after(noisy_sum / (mechanism.expected_batch_size * unit))
+
+
+def _chunk_size(mechanism: SubsampledGaussian, limit: int) -> int:
+    """Return how many examples of a device's part of a sample are processed at once."""
+    shards = devices.num_shards()
+    if shards == 1:
+        return limit
+    return sampling.chunk_size_for(mechanism.expected_batch_size / shards, limit=limit)
 
 
 def accounted_steps(
@@ -96,7 +105,8 @@ def accounted_steps(
     It takes `num_steps` steps, fewer where the mechanism's last one comes first; `num_steps` may
     differ from call to call without another compilation. Step `t` gets `fold_in(key, t)`, so a
     run may be cut into calls anywhere. It computes in jax's 64-bit mode, whatever the caller's, so
-    it cannot be called inside another `jit`.
+    it cannot be called inside another `jit`. Rows that `jaxdp.devices.by_rows` has laid on several
+    devices are worked through by all of them at once, with the same result up to the order of sums.
 
     Args:
         mechanism: what the run is accounted by.
@@ -111,7 +121,6 @@ def accounted_steps(
         the same key.
     """
 
-    @jax.jit
     def run(
         state: State,
         key: Key[Array, ""],
@@ -126,13 +135,21 @@ def accounted_steps(
             state,
         )
 
+    # A state and a key are copied to every device; the rows are not.
+    on_all = jax.jit(devices.across(run, split=(False, False, True, True, False)))
+    on_one = jax.jit(run)
+
     def update(state: State, key: Array, x: Array, labels: Array, num_steps: int) -> State:
         require_private(key)
-        if x.shape[0] != mechanism.num_examples:
-            raise ValueError(
-                f"the mechanism is for {mechanism.num_examples} examples, got {x.shape[0]}"
-            )
+        across = devices.is_by_rows(x)
+        n = mechanism.num_examples
+        if x.shape[0] != (devices.padded(n) if across else n):
+            raise ValueError(f"the mechanism is for {n} examples, got {x.shape[0]}")
         with numerics.float64():
-            return run(state, key, x, labels, jnp.asarray(num_steps, jnp.int32))
+            count = jnp.asarray(num_steps, jnp.int32)
+            if across:
+                state, key, count = devices.copied((state, key, count))
+                return devices.local_copy(on_all(state, key, x, labels, count))
+            return on_one(state, key, x, labels, count)
 
     return update

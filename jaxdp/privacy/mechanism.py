@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
-from jaxdp import numerics
+from jaxdp import numerics, processes
 from jaxdp.privacy.chacha import CHACHA20, KEY_WORDS
 
 KEY_BITS = 32 * KEY_WORDS
@@ -116,7 +116,7 @@ def require_records_per_person(number: int) -> None:
 
 
 def private_key(noise_seed: int | None = None) -> Key[Array, ""]:
-    """Return the key of a run's noise and sampling.
+    """Return the key of a run's noise and sampling; that of the first where there are several.
 
     Args:
         noise_seed: None takes 256 bits from the operating system, which nobody can repeat.
@@ -137,7 +137,7 @@ def private_key(noise_seed: int | None = None) -> Key[Array, ""]:
     else:
         raise ValueError(f"noise_seed must be in 0..2^{KEY_BITS}-1, got {noise_seed}")
     words = jnp.asarray(np.frombuffer(secret, "<u4"))
-    return jax.random.wrap_key_data(words, impl=CHACHA20)
+    return processes.told_key(jax.random.wrap_key_data(words, impl=CHACHA20))
 
 
 def require_private(key: Key[Array, "..."]) -> None:

@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key, PyTree
 
+from jaxdp import devices
+
 _COIN_SIDES = 2**32
 
 
@@ -43,14 +45,16 @@ def poisson_sample(
         sampling_rate: q in (0, 1].
 
     Returns:
-        All draws, in increasing order; no draw is dropped, however many there are.
+        All draws, in increasing order; no draw is dropped, however many there are. Where devices
+        share out the rows (`jaxdp.devices.across`), those of this device, counted from its first.
 
     Raises:
         ValueError: an argument is out of range.
 
     Guarantee:
         Inclusions are independent over examples and steps, with probability at most
-        `sampling_rate`: the sampler of the Poisson-subsampled Gaussian mechanism.
+        `sampling_rate`: the sampler of the Poisson-subsampled Gaussian mechanism. An example's coin
+        is the same on whatever number of devices.
     """
     if num_examples < 1:
         raise ValueError(f"num_examples must be >= 1, got {num_examples}")
@@ -58,9 +62,11 @@ def poisson_sample(
         raise ValueError(f"sampling_rate must be in (0, 1], got {sampling_rate}")
     sides = math.floor(sampling_rate * _COIN_SIDES)
     if sides == _COIN_SIDES:
-        return PoissonSample(jnp.arange(num_examples), jnp.asarray(num_examples, jnp.int32))
-    drawn = jax.random.bits(key, (num_examples,), jnp.uint32) < jnp.uint32(sides)
-    (indices,) = jnp.nonzero(drawn, size=num_examples, fill_value=0)
+        drawn = jnp.ones(num_examples, bool)
+    else:
+        drawn = jax.random.bits(key, (num_examples,), jnp.uint32) < jnp.uint32(sides)
+    drawn = devices.own_rows(drawn)
+    (indices,) = jnp.nonzero(drawn, size=drawn.shape[0], fill_value=0)
     return PoissonSample(indices, jnp.sum(drawn, dtype=jnp.int32))
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -200,50 +197,3 @@ def test_guarantee_noisy_sums_have_independent_noise_on_every_entry() -> None:
         class_sums.noisy_sums(private_key(0), jnp.ones((2, 3)), stddev=4.0, divisor=2.0)
     with pytest.raises(TypeError):
         class_sums.noisy_sums(jax.random.key(0), exact, stddev=4.0, divisor=2.0)
-
-
-_SHARDED = """
-import jax, jax.numpy as jnp, numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxdp.features import base as feature_maps
-from jaxdp.features.tangent import entk_map
-from jaxdp.networks import tangent
-from jaxdp.privacy import class_sums
-module = tangent.FullyConnected1(16, 4)
-params = jax.jit(module.init)(jax.random.key(3), jnp.zeros((1, 12)))
-features = entk_map(module.apply, params, 12)
-rng = np.random.default_rng(0)
-x, y = rng.uniform(0, 1, (100, 12)).astype(np.float32), rng.integers(0, 3, 100)
-chunks = class_sums.arrange_by_class(x, y, num_classes=3, chunk_size=16)
-one = np.asarray(class_sums.class_sums(features, chunks, num_classes=3))
-assert len(jax.devices()) == 8
-mesh = Mesh(np.array(jax.devices()), ("data",))
-across = NamedSharding(mesh, PartitionSpec(None, "data"))
-whole = NamedSharding(mesh, PartitionSpec())
-placed = class_sums.ClassChunks(
-    jax.device_put(chunks.x, across),
-    jax.device_put(chunks.weights, across),
-    jax.device_put(chunks.labels, whole),
-)
-compiled = jax.jit(features.weighted_sum).lower(placed.x[0], placed.weights[0]).compile()
-assert "all-reduce" in compiled.as_text()
-found = class_sums.class_sums(features, placed, num_classes=3)
-np.testing.assert_allclose(np.asarray(found), one, atol=1e-5)
-print("equal")
-"""
-
-
-@pytest.mark.slow
-def test_eight_devices_give_the_result_of_one() -> None:
-    flags = "--xla_force_host_platform_device_count=8"
-    environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(
-        [sys.executable, "-c", _SHARDED],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.strip() == "equal"

@@ -25,7 +25,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Int, Key, Num
 
-from jaxdp import kernels
+from jaxdp import devices, kernels, processes
 from jaxdp.data import Private
 from jaxdp.kernels import DotProduct, Kernel, preprocess
 from jaxdp.kernels.kip import SupportSet, loss, total_loss
@@ -168,7 +168,8 @@ def _require_classes(labels: Array, num_classes: int) -> None:
     """Raise a `ValueError` for labels that would be one-hot of no class; none inside a `jit`."""
     if isinstance(labels, jax.core.Tracer):
         return
-    found = np.asarray(labels)
+    parts = getattr(labels, "addressable_shards", None)  # what lies on the devices of this process
+    found = np.asarray(labels) if parts is None else np.concatenate([part.data for part in parts])
     if found.dtype.kind not in "iu" or np.any((found < 0) | (found >= num_classes)):
         raise ValueError(f"labels must be whole numbers in 0..{num_classes - 1}")
 
@@ -201,9 +202,11 @@ def release(
         As `dp_kip`: the states, of which the result is the last one's average, are what the
         mechanism accounts for, and nothing else that depends on the private data is returned.
     """
-    stored, what = private.rows, "features of the training split"
-    rows = jnp.asarray(stored if row_map is None else runner.rows(row_map, stored, what=what))
-    labels = jnp.asarray(private.y)
+    n = len(private.y)
+    own, what = processes.own_part(n), "features of the training split"
+    stored = private.rows[own]
+    mapped = stored if row_map is None else runner.rows(row_map, stored, what=what)
+    rows, labels = devices.by_rows(mapped, n), devices.by_rows(private.y[own], n)
 
     def from_result(arrays: Mapping[str, np.ndarray]) -> KIPState:
         average = jnp.asarray(arrays["x"].reshape(state.average.shape))

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from jaxdp import numerics
+from jaxdp import numerics, processes
 from jaxdp.data import Private
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods.dp_ntk.released import Released
@@ -89,9 +89,10 @@ def release(
         As `release_embedding`.
     """
     n = len(private.x)
+    own, y = processes.own_part(n), private.y
     chunks = class_sums.arrange_by_class(
-        private.rows,
-        np.zeros_like(private.y) if num_classes == 1 else private.y,
+        private.rows[own],
+        np.zeros_like(y[own]) if num_classes == 1 else y[own],
         num_classes=num_classes,
         chunk_size=min(n, _CHUNK.here),
     )
@@ -153,7 +154,7 @@ def release_embedding(
     counts = np.zeros((num_classes, 1))
     np.add.at(counts[:, 0], np.asarray(chunks.labels), np.sum(chunks.weights, axis=1))
     with numerics.float64():
-        exact = jnp.asarray(counts)
+        exact = jnp.asarray(processes.summed(counts))
     stddev = named[WEIGHTS].stddev * num_examples
     weights = class_sums.noisy_sums(weights_key, exact, stddev=stddev, divisor=float(num_examples))[
         :, 0

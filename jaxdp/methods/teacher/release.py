@@ -14,10 +14,10 @@ References:
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from jaxdp import devices, processes
 from jaxdp.data import Private, Spec
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods.steps import RowMap, Runner, Steps, Watch
@@ -92,8 +92,10 @@ def release(
 def _trained(
     private: Private, key: Array, runner: Runner, spec: Spec, training: Training
 ) -> np.ndarray:
-    rows = runner.rows(training.row_map, private.rows, what="features, training split")
-    features, labels = jnp.asarray(rows), jnp.asarray(private.y)
+    n = len(private.y)
+    own = processes.own_part(n)
+    rows = runner.rows(training.row_map, private.rows[own], what="features, training split")
+    features, labels = devices.by_rows(rows, n), devices.by_rows(private.y[own], n)
     algorithm = dp_teacher(training.mechanism, training.config)
     state = runner.loop(
         Steps(
@@ -110,9 +112,10 @@ def _trained(
 def _class_means(
     private: Private, key: Array, runner: Runner, spec: Spec, means: Means
 ) -> np.ndarray:
+    own = processes.own_part(len(private.y))
     chunks = class_sums.arrange_by_class(
-        private.rows,
-        private.y,
+        private.rows[own],
+        private.y[own],
         num_classes=spec.num_classes,
         chunk_size=min(len(private.x), _MEANS_CHUNK),
     )
