@@ -37,7 +37,7 @@ def join(run_flags: Any) -> None:
     if getattr(run_flags, "feature_cache", None) is not None:
         raise InputError("--feature_cache: several processes do not keep features; leave it out")
     # Read when jax is imported: what its network says is said here, in one line.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     from jaxdp import processes
 
     try:

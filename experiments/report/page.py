@@ -36,6 +36,7 @@ _COMMON_FILES = {
     "privacy.json": "the privacy certificate: what is guaranteed, and for whom",
     "config.json": "every flag and version needed to repeat the run",
     "checkpoints/": "the state of the run, for --resume",
+    "teacher_checkpoints/": "the state of the teacher's training, for --resume",
 }
 
 

@@ -6,7 +6,7 @@
     README.md                                     the card: what it is, and how to use it
     metrics.json  privacy.json  config.json       stable keys for scripts
     released.json                                 what has been let out (see release_log)
-    checkpoints/                                  orbax; states that the certificate covers
+    checkpoints/ teacher_checkpoints/             orbax; states that the certificate covers
 
 Every file appears whole or not at all: it is written beside its place, flushed to disk and
 renamed. A lock that the operating system drops with the process keeps a second run out.
@@ -50,7 +50,7 @@ _OWN_FILES = (
     _CONFIG,
 )
 _COMPARISONS = ("copies.json", "fidelity.json", "fidelity.html")
-_CHECKPOINTS = "checkpoints"
+_CHECKPOINTS, _TEACHER_CHECKPOINTS = "checkpoints", "teacher_checkpoints"
 _GENERATOR = "generator"
 TEMPORARY = ".part"
 
@@ -121,6 +121,11 @@ class RunFolder:
     def checkpoints(self) -> Path:
         """Where orbax keeps its checkpoints."""
         return self.path / _CHECKPOINTS
+
+    @property
+    def teacher_checkpoints(self) -> Path:
+        """Those of a teacher, beside those of the generator that is trained after it."""
+        return self.path / _TEACHER_CHECKPOINTS
 
     @property
     def not_for_release(self) -> Path:
@@ -217,7 +222,7 @@ class RunFolder:
     def _remove_run(self) -> None:
         # Whatever moment this is interrupted at, what is left is a whole run or an empty one:
         # checkpoints vanish at once, and config.json, which marks a run, goes last.
-        for name in (_CHECKPOINTS, _GENERATOR):
+        for name in (_CHECKPOINTS, _TEACHER_CHECKPOINTS, _GENERATOR):
             if (self.path / name).exists():
                 (self.path / name).rename(self.path / f"{name}{TEMPORARY}")
         # Comparisons with private data would be those of a run that is gone.

@@ -98,8 +98,11 @@ class FolderRunner(PlainRunner):
         if not steps.kept:
             self._metrics[self._clock] = 0.0  # it starts anew
             return self._advance(steps, steps.state, None)
+        before_generator = self._plan.words.kind == "generated" and not steps.free
+        folder = self._folder
         checkpoints = Checkpoints(
-            self._folder.checkpoints, repeatable=steps.free or self._may_repeat
+            folder.teacher_checkpoints if before_generator else folder.checkpoints,
+            repeatable=steps.free or self._may_repeat,
         )
         try:
             with self._paused():

@@ -6,8 +6,9 @@ from jaxdp.methods.dp_ntk.words import WORDS as GENERATION
 COVERS = (
     "labelled.npz: the noisy mean embedding and the weights of the private teacher, with every "
     "checkpoint of its training",
-    "generator/ and checkpoints/: the generator; synthetic.npz and samples.png: what it has drawn "
-    "and the teacher labelled; any number of further examples from both",
+    "generator/, checkpoints/ and teacher_checkpoints/: the generator and the teacher; "
+    "synthetic.npz and samples.png: what it has drawn and the teacher labelled; any number "
+    "of further examples from both",
     *FREE,
 )
 _FILES = {k: v for k, v in GENERATION.files.items() if k != "embedding.npz"}
