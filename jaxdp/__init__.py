@@ -19,6 +19,8 @@ Where to go:
     jaxdp.saved       what `jaxdp.load` gives
     jaxdp.data        what is public about data, what is private
     jaxdp.numerics    64-bit mode
+    jaxdp.devices     rows shared out over devices
+    jaxdp.processes   processes, on one host or several, that share a run
 
 A setting that does not do raises a jaxdp.SettingsError, which says what to do.
 Each of them gives its names as attributes, and is imported when it is first used. The command line,

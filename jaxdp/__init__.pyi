@@ -1,4 +1,17 @@
-from . import data, features, images, kernels, methods, networks, numerics, privacy, saved, tables
+from . import (
+    data,
+    devices,
+    features,
+    images,
+    kernels,
+    methods,
+    networks,
+    numerics,
+    privacy,
+    processes,
+    saved,
+    tables,
+)
 from .data import Private, Spec
 from .methods.runner import run
 from .methods.settings import SettingsError
@@ -11,6 +24,7 @@ __all__ = [
     "SettingsError",
     "Spec",
     "data",
+    "devices",
     "features",
     "images",
     "kernels",
@@ -19,6 +33,7 @@ __all__ = [
     "networks",
     "numerics",
     "privacy",
+    "processes",
     "run",
     "saved",
     "tables",

@@ -13,6 +13,8 @@ LAYERS = {
     "tables": 0,
     "data": 1,
     "numerics": 0,
+    "devices": 0,
+    "processes": 1,
     "images": 1,
     "networks": 1,
     "kernels": 2,

@@ -73,7 +73,8 @@ def run(
         private: the data, as stored.
         progress: whether progress bars are shown.
         ledger: file that counts what all runs on the same data release; see
-            `jaxdp.privacy.dataset_ledger`. None counts nothing.
+            `jaxdp.privacy.dataset_ledger`. None counts nothing. Of several processes, the first one
+            alone writes it, and has a certificate that tells of earlier runs.
         budget: most epsilon of all runs in that file together, at the delta of `settings`; None for
             the one that the file has.
 
@@ -96,7 +97,7 @@ def run(
     runner = PlainRunner(progress=progress)
     plan = method.make_plan(complete, spec, NOTHING, cached=runner.computed)
     counts = ledger is not None or budget is not None
-    earlier = _entered(plan, ledger, budget) if counts else None
+    earlier = _entered(plan, ledger, budget) if counts and processes.is_first() else None
     released = plan.release(private, private_key(complete.noise_seed), runner)
     made = plan.finish(released, runner)
     certificate = plan.certificate(earlier)

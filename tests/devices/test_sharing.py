@@ -14,6 +14,8 @@ import sharing_probe
 
 from jaxdp import devices
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, np.ndarray]]:
@@ -28,7 +30,7 @@ def found(folder: Path, count: int) -> dict[str, np.ndarray]:
         [sys.executable, sharing_probe.__file__, str(path)],
         capture_output=True,
         text=True,
-        env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
+        env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)},
         timeout=500,
         check=False,
     )

@@ -11,6 +11,7 @@ from planted_bugs import (
     persons,
     sampling,
     second_releases,
+    sharing,
     stored_files,
     tables,
 )
@@ -26,6 +27,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *drivers.MUTANTS,
     *persons.MUTANTS,
     *second_releases.MUTANTS,
+    *sharing.MUTANTS,
     *stored_files.MUTANTS,
     *leaks.MUTANTS,
     *tables.MUTANTS,
