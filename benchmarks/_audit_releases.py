@@ -238,7 +238,7 @@ def exact(audited: Pairs, features: FeatureMap, *, everyone: bool, weights: bool
     chunks = audited.chunks(np.full(len(audited.inside), everyone))
     if weights:
         counts = np.zeros(audited.num_classes)
-        np.add.at(counts, chunks.labels, np.sum(chunks.weights, axis=1))
+        np.add.at(counts, chunks.labels, chunks.sizes)
         return counts[:, None]
     return np.asarray(class_sums.class_sums(features, chunks, num_classes=audited.num_classes))
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any, NoReturn
 from experiments.errors import InputError
 
 SCHEDULER = "scheduler"
+_STATUS = re.compile(r"[A-Z_]+: ")
 _LOST = ("gloo", "nccl", "coordination", "unavailable", "connection", "peer")
 
 
@@ -46,6 +48,11 @@ def join(run_flags: Any) -> None:
         raise InputError(f"--coordinator={run_flags.coordinator}: {error}") from error
 
 
+def _has_joined() -> bool:
+    """Return whether this process is one of several, without importing jax to find out."""
+    return "jax" in sys.modules and sys.modules["jax"].distributed.is_initialized()
+
+
 def _address(text: str) -> str:
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
@@ -59,16 +66,14 @@ def ending_together() -> Iterator[None]:
 
     They notice, and end in one line each.
     """
-    from jaxdp import processes
-
     try:
         yield
     except SystemExit as error:
-        if not processes.are_several() or not error.code:
+        if not _has_joined() or not error.code:
             raise
         _leave(error.code if isinstance(error.code, int) else 1)
     except Exception as error:
-        if not processes.are_several():
+        if not _has_joined():
             raise
         if _is_lost(error):
             print(
@@ -82,7 +87,9 @@ def ending_together() -> Iterator[None]:
 
 
 def _is_lost(error: Exception) -> bool:
-    return any(word in str(error).lower() for word in _LOST)
+    """Return whether an error is one of the network: XLA's have a status first, of any type."""
+    said = str(error)
+    return _STATUS.match(said) is not None and any(word in said.lower() for word in _LOST)
 
 
 def _leave(code: int) -> NoReturn:

@@ -48,12 +48,13 @@ def join(coordinator: str | None, number: int | None, index: int | None) -> None
 
 def are_several() -> bool:
     """Return whether this process is one of several."""
-    return jax.process_count() > 1
+    # Asked first: counting processes starts jax's devices, which a refused command needs not.
+    return jax.distributed.is_initialized() and jax.process_count() > 1
 
 
 def is_first() -> bool:
     """Return whether this process keeps files and goes on after the release."""
-    return jax.process_index() == 0
+    return not are_several() or jax.process_index() == 0
 
 
 def own_part(num_rows: int) -> slice:
@@ -92,7 +93,8 @@ def told_key(key: Key[Array, ""]) -> Key[Array, ""]:
 def summed(array: Any) -> Float[Array, "..."]:
     """Return the sum in float64 of an array over all processes, on each of them."""
     if not are_several():
-        return array
+        with numerics.float64():
+            return jax.numpy.asarray(array, np.float64)
     firsts = [
         next(d for d in jax.devices() if d.process_index == index)
         for index in range(jax.process_count())

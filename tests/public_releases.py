@@ -38,7 +38,7 @@ def numbers_in(folder: Path) -> str:
 
 
 # Orbax writes the time into these, too.
-_ORBAX = ("checkpoints", "variables")
+_ORBAX = ("checkpoints", "teacher_checkpoints", "variables")
 
 
 def everything_in(folder: Path) -> dict[str, bytes]:

@@ -261,9 +261,9 @@ def contents(out: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in sorted(out.rglob("*")):
         name = str(path.relative_to(out))
-        if path.is_file() and not name.startswith(("checkpoints/", "generator/variables/")):
+        if path.is_file() and not name.startswith(drivers.ORBAX):
             found[name] = path.read_bytes()
-    steps = [*(out / "checkpoints").glob("*/default"), *out.glob("generator/variables")]
+    steps = [*out.glob("*checkpoints/*/default"), *out.glob("generator/variables")]
     with ocp.StandardCheckpointer() as checkpointer:
         for step in sorted(steps):
             found[str(step.relative_to(out))] = bits(checkpointer.restore(step.absolute()))

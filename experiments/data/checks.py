@@ -6,6 +6,8 @@ from experiments.data import classes
 from experiments.data.sources import RawData, dataset_error
 from jaxdp.data import WHOLE_TYPES
 
+_PART = 10_000
+
 
 def check_inputs(name: str, raw: RawData) -> tuple[np.ndarray, np.ndarray]:
     """Check x_train and x_test alone and together; add the channel axis to grey images."""
@@ -47,12 +49,18 @@ def _check_input(name: str, raw: RawData, key: str, x: np.ndarray) -> np.ndarray
         raise dataset_error(name, f"{where} is empty: both splits need at least one example")
     if x.size == 0:
         raise dataset_error(name, f"{where} has shape {x.shape}: examples hold no values")
-    num_bad = x.size - np.count_nonzero(np.isfinite(x)) if x.dtype.kind == "f" else 0
+    num_bad = _num_not_finite(x) if x.dtype.kind == "f" else 0
     if num_bad:
         raise dataset_error(
             name, f"{where} has {num_bad} NaN or infinite values: drop or fill in those examples"
         )
     return x[..., np.newaxis] if x.ndim == 3 else x
+
+
+def _num_not_finite(x: np.ndarray) -> int:
+    """Count a part at a time: there may be more rows than memory."""
+    parts = (x[start : start + _PART] for start in range(0, len(x), _PART))
+    return sum(int(np.count_nonzero(~np.isfinite(part))) for part in parts)
 
 
 def check_labels(name: str, raw: RawData, key: str, y: np.ndarray, num: int) -> np.ndarray:

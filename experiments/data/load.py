@@ -1,7 +1,8 @@
 """Labelled datasets as plain arrays, checked before any work starts.
 
 `load_dataset(name, data_dir=...)` looks, in this order, at scikit-learn's bundled digits
-(the name "digits" is reserved for them), at `{data_dir}/{name}.npz`, at an image folder
+(the name "digits" is reserved for them), at `{data_dir}/{name}.npz`, at
+`{data_dir}/{name}/x_train.npy` and its like, at an image folder
 `{data_dir}/{name}/{train,test}/{class}/*.png|jpg|tif|bmp|dcm` or `{data_dir}/{name}/{class}/*`, and
 at tensorflow-datasets.
 
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import classes, image_folder, resizing, tables
+from experiments.data import array_files, classes, image_folder, resizing, tables
 from experiments.data import sources as data_sources
 from experiments.data.checks import check_inputs, check_labels, check_range
 from experiments.data.known import CODECS, FLOATS, whole_numbers
@@ -310,12 +311,15 @@ def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:
 def _read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:
     """Read the arrays from the first place that has them."""
     folder, file = root / name, root / f"{name}.npz"
-    if name != "digits" and not file.exists() and image_folder.is_image_folder(folder):
+    own = file.exists() or array_files.is_array_folder(folder)
+    if name != "digits" and not own and image_folder.is_image_folder(folder):
         return image_folder.read_image_folder(name, folder, wanted)
     if name == "digits":
         raw = data_sources.read_digits()
     elif file.exists():
-        raw = data_sources.read_npz(name, file)
+        raw = array_files.read_npz(name, file)
+    elif array_files.is_array_folder(folder):
+        raw = array_files.read_arrays(name, folder)
     elif name in TFDS_NAMES:
         raw = data_sources.read_tfds(name, root, download)
     else:
@@ -335,6 +339,7 @@ def _unknown_dataset(name: str, root: Path) -> Exception:
     """Build the error that lists what there is and says how to add a dataset."""
     if root.is_dir():
         names = {p.stem for p in root.glob("*.npz")}
+        names |= {p.parent.name for p in root.glob("*/x_train.npy")}
         names |= {each.name for each in root.iterdir() if _has_images(each)}
         found = f"in --data_dir={root} there are {', '.join(sorted(names))}"
         if not names:

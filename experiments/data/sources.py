@@ -24,8 +24,8 @@ from jaxdp.saved import npz as npz_files
 
 TFDS_NAMES = ("mnist", "fashion_mnist", "svhn_cropped", "cifar10", "cifar100")
 """The tensorflow-datasets names that are read, and if need be downloaded, by name."""
-_NPZ_KEYS = ("x_train", "y_train", "x_test", "y_test")
-_PERSONS = "group_train"
+ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+"""What a file of arrays has to hold."""
 _REACH_SECONDS = 10
 
 
@@ -110,42 +110,6 @@ def _digits_file() -> Path:
     return Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 
-def read_npz(name: str, path: Path) -> RawData:
-    """Read x_train, y_train, x_test, y_test and perhaps class_names from an npz file."""
-    try:
-        arrays = npz_files.load(path, (*_NPZ_KEYS, "class_names", _PERSONS))
-    except npz_files.UnreadableError as error:
-        raise dataset_error(
-            name,
-            f"cannot read {path} ({error}): write it again with numpy.savez and "
-            "plain arrays (no object arrays)",
-        ) from error
-    missing = [key for key in _NPZ_KEYS if key not in arrays]
-    if missing:
-        raise dataset_error(
-            name, f"{path} has no array {', '.join(missing)}: store {', '.join(_NPZ_KEYS)}"
-        )
-    class_names = arrays.pop("class_names", None)
-    if class_names is not None and (class_names.ndim != 1 or class_names.dtype.kind != "U"):
-        raise dataset_error(
-            name,
-            f"class_names in {path} has dtype {class_names.dtype} and shape "
-            f"{class_names.shape}: store a list of c strings, or leave it out",
-        )
-    names = None if class_names is None else tuple(class_names.tolist())
-    x_train, y_train, x_test, y_test = (arrays[key] for key in _NPZ_KEYS)
-    persons = arrays.get(_PERSONS)
-    if persons is not None and (
-        persons.dtype.kind not in "iuU" or persons.shape != (len(x_train),)
-    ):
-        raise dataset_error(
-            name,
-            f"{_PERSONS} in {path} has dtype {persons.dtype} and shape {persons.shape}: store the "
-            f"person of each of the {len(x_train)} training records, as a text or a whole number",
-        )
-    return RawData(x_train, y_train, x_test, y_test, names, str(path), persons=persons)
-
-
 def read_tfds(name: str, root: Path, download: bool) -> RawData:
     """Read a tensorflow-datasets dataset without TensorFlow, downloading it if need be."""
     import PIL.Image
@@ -199,7 +163,7 @@ def _download(name: str, root: Path, download: bool, looked_for: str) -> Path:
     import requests
     import tensorflow_datasets as tfds
 
-    instead = f"put {root / name}.npz there with arrays {', '.join(_NPZ_KEYS)}"
+    instead = f"put {root / name}.npz there with arrays {', '.join(ARRAYS)}"
     if not download:
         raise dataset_error(name, f"{looked_for}, and downloading is off: {instead}")
     builder_class = tfds.builder_cls(name)

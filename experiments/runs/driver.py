@@ -24,6 +24,7 @@ from jaxdp.methods import record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.runner import PlainRunner
+from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.methods.stored import Earlier
 from jaxdp.privacy.mechanism import private_key
@@ -44,6 +45,10 @@ def run(method: str, settings: Any, run_flags: Any) -> None:
     if run_flags.evaluate is not None:
         registry.parse(run_flags.evaluate)  # before features are built
     data = dataset_for(run_flags, seed=settings.seed)
+    try:
+        processes.own_part(data.spec.num_examples)
+    except processes.TooFewRowsError as error:
+        raise SettingsError(str(error)) from error
     if not processes.is_first():
         _share(method, settings, run_flags, data)
         return

@@ -12,7 +12,7 @@ References:
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -41,23 +41,43 @@ class ClassChunks(NamedTuple):
     """Examples sorted by class, in chunks of one class each.
 
     How many chunks there are depends on n, the number of classes and the chunk size alone: class
-    counts stay private.
+    counts stay private. Rows stay where they are, such as in a file, until their chunk has its
+    turn.
 
     Attributes:
-        x: rows, zeros where a chunk is not full.
-        weights: 1 for an example, 0 for padding.
+        x: (n, d) rows as stored.
+        order: (n,) numbers of rows, class by class.
+        starts: of each chunk, its first place in `order`.
+        sizes: of each chunk, how many examples it has; 0 for one that is there for the count alone.
         labels: each chunk's class.
+        chunk_size: b, what a chunk is filled up to.
     """
 
-    x: Any
-    weights: Any
-    labels: Any
+    x: np.ndarray
+    order: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+    labels: np.ndarray
+    chunk_size: int
+
+    def arrays(self, chunk: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return a chunk's rows (b, d), zeros where it is not full, and their weights (b,), 0 or 1.
+
+        Beyond the last one there are chunks of no examples.
+        """
+        rows = np.zeros((self.chunk_size, self.x.shape[1]), self.x.dtype)
+        weights = np.zeros(self.chunk_size, np.float32)
+        if chunk < len(self.labels):
+            start, size = self.starts[chunk], self.sizes[chunk]
+            rows[:size] = self.x[self.order[start : start + size]]
+            weights[:size] = 1.0
+        return rows, weights
 
 
 def arrange_by_class(
     x: np.ndarray, labels: np.ndarray, *, num_classes: int, chunk_size: int
 ) -> ClassChunks:
-    """Sort examples by class into chunks (on the host, in the type they are stored in).
+    """Sort examples by class into chunks, without a copy of them.
 
     Args:
         x: (n, d).
@@ -80,19 +100,17 @@ def arrange_by_class(
     if np.any((labels < 0) | (labels >= num_classes)):
         raise ValueError(f"labels must be in 0..{num_classes - 1}")
     count = -(-len(x) // chunk_size) + num_classes
-    rows = np.zeros((count, chunk_size, x.shape[1]), x.dtype)
-    weights = np.zeros((count, chunk_size), np.float32)
+    starts, sizes = np.zeros(count, np.int64), np.zeros(count, np.int64)
     classes = np.zeros(count, np.int32)
-    chunk = 0
-    for label in range(num_classes):
-        members = np.flatnonzero(labels == label)
-        for start in range(0, len(members), chunk_size):
-            part = members[start : start + chunk_size]
-            rows[chunk, : len(part)] = x[part]
-            weights[chunk, : len(part)] = 1.0
-            classes[chunk] = label
+    chunk = done = 0
+    for label, members in enumerate(np.bincount(labels, minlength=num_classes)):
+        for start in range(0, members, chunk_size):
+            starts[chunk], classes[chunk] = done + start, label
+            sizes[chunk] = min(chunk_size, members - start)
             chunk += 1
-    return ClassChunks(rows, weights, classes)
+        done += members
+    order = np.argsort(labels, kind="stable")
+    return ClassChunks(x, order, starts, sizes, classes, chunk_size)
 
 
 def class_sums(
@@ -131,10 +149,8 @@ def _sums_of_chunks(features: Features, chunks: ClassChunks) -> Iterator[Array]:
     several = devices.local_count()
 
     def group(first: int) -> list[Array]:
-        arrays = [each[first : first + several] for each in (chunks.x, chunks.weights)]
-        missing = several - len(arrays[0])
-        padding = [((0, missing), *((0, 0),) * (each.ndim - 1)) for each in arrays]
-        return [jnp.asarray(np.pad(each, pad)) for each, pad in zip(arrays, padding, strict=True)]
+        arrays = zip(*(chunks.arrays(first + at) for at in range(several)), strict=True)
+        return [jnp.asarray(np.stack(each)) for each in arrays]
 
     def one(x: Array, weights: Array) -> Array:
         return features.weighted_sum(x[0].astype(jnp.float32), weights[0])[None]

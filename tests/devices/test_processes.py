@@ -15,6 +15,7 @@ import pytest
 import toy_runs
 
 from experiments import dp_kip
+from jaxdp.processes import TooFewRowsError
 
 # Slow: every process imports and compiles for itself.
 pytestmark = pytest.mark.slow
@@ -96,12 +97,24 @@ def test_when_a_process_is_killed_the_other_ends_in_a_line_and_the_run_goes_on(
     (code, said), _ = ended(processes)
     assert code == 1
     lines = [line for line in said.splitlines() if line.startswith("error")]
-    assert len(lines) == 1
+    assert len(lines) == 1, said
     assert "another process of this run has ended" in lines[0]
     assert "Traceback" not in said
     assert not (out / "distilled.npz").exists()
     assert [code for code, _ in ended(started("dp_kip", out, 2, *flags, "--resume"))] == [0, 0]
     assert (out / "distilled.npz").exists()
+
+
+def test_fewer_examples_than_devices_are_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "60 examples are too few for 1000 devices"
+
+    def own_part(num_rows: int) -> slice:
+        raise TooFewRowsError(said)
+
+    monkeypatch.setattr("jaxdp.processes.own_part", own_part)
+    drivers.assert_refused(dp_kip.main, capsys, said, *COMMON, out=tmp_path / "run")
 
 
 def test_bad_flags_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -179,16 +179,17 @@ MUTANTS = (
     Mutant(
         "the teacher's features are centred by the private mean",
         _TEACHER_RELEASE,
-        "    features, labels = jnp.asarray(rows), jnp.asarray(private.y)\n",
+        "    features, labels = devices.by_rows(rows, n), devices.by_rows(private.y[own], n)\n",
         "    rows = rows - rows.mean(axis=0)\n"
-        "    features, labels = jnp.asarray(rows), jnp.asarray(private.y)\n",
+        "    features, labels = devices.by_rows(rows, n), devices.by_rows(private.y[own], n)\n",
         (f"{_KEYS}test_guarantee_a_record_changes_its_own_features_alone[dp_kip_teacher]",),
     ),
     Mutant(
         "DP-KIP's features are centred by the private mean",
         "jaxdp/methods/dp_kip/release.py",
-        "    labels = jnp.asarray(private.y)\n",
-        "    rows = rows - jnp.mean(rows, axis=0)\n    labels = jnp.asarray(private.y)\n",
+        "    rows, labels = devices.by_rows(mapped, n), devices.by_rows(private.y[own], n)\n",
+        "    mapped = mapped - mapped.mean(axis=0)\n"
+        "    rows, labels = devices.by_rows(mapped, n), devices.by_rows(private.y[own], n)\n",
         (f"{_KEYS}test_guarantee_a_record_changes_its_own_features_alone[dp_kip]",),
     ),
 )

@@ -127,8 +127,8 @@ MUTANTS = (
     Mutant(
         "padding counts as an example",
         _SUMS,
-        "weights[chunk, : len(part)] = 1.0",
-        "weights[chunk] = 1.0",
+        "weights[:size] = 1.0",
+        "weights[:] = 1.0",
         (f"{_E}test_chunks_hold_every_example_once_in_its_class",),
     ),
     Mutant(

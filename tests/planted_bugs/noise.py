@@ -185,8 +185,8 @@ MUTANTS = (
     Mutant(
         "steps of a mechanism for more data",
         _DP_SGD,
-        "if x.shape[0] != mechanism.num_examples:",
-        "if x.shape[0] > mechanism.num_examples:",
+        "if x.shape[0] != (devices.padded(n) if across else n):",
+        "if x.shape[0] > (devices.padded(n) if across else n):",
         (f"{_S}test_needs_the_accounted_number_of_examples",),
     ),
 )

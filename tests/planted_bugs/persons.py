@@ -7,6 +7,9 @@ _RUNS = "tests/test_own_persons.py::"
 _NOISE = f"{_RUNS}test_guarantee_every_method_adds_the_noise_that_persons_need"
 _FILE, _F = "jaxdp/privacy/dataset_ledger.py", "tests/privacy/test_dataset_ledger.py::"
 _START, _S = "experiments/runs/start.py", "tests/test_runs_on_one_dataset.py::"
+_ENTERED = (
+    "    earlier = _entered(plan, ledger, budget) if counts and processes.is_first() else None\n"
+)
 
 MUTANTS = (
     Mutant(
@@ -89,10 +92,10 @@ MUTANTS = (
     Mutant(
         "a run from Python is entered after its release",
         "jaxdp/methods/runner.py",
-        "    earlier = _entered(plan, ledger, budget) if counts else None\n"
-        "    released = plan.release(private, private_key(complete.noise_seed), runner)\n",
+        _ENTERED
+        + "    released = plan.release(private, private_key(complete.noise_seed), runner)\n",
         "    released = plan.release(private, private_key(complete.noise_seed), runner)\n"
-        "    earlier = _entered(plan, ledger, budget) if counts else None\n",
+        + _ENTERED,
         (f"{_S}test_guarantee_a_run_is_counted_before_it_reads_private_data[library]",),
     ),
     Mutant(

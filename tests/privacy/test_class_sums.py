@@ -91,12 +91,17 @@ def test_guarantee_rows_that_are_not_finite_contribute_exactly_zero(name: str, b
 def test_chunks_hold_every_example_once_in_its_class() -> None:
     x, y = rows(4, 23), labels(23)
     chunks = class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
-    assert chunks.x.shape == (5 + CLASSES, 5, 4)
+    # One chunk beyond the last one, as devices may ask for, holds nothing.
+    arrays = [chunks.arrays(at) for at in range(5 + CLASSES + 1)]
+    held, weights = (np.stack(each) for each in zip(*arrays, strict=True))
+    assert held.shape == (5 + CLASSES + 1, 5, 4)
+    assert not np.any(held[weights == 0])
+    chunk_labels = np.append(chunks.labels, -1)
     for label in range(CLASSES):
-        kept = chunks.weights[chunks.labels == label] > 0
-        found = chunks.x[chunks.labels == label][kept]
+        found = held[chunk_labels == label][weights[chunk_labels == label] > 0]
         np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(x[y == label], axis=0))
-    assert chunks.weights.sum() == 23
+    assert weights.sum() == chunks.sizes.sum() == 23
+    assert chunks.x is x  # no copy
 
 
 def test_number_of_chunks_does_not_tell_class_counts() -> None:
@@ -157,11 +162,8 @@ def test_guarantee_class_sums_are_float64() -> None:
     features = feature_maps.summed_features(lambda x, w: jnp.sum(w)[None] / 3, 1)
 
     def sums(count: int) -> np.ndarray:
-        chunks = class_sums.ClassChunks(
-            np.zeros((count, 1, 1), np.float32),
-            np.ones((count, 1), np.float32),
-            np.zeros(count, np.int32),
-        )
+        x, y = np.zeros((count, 1), np.float32), np.zeros(count, np.int32)
+        chunks = class_sums.arrange_by_class(x, y, num_classes=1, chunk_size=1)
         return np.asarray(class_sums.class_sums(features, chunks, num_classes=1))
 
     assert sums(1).dtype == np.float64

@@ -151,10 +151,8 @@ def release_embedding(
     uniform = jnp.full(num_classes, 1 / num_classes)
     if WEIGHTS not in named:
         return Released(mu, uniform)
-    counts = np.zeros((num_classes, 1))
-    np.add.at(counts[:, 0], np.asarray(chunks.labels), np.sum(chunks.weights, axis=1))
-    with numerics.float64():
-        exact = jnp.asarray(processes.summed(counts))
+    counts = np.bincount(chunks.labels, chunks.sizes, minlength=num_classes)[:, np.newaxis]
+    exact = processes.summed(counts)
     stddev = named[WEIGHTS].stddev * num_examples
     weights = class_sums.noisy_sums(weights_key, exact, stddev=stddev, divisor=float(num_examples))[
         :, 0
