@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import importlib
 import os
 import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import jax
 import jaxtyping
@@ -17,15 +16,19 @@ import pytest
 
 from experiments import program_cache
 
-# Drivers are run many times with the same programs, which are most of their time. One folder per
-# process, because jax does not write entries atomically; the programs that tests start share it.
-# JAXDP_TESTS_CACHE names one that processes share which run one after the other (mutants.py).
-_CACHE = os.environ.get("JAXDP_TESTS_CACHE", "")
-if not _CACHE:
-    _CACHE = tempfile.mkdtemp(prefix="jaxdp-tests-")
-    atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
+# Compilation is most of the suite's time. Programs are kept for the next run, and workers and the
+# programs that tests start share them. A half-written entry of a run that was killed, or is being
+# written, does not unpack: it is compiled anew. JAXDP_TESTS_CACHE names another folder.
+_CACHE = Path(
+    os.environ.get("JAXDP_TESTS_CACHE") or Path(__file__).parents[1] / ".pytest_cache" / "programs"
+)
+_MOST_BYTES = 10**9
+if "PYTEST_XDIST_WORKER" not in os.environ:  # before there are workers
+    if sum(path.stat().st_size for path in _CACHE.glob("*")) > _MOST_BYTES:
+        shutil.rmtree(_CACHE)
+    _CACHE.mkdir(parents=True, exist_ok=True)
 for _name, _value in {
-    "jax_compilation_cache_dir": _CACHE,
+    "jax_compilation_cache_dir": str(_CACHE),
     "jax_persistent_cache_min_compile_time_secs": 0.0,  # most programs are tiny
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }.items():

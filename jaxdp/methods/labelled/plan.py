@@ -17,6 +17,7 @@ from jaxdp.methods.dp_ntk.makers import CellMaker
 from jaxdp.methods.dp_ntk.released import Released as Embedded
 from jaxdp.methods.dp_ntk.words import TABLE
 from jaxdp.methods.labelled import release as releasing
+from jaxdp.methods.labelled.balance import balanced
 from jaxdp.methods.labelled.earlier import check_earlier
 from jaxdp.methods.labelled.released import FORM, Options, Released
 from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
@@ -135,8 +136,12 @@ class LabelledPlan(base.Plan[Released]):
         made = self.generation.finish(Embedded(released.mu, uniform), runner)
         classifier = self.classifier(released, runner)
         scores = classifier.decision_function(made.x)
-        probabilities = classifier.probabilities(scores).astype(np.float32)
-        labels = np.argmax(scores, axis=1).astype(np.int32)
+        probabilities = classifier.probabilities(scores)
+        if self.spec.is_image:  # cells of tables are drawn class by class, and are better as told
+            shares = np.bincount(made.y, minlength=self.num_classes) / len(made.y)
+            probabilities = balanced(probabilities, shares)
+        probabilities = probabilities.astype(np.float32)
+        labels = np.argmax(probabilities, axis=1).astype(np.int32)
         return dataclasses.replace(
             made,
             y=labels,

@@ -106,6 +106,22 @@ def test_the_teacher_labels_what_the_generator_draws() -> None:
     assert size[made.y == 1].mean() > size[made.y == 0].mean() + 0.2
 
 
+def test_images_are_labelled_in_the_shares_in_which_they_were_drawn() -> None:
+    """Though nearly all private images are of one class, and the teacher says so of most drawn."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(N) < 0.05).astype(np.int32)
+    x = np.clip(rng.normal(0.3 + 0.2 * y[:, None, None, None], 0.2, (N, 8, 8, 1)), 0, 1)
+    spec = jaxdp.Spec.images("toy", x.shape, class_names=["often", "seldom"])
+    few = {"features": "rff", "steps": 3, "batch_size": 10, "num_synthetic": 100}
+    asked = labelled.Settings(labels="teacher", eps=50.0, **few)
+    images = jaxdp.Private(x.astype(np.float32), y)
+    made, _ = jaxdp.run(labelled, asked, spec, images, progress=False)
+    scores = made.arrays["y_scores"]
+    np.testing.assert_allclose(scores.mean(axis=0), 0.5, atol=1e-3)
+    np.testing.assert_array_equal(made.y, np.argmax(scores, axis=1))
+    assert np.mean(made.classifier.predict(made.x)) < 0.4
+
+
 def test_without_privacy_nothing_is_releasable() -> None:
     plan = plan_of(eps=float("inf"))
     assert plan.release_of_embedding.stddev == 0

@@ -1,0 +1,55 @@
+"""A teacher's labels are brought to the mixture of classes that was drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jaxdp.methods.labelled.balance import balanced
+
+SHARES = np.array([0.2, 0.3, 0.5])
+
+
+def drawn(num: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return one value of each example, normal around its class, and the classes by SHARES."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(3, num, p=SHARES)
+    return rng.normal(2.0 * labels), labels
+
+
+def posterior(values: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    likely = prior * np.exp(-0.5 * (values[:, None] - 2.0 * np.arange(3)) ** 2)
+    return likely / likely.sum(axis=1, keepdims=True)
+
+
+def test_probabilities_for_another_mixture_become_those_of_the_drawn_one() -> None:
+    values, _ = drawn(200_000)
+    found = balanced(posterior(values, np.array([0.8, 0.19, 0.01])), SHARES)
+    np.testing.assert_allclose(found, posterior(values, SHARES), atol=0.01)
+
+
+def test_classes_are_as_likely_as_they_were_drawn() -> None:
+    skewed = np.random.default_rng(1).dirichlet([30, 3, 1], 1000)
+    found = balanced(skewed, SHARES)
+    np.testing.assert_allclose(found.mean(axis=0), SHARES, atol=1e-3)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_labels_of_the_right_mixture_stay() -> None:
+    values, _ = drawn(5000)
+    given = posterior(values, SHARES)
+    np.testing.assert_allclose(balanced(given, given.mean(axis=0)), given, atol=1e-6)
+
+
+@pytest.mark.parametrize("shares", [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]])
+def test_a_class_that_was_not_drawn_is_no_label(shares: list[float]) -> None:
+    found = balanced(np.random.default_rng(2).dirichlet([1, 1, 1], 100), np.array(shares))
+    assert np.all(np.isfinite(found))
+    assert np.all(found[:, np.array(shares) == 0] == 0)
+
+
+def test_a_class_that_the_teacher_sees_nowhere_is_not_brought_back() -> None:
+    for certain in (np.eye(3)[[0, 0, 1]], np.eye(3)[[2]]):
+        nearly = (1 - 1e-9) * certain + 1e-9 / 3
+        found = balanced(nearly, SHARES)
+        np.testing.assert_allclose(found, certain, atol=1e-3)
