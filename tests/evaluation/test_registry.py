@@ -41,8 +41,19 @@ from experiments.evaluation.registry import (
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
-QUICK = ConvNetRecipe(width=4, epochs=2)
-QUICK_CNN = CnnRecipe(epochs=1, least_steps=2)
+
+def _toy(recipe: Any) -> Any:
+    if isinstance(recipe, ConvNetRecipe):
+        return dataclasses.replace(recipe, width=4, epochs=2)
+    return dataclasses.replace(recipe, epochs=1, least_steps=2)
+
+
+# Of every network that judges.
+QUICK = {
+    field.name: _toy(field.default)
+    for field in dataclasses.fields(Recipe)
+    if isinstance(field.default, ConvNetRecipe | CnnRecipe)
+}
 JUDGES = [name for name in EVALUATIONS if name != KRR]
 IMAGES = Facts(
     holder="--dataset=mnist",
@@ -57,7 +68,7 @@ ROWS = dataclasses.replace(IMAGES, holder="--dataset=adult", shape=(14,))
 
 
 def quick(recipe: Recipe, **options: Any) -> Recipe:
-    return dataclasses.replace(recipe, seeds=(0, 1), convnet=QUICK, cnn=QUICK_CNN, **options)
+    return dataclasses.replace(recipe, seeds=(0, 1), **QUICK, **options)
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ def test_a_run_stopped_between_teacher_and_embedding_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """The teacher's steps are not taken again: they are accounted once."""
-    flags = ("--eps=5", f"--out_dir={tmp_path / 'run'}")
+    flags = ("--eps=5", "--features=rff", f"--out_dir={tmp_path / 'run'}")
 
     def stopped(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt

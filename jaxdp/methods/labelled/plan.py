@@ -17,7 +17,7 @@ from jaxdp.methods.dp_ntk.makers import CellMaker
 from jaxdp.methods.dp_ntk.released import Released as Embedded
 from jaxdp.methods.dp_ntk.words import TABLE
 from jaxdp.methods.labelled import release as releasing
-from jaxdp.methods.labelled.balance import balanced
+from jaxdp.methods.labelled.balance import as_drawn
 from jaxdp.methods.labelled.earlier import check_earlier
 from jaxdp.methods.labelled.released import FORM, Options, Released
 from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
@@ -138,8 +138,7 @@ class LabelledPlan(base.Plan[Released]):
         scores = classifier.decision_function(made.x)
         probabilities = classifier.probabilities(scores)
         if self.spec.is_image:  # cells of tables are drawn class by class, and are better as told
-            shares = np.bincount(made.y, minlength=self.num_classes) / len(made.y)
-            probabilities = balanced(probabilities, shares)
+            probabilities = as_drawn(probabilities, made.y)
         probabilities = probabilities.astype(np.float32)
         labels = np.argmax(probabilities, axis=1).astype(np.int32)
         return dataclasses.replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jaxdp.methods.labelled.balance import balanced
+from jaxdp.methods.labelled.balance import as_drawn, balanced
 
 SHARES = np.array([0.2, 0.3, 0.5])
 
@@ -33,6 +33,16 @@ def test_classes_are_as_likely_as_they_were_drawn() -> None:
     found = balanced(skewed, SHARES)
     np.testing.assert_allclose(found.mean(axis=0), SHARES, atol=1e-3)
     np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_the_class_for_which_an_example_was_drawn_is_likelier() -> None:
+    values, labels = drawn(50_000)
+    given = posterior(values, SHARES)
+    found, without = as_drawn(given, labels), balanced(given, SHARES)
+    own, own_without = (each[np.arange(len(labels)), labels] for each in (found, without))
+    assert np.all(own >= own_without * 0.99)
+    assert own.mean() > own_without.mean() + 0.05
+    np.testing.assert_allclose(found.mean(axis=0), np.bincount(labels) / len(labels), atol=1e-3)
 
 
 def test_labels_of_the_right_mixture_stay() -> None:
