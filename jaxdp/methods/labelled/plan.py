@@ -137,7 +137,7 @@ class LabelledPlan(base.Plan[Released]):
         classifier = self.classifier(released, runner)
         scores = classifier.decision_function(made.x)
         probabilities = classifier.probabilities(scores)
-        if self.spec.is_image:  # cells of tables are drawn class by class, and are better as told
+        if self.spec.is_image:  # tried on images alone
             probabilities = as_drawn(probabilities, made.y)
         probabilities = probabilities.astype(np.float32)
         labels = np.argmax(probabilities, axis=1).astype(np.int32)
