@@ -14,6 +14,7 @@ from experiments import command_line
 from experiments.run_flags import GenerateFlags
 from jaxdp.methods.dp_ntk.settings import Settings
 from jaxdp.methods.labelled.settings import Settings as LabelledSettings
+from jaxdp.methods.settings import rules
 
 command_line.define(GenerateFlags, LabelledSettings)
 
@@ -23,8 +24,11 @@ def main(argv: Sequence[str]) -> None:
     del argv
     if flags.FLAGS.labels == "teacher":
         command_line.run("labelled", GenerateFlags, LabelledSettings)
-    else:
-        command_line.run("dp_ntk", GenerateFlags, Settings)
+        return
+    for name in sorted(rules(LabelledSettings).keys() - rules(Settings).keys() - {"labels"}):
+        if flags.FLAGS[name].value is not None:
+            command_line.fail(f"--{name}={flags.FLAGS[name].value}: is for --labels=teacher")
+    command_line.run("dp_ntk", GenerateFlags, Settings)
 
 
 if __name__ == "__main__":

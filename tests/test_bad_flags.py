@@ -58,6 +58,9 @@ GENERATE = {
     "dataset": ("--dataset=none", "--dataset=none"),
     "code": ("--code_dim=0", "--code_dim=0"),
     "length": ("--length_scale=-1", "--length_scale=-1"),
+    "teacher's share": ("--teacher_share=0.3", "--teacher_share=0.3: is for --labels=teacher"),
+    "cutmix": ("--cutmix=0.5", "--cutmix=0.5: is for --labels=teacher"),
+    "cutmix of all": ("--labels=teacher --cutmix=1", "--cutmix=1"),
 }
 BAD = [
     pytest.param(driver, *case, id=f"{driver.__name__.split('.')[1]}-{name}")

@@ -162,7 +162,10 @@ def _facts(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:
     """Return what config.json tells of a run that a resumption may change."""
     if hasattr(run_flags, "eval_every"):
         return {"eval_every": run_flags.eval_every or math.ceil(plan.settings.steps / 10)}
-    return {} if plan.words.kind == "distilled" else {"num_synthetic": plan.num_made}
+    if plan.words.kind == "distilled":
+        return {}
+    mixed = getattr(plan.settings, "cutmix", None)
+    return {"num_synthetic": plan.num_made} | ({} if mixed is None else {"cutmix": mixed})
 
 
 class _Run:

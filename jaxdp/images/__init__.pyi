@@ -1,5 +1,6 @@
-from . import augmentation, siamese, smoothing, views
+from . import augmentation, mixing, siamese, smoothing, views
 from .augmentation import augmented
+from .mixing import cutmix
 from .siamese import siamese_augmented
 from .smoothing import smooth_gradients, smooth_rows
 from .views import FIVE_VIEWS, View, resampled, turned_and_stretched, viewed
@@ -9,6 +10,8 @@ __all__ = [
     "View",
     "augmentation",
     "augmented",
+    "cutmix",
+    "mixing",
     "resampled",
     "siamese",
     "siamese_augmented",

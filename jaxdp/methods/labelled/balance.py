@@ -26,21 +26,30 @@ _DRAWN = math.e
 
 
 def as_drawn(
-    probabilities: Float[np.ndarray, "m c"], drawn: Int[np.ndarray, " m"]
+    probabilities: Float[np.ndarray, "m c"], drawn: Int[np.ndarray, " m"], kept: int
 ) -> Float[np.ndarray, "m c"]:
     """Return a teacher's probabilities for examples that were drawn for given classes.
 
     Args:
         probabilities: of each example, which sum to 1.
         drawn: the class for which each was drawn.
+        kept: how many are as they were drawn; those after them were mixed with others.
 
     Returns:
-        float64: given ones times e for the class that was drawn, then `balanced`.
+        float64: given ones times e for the class that was drawn, then `balanced`. Those of mixed
+        examples are `balanced` alone.
     """
     num_classes = probabilities.shape[1]
-    raised = np.where(np.eye(num_classes, dtype=bool)[drawn], _DRAWN, 1.0)
-    shares = np.bincount(drawn, minlength=num_classes) / len(drawn)
-    return balanced(probabilities * raised, shares)
+    raised = np.where(np.eye(num_classes, dtype=bool)[drawn[:kept]], _DRAWN, 1.0)
+    whole = balanced(probabilities[:kept] * raised, _shares(drawn[:kept], num_classes))
+    if kept == len(drawn):
+        return whole
+    mixed = balanced(probabilities[kept:], _shares(drawn, num_classes))
+    return np.concatenate([whole, mixed])
+
+
+def _shares(drawn: np.ndarray, num_classes: int) -> np.ndarray:
+    return np.bincount(drawn, minlength=num_classes) / len(drawn)
 
 
 def balanced(

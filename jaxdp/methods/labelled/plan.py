@@ -19,6 +19,7 @@ from jaxdp.methods.dp_ntk.words import TABLE
 from jaxdp.methods.labelled import release as releasing
 from jaxdp.methods.labelled.balance import as_drawn
 from jaxdp.methods.labelled.earlier import check_earlier
+from jaxdp.methods.labelled.mixed import with_cutmix
 from jaxdp.methods.labelled.released import FORM, Options, Released
 from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
 from jaxdp.methods.labelled.words import COVERS, WORDS
@@ -133,12 +134,13 @@ class LabelledPlan(base.Plan[Released]):
     def finish(self, released: Released, runner: Runner) -> Made:
         """Return what the generator draws, labelled by the teacher."""
         uniform = jnp.full(self.num_classes, 1 / self.num_classes)
-        made = self.generation.finish(Embedded(released.mu, uniform), runner)
+        drawn = self.generation.finish(Embedded(released.mu, uniform), runner)
+        kept = len(drawn.x) - int(self.settings.cutmix * len(drawn.x))
+        made = with_cutmix(drawn, kept, seed=self.settings.seed)
         classifier = self.classifier(released, runner)
-        scores = classifier.decision_function(made.x)
-        probabilities = classifier.probabilities(scores)
+        probabilities = classifier.predict_proba(made.x)
         if self.spec.is_image:  # tried on images alone
-            probabilities = as_drawn(probabilities, made.y)
+            probabilities = as_drawn(probabilities, drawn.y, kept)
         probabilities = probabilities.astype(np.float32)
         labels = np.argmax(probabilities, axis=1).astype(np.int32)
         return dataclasses.replace(

@@ -12,6 +12,7 @@ LABELS = ("generator", "teacher")
 # What networks learn most of, once a teacher labels what is drawn. Steps on images of more values
 # are too slow for the fast preset.
 _IMAGE_FEATURES, _FAST_VALUES = "scatter_rbf", 32 * 32
+_CUTMIX = 0.5
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,14 @@ class Settings(generation.Settings):
         "With --labels=teacher: part of the budget that the teacher gets (default: 0.5).",
         above=0,
         below=1,
+    )
+    cutmix: ByData[float] = setting(
+        None,
+        "With --labels=teacher: part of the images, the last ones, in which a rectangle comes from "
+        "another (default: 0.5 with colours, else 0).",
+        at_least=0,
+        below=1,
+        fixed=False,
     )
 
 
@@ -70,7 +79,17 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     done = generation.complete(asked, spec, for_generation(earlier))
     values = {f.name: getattr(done, f.name) for f in dataclasses.fields(done)}
     share = 0.5 if settings.teacher_share is None else settings.teacher_share
-    return dataclasses.replace(settings, **values | {"weights_share": 0.0, "teacher_share": share})
+    own = {"weights_share": 0.0, "teacher_share": share, "cutmix": _cutmix(settings, spec)}
+    return dataclasses.replace(settings, **values | own)
+
+
+def _cutmix(settings: Settings, spec: Any) -> float:
+    """Return the part of images that are mixed: where networks gained by it on training images."""
+    if settings.cutmix and not spec.is_image:
+        raise bad(settings, "cutmix", "is for images")
+    if settings.cutmix is not None:
+        return settings.cutmix
+    return _CUTMIX if spec.is_image and spec.image_shape[-1] > 1 else 0.0
 
 
 def folder_name(settings: Settings, spec: Any, earlier: Any = None) -> str:

@@ -38,11 +38,22 @@ def test_classes_are_as_likely_as_they_were_drawn() -> None:
 def test_the_class_for_which_an_example_was_drawn_is_likelier() -> None:
     values, labels = drawn(50_000)
     given = posterior(values, SHARES)
-    found, without = as_drawn(given, labels), balanced(given, SHARES)
+    found, without = as_drawn(given, labels, len(labels)), balanced(given, SHARES)
     own, own_without = (each[np.arange(len(labels)), labels] for each in (found, without))
     assert np.all(own >= own_without * 0.99)
     assert own.mean() > own_without.mean() + 0.05
     np.testing.assert_allclose(found.mean(axis=0), np.bincount(labels) / len(labels), atol=1e-3)
+
+
+def test_mixed_examples_have_the_classes_that_were_drawn_on_average_alone() -> None:
+    values, labels = drawn(50_000)
+    given = posterior(values, np.array([0.8, 0.1, 0.1]))
+    kept = 30_000
+    found = as_drawn(given, labels, kept)
+    alone = as_drawn(given[:kept], labels[:kept], kept)
+    np.testing.assert_array_equal(found[:kept], alone)
+    shares = np.bincount(labels) / len(labels)
+    np.testing.assert_array_equal(found[kept:], balanced(given[kept:], shares))
 
 
 def test_labels_of_the_right_mixture_stay() -> None:

@@ -10,8 +10,11 @@ import pytest
 
 import jaxdp
 from jaxdp.methods import labelled
+from jaxdp.methods.labelled import plan as planning
 from jaxdp.methods.labelled import release as releasing
+from jaxdp.methods.labelled.mixed import with_cutmix
 from jaxdp.methods.labelled.plan import by_removal
+from jaxdp.methods.made import Made
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.stored import Earlier, Stored
@@ -122,6 +125,67 @@ def test_images_are_labelled_in_the_shares_in_which_they_were_drawn() -> None:
     assert np.mean(made.classifier.predict(made.x)) < 0.4
 
 
+def test_the_teacher_labels_mixed_images_as_it_sees_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[Any, int]] = []
+
+    def record(made: Any, kept: int, *, seed: int) -> Any:
+        drawn.append((made, kept))
+        return with_cutmix(made, kept, seed=seed)
+
+    monkeypatch.setattr(planning, "with_cutmix", record)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, N).astype(np.int32)
+    x = np.clip(rng.normal(0.2 + 0.3 * y[:, None, None, None], 0.2, (N, 8, 8, 1)), 0, 1)
+    spec = jaxdp.Spec.images("toy", x.shape, class_names=["dark", "grey", "light"])
+    few = {"features": "rff", "steps": 3, "batch_size": 10, "num_synthetic": 101}
+    asked = labelled.Settings(labels="teacher", eps=50.0, cutmix=0.5, **few)
+    images = jaxdp.Private(x.astype(np.float32), y)
+    made, _ = jaxdp.run(labelled, asked, spec, images, progress=False)
+    ((plain, kept),) = drawn
+    assert kept == 51
+    np.testing.assert_array_equal(made.x[:kept], plain.x[:kept])
+    assert not np.array_equal(made.x[kept:], plain.x[kept:])
+    seen = made.classifier.predict_proba(made.x[kept:])
+    odds = np.log(made.arrays["y_scores"][kept:] / seen)
+    # One factor for each class, and one for each image.
+    odds -= odds.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(odds, np.broadcast_to(odds[:1], odds.shape), atol=1e-3)
+
+
+def test_examples_and_their_rows_are_mixed_alike() -> None:
+    spec = jaxdp.Spec.images("toy", (6, 4, 4, 3), class_names=["a", "b"], low=0, high=255)
+    x = np.random.default_rng(0).integers(0, 256, (6, 4, 4, 3), np.uint8)
+    rows = x.reshape(6, -1).astype(np.float32) / 255
+    made = Made(
+        spec=spec,
+        x=x,
+        y=np.zeros(6, np.int32),
+        class_names=spec.class_names,
+        rows=rows,
+        shift=0.0,
+        scale=255.0,
+        arrays={"x": x, "y": np.zeros(6, np.int32)},
+        name="synthetic",
+    )
+    mixed = with_cutmix(made, 2, seed=0)
+    changed = mixed.x != x
+    assert changed[2:].any(axis=(1, 2, 3)).all()
+    assert not changed[:2].any()
+    assert mixed.arrays["x"] is mixed.x
+    np.testing.assert_allclose(mixed.rows.reshape(x.shape), mixed.scaled(mixed.x), atol=1e-6)
+    assert with_cutmix(made, 6, seed=0) is made
+
+
+def test_images_with_colours_alone_are_mixed_by_default() -> None:
+    names = [str(k) for k in range(3)]
+    for channels, expected in ((3, 0.5), (1, 0.0)):
+        spec = jaxdp.Spec.images("own", (300, 16, 16, channels), class_names=names)
+        assert labelled.complete(labelled.Settings(labels="teacher"), spec).cutmix == expected
+        asked = labelled.Settings(labels="teacher", cutmix=0.25)
+        assert labelled.complete(asked, spec).cutmix == 0.25
+    assert labelled.complete(labelled.Settings(labels="teacher"), SPEC).cutmix == 0
+
+
 def test_without_privacy_nothing_is_releasable() -> None:
     plan = plan_of(eps=float("inf"))
     assert plan.release_of_embedding.stddev == 0
@@ -138,6 +202,8 @@ def test_seeded_noise_is_not_releasable() -> None:
         ({"unconditional": True}, "tells classes apart"),
         ({"weights_share": 0.2}, "weights_share"),
         ({"teacher_share": 1.0}, "teacher_share"),
+        ({"cutmix": 0.5}, "--cutmix=0.5: is for images"),
+        ({"cutmix": 1.0}, "cutmix"),
     ],
 )
 def test_settings_that_do_not_do_are_refused(settings: dict[str, Any], message: str) -> None:

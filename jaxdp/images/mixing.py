@@ -1,0 +1,48 @@
+"""Images in which a rectangle comes from another image.
+
+References:
+    Yun et al. (2019), "CutMix: regularization strategy to train strong classifiers with
+        localizable features". They label by the areas of both images, and a teacher may, instead.
+"""
+
+import numpy as np
+from jaxtyping import Shaped
+
+
+def cutmix(
+    images: Shaped[np.ndarray, "n h w ch"],
+    others: Shaped[np.ndarray, "m h w ch"],
+    *,
+    seed: int,
+) -> Shaped[np.ndarray, "n h w ch"]:
+    """Return images, each with a rectangle of another one at the same place.
+
+    The sides of a rectangle are uniform between a quarter and three quarters of those of the image,
+    at least one pixel, and so are its places. The same seed and sizes draw the same rectangles.
+
+    Args:
+        images: of any type.
+        others: of which one is drawn for each image.
+        seed: public.
+
+    Raises:
+        ValueError: there are no others.
+    """
+    if len(others) == 0:
+        raise ValueError("cutmix needs other images")
+    rng = np.random.default_rng(seed)
+    mixed = images.copy()
+    tops, heights = _intervals(rng, images.shape[1], len(images))
+    lefts, widths = _intervals(rng, images.shape[2], len(images))
+    chosen = rng.integers(0, len(others), len(images))
+    places = zip(chosen, tops, heights, lefts, widths, strict=True)
+    for number, (other, top, height, left, width) in enumerate(places):
+        part = (slice(top, top + height), slice(left, left + width))
+        mixed[number][part] = others[other][part]
+    return mixed
+
+
+def _intervals(rng: np.random.Generator, side: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return first pixels and lengths of parts of a side."""
+    lengths = rng.integers(max(1, side // 4), max(1, 3 * side // 4) + 1, count)
+    return rng.integers(0, side - lengths + 1), lengths
