@@ -1,5 +1,6 @@
-from . import augmentation, mixing, siamese, smoothing, views
+from . import augmentation, colours, mixing, siamese, smoothing, views
 from .augmentation import augmented
+from .colours import colour_jittered
 from .mixing import cutmix
 from .siamese import siamese_augmented
 from .smoothing import smooth_gradients, smooth_rows
@@ -10,6 +11,8 @@ __all__ = [
     "View",
     "augmentation",
     "augmented",
+    "colour_jittered",
+    "colours",
     "cutmix",
     "mixing",
     "resampled",

@@ -1,4 +1,4 @@
-"""Images in which a rectangle comes from another image.
+"""Images in which rectangles come from other images.
 
 References:
     Yun et al. (2019), "CutMix: regularization strategy to train strong classifiers with
@@ -13,16 +13,19 @@ def cutmix(
     images: Shaped[np.ndarray, "n h w ch"],
     others: Shaped[np.ndarray, "m h w ch"],
     *,
+    rectangles: int = 1,
     seed: int,
 ) -> Shaped[np.ndarray, "n h w ch"]:
-    """Return images, each with a rectangle of another one at the same place.
+    """Return images, each with rectangles of other ones at the same places.
 
     The sides of a rectangle are uniform between a quarter and three quarters of those of the image,
-    at least one pixel, and so are its places. The same seed and sizes draw the same rectangles.
+    at least one pixel, and so are its places. Later rectangles cover earlier ones. The same seed
+    and sizes draw the same rectangles.
 
     Args:
         images: of any type.
-        others: of which one is drawn for each image.
+        others: of which one is drawn for each rectangle.
+        rectangles: how many an image gets.
         seed: public.
 
     Raises:
@@ -32,13 +35,14 @@ def cutmix(
         raise ValueError("cutmix needs other images")
     rng = np.random.default_rng(seed)
     mixed = images.copy()
-    tops, heights = _intervals(rng, images.shape[1], len(images))
-    lefts, widths = _intervals(rng, images.shape[2], len(images))
-    chosen = rng.integers(0, len(others), len(images))
-    places = zip(chosen, tops, heights, lefts, widths, strict=True)
-    for number, (other, top, height, left, width) in enumerate(places):
-        part = (slice(top, top + height), slice(left, left + width))
-        mixed[number][part] = others[other][part]
+    for _ in range(rectangles):
+        tops, heights = _intervals(rng, images.shape[1], len(images))
+        lefts, widths = _intervals(rng, images.shape[2], len(images))
+        chosen = rng.integers(0, len(others), len(images))
+        places = zip(chosen, tops, heights, lefts, widths, strict=True)
+        for number, (other, top, height, left, width) in enumerate(places):
+            part = (slice(top, top + height), slice(left, left + width))
+            mixed[number][part] = others[other][part]
     return mixed
 
 

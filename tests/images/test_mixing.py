@@ -38,6 +38,18 @@ def test_rectangles_stay_at_their_place() -> None:
     np.testing.assert_array_equal(mixed[changed], np.broadcast_to(others, mixed.shape)[changed])
 
 
+def test_every_rectangle_is_of_an_image_of_its_own() -> None:
+    others = np.arange(1, 101, dtype=np.float32)[:, None, None, None] * np.ones((100, 8, 8, 1))
+    mixed = cutmix(np.zeros((200, 8, 8, 1)), others, rectangles=2, seed=0)
+    found = [len(np.unique(image[image > 0])) for image in mixed]
+    assert max(found) == 2  # the second one may cover the first
+    assert np.mean(found) > 1.5
+    first = cutmix(np.zeros((200, 8, 8, 1)), others, seed=0)
+    kept = [np.isin(np.unique(a[a > 0]), b).all() for a, b in zip(first, mixed, strict=True)]
+    assert np.mean(kept) > 0.5
+    assert not cutmix(np.zeros((2, 8, 8, 1)), others, rectangles=0, seed=0).any()
+
+
 def test_the_seed_says_what_is_drawn() -> None:
     images, others = np.zeros((20, 8, 8, 1)), np.ones((3, 8, 8, 1))
     first, again, other = (cutmix(images, others, seed=seed) for seed in (0, 0, 1))

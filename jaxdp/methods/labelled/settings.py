@@ -12,7 +12,7 @@ LABELS = ("generator", "teacher")
 # What networks learn most of, once a teacher labels what is drawn. Steps on images of more values
 # are too slow for the fast preset.
 _IMAGE_FEATURES, _FAST_VALUES = "scatter_rbf", 32 * 32
-_CUTMIX = 0.5
+_CUTMIX = 0.75
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,8 +32,8 @@ class Settings(generation.Settings):
     )
     cutmix: ByData[float] = setting(
         None,
-        "With --labels=teacher: part of the images, the last ones, in which a rectangle comes from "
-        "another (default: 0.5 with colours, else 0).",
+        "With --labels=teacher: part of the images, the last ones, that get other colours and "
+        "rectangles of others (default: 0.75 with colours, else 0).",
         at_least=0,
         below=1,
         fixed=False,

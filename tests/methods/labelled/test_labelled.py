@@ -10,6 +10,7 @@ import pytest
 
 import jaxdp
 from jaxdp.methods import labelled
+from jaxdp.methods.labelled import mixed as mixing
 from jaxdp.methods.labelled import plan as planning
 from jaxdp.methods.labelled import release as releasing
 from jaxdp.methods.labelled.mixed import with_cutmix
@@ -169,6 +170,7 @@ def test_examples_and_their_rows_are_mixed_alike() -> None:
     )
     mixed = with_cutmix(made, 2, seed=0)
     changed = mixed.x != x
+    assert mixed.x.dtype == np.uint8
     assert changed[2:].any(axis=(1, 2, 3)).all()
     assert not changed[:2].any()
     assert mixed.arrays["x"] is mixed.x
@@ -176,9 +178,37 @@ def test_examples_and_their_rows_are_mixed_alike() -> None:
     assert with_cutmix(made, 6, seed=0) is made
 
 
+def test_mixed_images_have_parts_of_the_kept_ones_in_other_colours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = jaxdp.Spec.images("toy", (40, 8, 8, 3), class_names=["a", "b"], low=0, high=255)
+    levels = np.repeat([60, 200], [30, 10]).astype(np.uint8)  # flat: a level is an image's own
+    x = np.broadcast_to(levels[:, None, None, None], (40, 8, 8, 3)).copy()
+    made = Made(
+        spec=spec,
+        x=x,
+        y=np.zeros(40, np.int32),
+        class_names=spec.class_names,
+        rows=x.reshape(40, -1) / np.float32(255),
+        shift=0.0,
+        scale=255.0,
+        arrays={"x": x},
+        name="synthetic",
+    )
+    monkeypatch.setattr(mixing, "_PART", 7)
+    mixed = with_cutmix(made, 30, seed=0)
+    colours = [np.unique(image.reshape(-1, 3), axis=0) for image in mixed.x[30:]]
+    assert {len(each) for each in colours} <= {2, 3}  # of itself, and of one or two others
+    brightest = np.array([each.mean(axis=1).max() for each in colours])
+    assert len(np.unique(brightest)) == 10  # no colours twice
+    again = with_cutmix(made, 30, seed=0)
+    np.testing.assert_array_equal(mixed.x, again.x)
+    assert not np.array_equal(mixed.x, with_cutmix(made, 30, seed=1).x)
+
+
 def test_images_with_colours_alone_are_mixed_by_default() -> None:
     names = [str(k) for k in range(3)]
-    for channels, expected in ((3, 0.5), (1, 0.0)):
+    for channels, expected in ((3, 0.75), (1, 0.0)):
         spec = jaxdp.Spec.images("own", (300, 16, 16, channels), class_names=names)
         assert labelled.complete(labelled.Settings(labels="teacher"), spec).cutmix == expected
         asked = labelled.Settings(labels="teacher", cutmix=0.25)
