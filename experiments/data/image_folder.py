@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.data import image_file, persons
+from experiments.data import image_file, large_arrays, persons
 from experiments.data.image_file import SUFFIXES, Image
 from experiments.data.resizing import resized
-from experiments.data.sources import RawData, Wanted, dataset_error, require_memory
+from experiments.data.sources import RawData, Wanted, dataset_error
 from experiments.data.splits import held_out
 
 _ENDINGS = "png|jpg|tif|bmp|dcm"
@@ -126,8 +126,7 @@ def _read_images(name: str, paths: tuple[Path, ...], wanted: Wanted) -> tuple[np
         size, first = wanted.size, image_file.read(name, paths[0])
         target = size.of(first.pixels.shape)
         shape = (len(paths), *target, first.pixels.shape[2])
-        require_memory(name, shape, first.pixels.dtype)
-        x = np.empty(shape, first.pixels.dtype)
+        x = large_arrays.empty(name, shape, first.pixels.dtype)
         for i, path in enumerate(paths):
             image = image_file.read(name, path)
             _require_alike(name, (path, image), (paths[0], first), wanted)

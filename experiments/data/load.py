@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import array_files, classes, image_folder, resizing, tables
+from experiments.data import array_files, classes, image_folder, large_arrays, resizing, tables
 from experiments.data import sources as data_sources
 from experiments.data.checks import check_inputs, check_labels, check_range
 from experiments.data.known import CODECS, FLOATS, whole_numbers
 from experiments.data.outside_files import user_path
 from experiments.data.persons import Persons
 from experiments.data.resizing import ImageSize
-from experiments.data.sources import TFDS_NAMES, RawData, Wanted, dataset_error, require_memory
+from experiments.data.sources import TFDS_NAMES, RawData, Wanted, dataset_error
 from experiments.errors import InputError
 from jaxdp.data import WHOLE_TYPES, Codec, Private, Spec, TableCodec
 from jaxdp.tables.layout import Layout
@@ -164,8 +164,8 @@ def _new_size(
 
 
 def _resized(name: str, x: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    require_memory(name, (len(x), *size, x.shape[3]), x.dtype)
-    return resizing.all_resized(x, size)
+    found = large_arrays.empty(name, (len(x), *size, x.shape[3]), x.dtype)
+    return resizing.all_resized(x, size, out=found)
 
 
 def _note(raw: RawData, size: tuple[int, int] | None, asked: ImageSize) -> tuple[str, ...]:

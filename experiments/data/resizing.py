@@ -93,11 +93,15 @@ def resized(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     return np.clip(found, image.min(), image.max()).astype(image.dtype)
 
 
-def all_resized(images: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Return images (n, h, w, ch) at another (height, width), each by itself."""
+def all_resized(
+    images: np.ndarray, size: tuple[int, int], out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return images (n, h, w, ch) at another (height, width), each by itself, perhaps in `out`."""
     if images.shape[1:3] == size:
         return images
-    found = np.empty((len(images), *size, images.shape[3]), images.dtype)
+    found = out
+    if found is None:
+        found = np.empty((len(images), *size, images.shape[3]), images.dtype)
     for number, image in enumerate(images):
         found[number] = resized(image, size)
     return found

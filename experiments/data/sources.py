@@ -7,7 +7,6 @@ import contextlib
 import importlib.util
 import io
 import json
-import math
 import sys
 import tempfile
 import types
@@ -20,7 +19,6 @@ import numpy as np
 from experiments.data.persons import Persons
 from experiments.data.resizing import BY_DEFAULT, ImageSize
 from experiments.errors import InputError
-from jaxdp.saved import npz as npz_files
 
 TFDS_NAMES = ("mnist", "fashion_mnist", "svhn_cropped", "cifar10", "cifar100")
 """The tensorflow-datasets names that are read, and if need be downloaded, by name."""
@@ -78,17 +76,6 @@ class RawData(NamedTuple):
 def dataset_error(name: str, message: str) -> InputError:
     """Build the one-line error about the value of --dataset."""
     return InputError(f"--dataset={name}: {' '.join(message.split())}")
-
-
-def require_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """Raise an `InputError` where images (n, h, w, ch) take too much of the memory."""
-    needed = math.prod(shape) * dtype.itemsize
-    if needed > npz_files.max_bytes():
-        raise dataset_error(
-            name,
-            f"{shape[0]} images of {shape[2]}x{shape[1]} pixels take {needed / 1e9:.3g} GB, more "
-            "than half of the memory: give a smaller --image_size",
-        )
 
 
 def read_digits() -> RawData:

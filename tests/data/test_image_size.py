@@ -1,5 +1,6 @@
 """Resizing: what `--image_size` may say, and that every image is resized by itself."""
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -166,12 +167,17 @@ def test_rows_have_no_size(tmp_path: Path) -> None:
     check_message(caught.value, "toy", "holds rows of 99 values", "leave --image_size out")
 
 
-def test_what_is_enlarged_beyond_memory_is_refused_before_it_is_taken(
+def test_what_is_enlarged_beyond_memory_and_disk_is_refused_before_it_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder_of(tmp_path, noise(4, 4), noise(4, 4))
     monkeypatch.setattr(npz_files, "max_bytes", lambda: 10**6)
+
+    def no_room(*_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", no_room)
     with pytest.raises(InputError) as caught:
         read_image_folder("toy", tmp_path / "toy", Wanted(size=parse("1000")))
-    check_message(caught.value, "toy", "4 images of 1000x1000 pixels take 0.012 GB", "smaller --im")
+    check_message(caught.value, "toy", "4 images of 1000x1000 pixels take 0.012 GB", "TMPDIR")
     assert len(read_image_folder("toy", tmp_path / "toy", Wanted(size=BY_DEFAULT)).x_train) == 2

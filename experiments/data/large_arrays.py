@@ -1,0 +1,58 @@
+"""Arrays of decoded images: in memory, or in a file without a name where they are large."""
+
+import errno
+import math
+import os
+import tempfile
+
+import numpy as np
+
+from experiments.data.sources import dataset_error
+from jaxdp.saved import npz as npz_files
+
+
+def empty(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return an array for images (n, h, w, ch), whose values are not set.
+
+    One that takes more than a quarter of the machine's memory is mapped from a file in the folder
+    for temporary files. The file has no name: nobody else finds it, and it ends with the program,
+    however that ends.
+
+    Args:
+        name: of the dataset.
+        shape: (n, h, w, ch).
+        dtype: of the values.
+
+    Raises:
+        InputError: the folder has too little room.
+    """
+    needed = math.prod(map(int, shape)) * dtype.itemsize  # numpy's whole numbers wrap around
+    if needed <= npz_files.max_bytes() // 2:
+        return np.empty(shape, dtype)
+    folder = tempfile.gettempdir()
+    with tempfile.TemporaryFile(dir=folder) as file:
+        try:
+            _reserve(file.fileno(), needed)
+        except (OSError, OverflowError) as error:
+            if isinstance(error, OSError) and error.errno not in (
+                errno.ENOSPC,
+                errno.EFBIG,
+                errno.EDQUOT,
+            ):
+                raise
+            raise dataset_error(
+                name,
+                f"{shape[0]} images of {shape[2]}x{shape[1]} pixels take {needed / 1e9:.3g} GB, "
+                f"more than a quarter of the memory, and {folder} has no room for them: give a "
+                "smaller --image_size, or another folder as TMPDIR",
+            ) from error
+        return np.memmap(file, dtype, "r+", shape=shape)
+
+
+def _reserve(file: int, size: int) -> None:
+    """Bring an empty file to a size, with room on the disk where the system can tell."""
+    if hasattr(os, "posix_fallocate"):  # macOS has none
+        # Pages that a full disk cannot take later would end the program by a signal.
+        os.posix_fallocate(file, 0, size)
+    else:
+        os.ftruncate(file, size)
