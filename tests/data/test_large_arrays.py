@@ -76,9 +76,7 @@ def test_sizes_beyond_whole_numbers_of_64_bits_do_not_wrap_around(
     assert asked == [(0, 6 * 2**64)]
 
 
-def test_a_system_without_reservations_does(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_without_reservations_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _loaded(folder, None).x_train
     monkeypatch.delattr(os, "posix_fallocate")
     monkeypatch.setattr(npz_files, "max_bytes", lambda: 100)
