@@ -59,8 +59,8 @@ GENERATE = {
     "code": ("--code_dim=0", "--code_dim=0"),
     "length": ("--length_scale=-1", "--length_scale=-1"),
     "teacher's share": ("--teacher_share=0.3", "--teacher_share=0.3: is for --labels=teacher"),
-    "cutmix": ("--cutmix=0.5", "--cutmix=0.5: is for --labels=teacher"),
-    "cutmix of all": ("--labels=teacher --cutmix=1", "--cutmix=1"),
+    "candidates": ("--candidates=2", "--candidates=2: is for --labels=teacher"),
+    "no candidates": ("--labels=teacher --candidates=0", "--candidates=0"),
 }
 BAD = [
     pytest.param(driver, *case, id=f"{driver.__name__.split('.')[1]}-{name}")

@@ -164,8 +164,8 @@ def _facts(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:
         return {"eval_every": run_flags.eval_every or math.ceil(plan.settings.steps / 10)}
     if plan.words.kind == "distilled":
         return {}
-    mixed = getattr(plan.settings, "cutmix", None)
-    return {"num_synthetic": plan.num_made} | ({} if mixed is None else {"cutmix": mixed})
+    several = getattr(plan.settings, "candidates", None)
+    return {"num_synthetic": plan.num_made} | ({} if several is None else {"candidates": several})
 
 
 class _Run:

@@ -10,6 +10,9 @@ import itertools
 import math
 from typing import Any, NamedTuple
 
+from jaxdp.methods.teacher.settings import Settings as TeacherSettings
+from jaxdp.methods.teacher.settings import defaults
+
 # Side of the coarse level of an image, and of its finer ones (`jaxdp.features.levels`).
 _COARSE, _FINE = 32, (64, 128)
 _PATHS = 81  # scattering paths of two scales and eight angles; four angles have 25
@@ -30,6 +33,7 @@ _CELLS = 20.0  # of a column of a table
 _GENERATE = 6e-8  # a value of an example that a generator makes, with its gradient
 _RESNET = 2e-5  # a pixel of an example of the large generator
 _JUDGE = {"convnet": 720.0, "cnn": 240.0, "wrn": 2400.0, "twelve": 60.0, "inception": 300.0}
+_STUDENT = 90_000  # images that it sees, in all passes
 _GB = 1e9
 _PROGRAM_BYTES = 0.6 * _GB
 _RELEASING = ("private teacher", "class means", "mean embedding")
@@ -43,12 +47,14 @@ class Facts(NamedTuple):
         num_examples: n.
         num_classes: c.
         num_test: test examples.
+        name: of the dataset; some have defaults of their own.
     """
 
     shape: tuple[int, ...]
     num_examples: int
     num_classes: int
     num_test: int = 1000
+    name: str = ""
 
     @property
     def is_image(self) -> bool:
@@ -91,7 +97,7 @@ class Estimate:
 def facts_of(spec: Any, *, num_test: int) -> Facts:
     """Return the facts of a `jaxdp.Spec`; of a table how many columns it has."""
     shape = spec.shape if spec.schema is None else (len(spec.schema.columns),)
-    return Facts(tuple(shape), spec.num_examples, spec.num_classes, num_test)
+    return Facts(tuple(shape), spec.num_examples, spec.num_classes, num_test, spec.name)
 
 
 def of_run(
@@ -188,15 +194,39 @@ def _public_map(parts: list[Level]) -> Estimate:
     return Estimate((Phase("public map (once)", seconds),), memory, disk)
 
 
+def _of_teacher(facts: Facts, *, mirror: bool, patches: int) -> list[Level]:
+    """Return what the teacher's map of an image is made of."""
+    parts = levels_of(facts.shape, mirror=mirror)
+    return [*parts, _patches(patches, facts.shape, mirror=mirror)] if patches else parts
+
+
+def _labelling(settings: Any, facts: Facts) -> Estimate:
+    """Estimate a teacher of images, what it says of candidates, and the student that learns it."""
+    table = defaults(TeacherSettings(eps=settings.eps), facts.name, beside_images=False)
+    parts = _of_teacher(facts, mirror=table["mirror"], patches=table["patches"])
+    each, p = _seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
+    n, asked = facts.num_examples, settings.candidates * settings.num_synthetic
+    steps = math.ceil(table["epochs"] * n / table["batch_size"])
+    step = n * _DRAW + table["batch_size"] * p * (1e-9 + 1.5e-10 * facts.num_classes)
+    learning = min(asked, _STUDENT) * 1e-6 * facts.dim if settings.candidates > 1 else 0.0
+    public = _public_map(parts)
+    phases = (
+        *public.phases,
+        Phase("features", _COMPILE + (n + facts.num_test) * each),
+        Phase("private teacher", _COMPILE + steps * step),
+        Phase("labels", _COMPILE + asked * each),
+        Phase("student", learning),
+    )
+    memory = max(public.memory, 2 * p * (n + facts.num_test)) + 2.0 * asked * facts.dim
+    return Estimate(phases, memory, public.disk)
+
+
 def _teacher(settings: Any, facts: Facts) -> Estimate:
     n, c, made = facts.num_examples, facts.num_classes, settings.ipc * facts.num_classes
     phases: list[Phase] = []
     memory = disk = pixels = 0.0
     if facts.is_image:
-        mirror = bool(settings.mirror)
-        parts = levels_of(facts.shape, mirror=mirror)
-        if settings.patches:
-            parts.append(_patches(settings.patches, facts.shape, mirror=mirror))
+        parts = _of_teacher(facts, mirror=bool(settings.mirror), patches=settings.patches)
         p, pixels = (sum(column) for column in list(zip(*parts, strict=True))[1::-1])
         each, back = (_seconds_of(parts, facts.shape, rate) for rate in (_FORWARD, _BACKWARD))
         if settings.whiten:
@@ -275,7 +305,13 @@ def _generator(method: str, settings: Any, facts: Facts) -> Estimate:
     phases.append(Phase("training", 2 * _COMPILE + settings.steps * step))
     phases.append(Phase("drawing", 2.0 + made * _of_generator(settings.generator, facts) / 3))
     memory += 12.0 * made * d + 2e2 * settings.batch_size * d + 1e9
-    return Estimate(tuple(phases), memory, disk + made * d * 1.0 + 1e7)
+    found = Estimate(tuple(phases), memory, disk + made * d * 1.0 + 1e7)
+    return _beside(found, _labelling(settings, facts)) if method == "labelled" else found
+
+
+def _beside(one: Estimate, other: Estimate) -> Estimate:
+    """Return the estimate of a run that has the phases of both."""
+    return Estimate(one.phases + other.phases, max(one.memory, other.memory), one.disk + other.disk)
 
 
 def _of_generator(name: str, facts: Facts) -> float:

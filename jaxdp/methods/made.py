@@ -204,6 +204,21 @@ class Made:
         return buffer.getvalue()
 
 
+def relabelled(made: Made, x: np.ndarray, probabilities: np.ndarray) -> Made:
+    """Return a made set with other examples, of the same number, and what a teacher says of them.
+
+    Args:
+        made: the set.
+        x: (m, *shape) examples as stored.
+        probabilities: (m, c) of the classes; a label is the likeliest one.
+    """
+    scores = probabilities.astype(np.float32)
+    labels = np.argmax(scores, axis=1).astype(np.int32)
+    rows = made.rows if x is made.x else made.scaled(x).reshape(made.rows.shape)
+    arrays = made.arrays | {"x": x, "y": labels, "y_scores": scores}
+    return dataclasses.replace(made, x=x, y=labels, rows=rows, arrays=arrays)
+
+
 def distilled(
     spec: Spec,
     rows: np.ndarray,

@@ -42,6 +42,7 @@ MEASURED: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
     ("dp_ntk", "mnist", GREY, 60000, {"features": "entk", "batch_size": 5000}, 1110),
     ("dp_ntk", "mnist", GREY, 60000, {"features": "rff", "batch_size": 500}, 716),
     ("dp_ntk", "mnist", GREY, 60000, {"features": "hermite", "steps": 3000}, 159),
+    ("labelled", "mnist", GREY, 60000, {"labels": "teacher", "candidates": 1}, 624),
 ]
 _FACTOR = 2.6
 
@@ -50,7 +51,7 @@ def estimated(
     method: str, shape: tuple[int, ...], n: int, *, name: str = "own", **given: Any
 ) -> Estimate:
     package = importlib.import_module(f"jaxdp.methods.{method}.settings")
-    facts = Facts(shape, n, 3 if name == "large" else 10, 2000)
+    facts = Facts(shape, n, 3 if name == "large" else 10, 2000, name)
     spec = SimpleNamespace(
         name=name, shape=shape, num_examples=n, num_classes=10, dim=facts.dim, schema=None
     )
@@ -123,7 +124,7 @@ def test_no_private_data_can_get_into_an_estimate() -> None:
     """Its arguments are settings and numbers."""
     names = list(inspect.signature(estimates.of_run).parameters)
     assert names == ["method", "settings", "facts", "judges", "reused"]
-    assert Facts._fields == ("shape", "num_examples", "num_classes", "num_test")
+    assert Facts._fields == ("shape", "num_examples", "num_classes", "num_test", "name")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
 """From settings to a checked run: a generator, a teacher, and what both release together."""
 
 import dataclasses
+import hashlib
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from jaxdp.data import Private, Spec
+from jaxdp.data import Codec, Private, Spec
 from jaxdp.features import base as feature_maps
 from jaxdp.methods import base
 from jaxdp.methods.base import Words, calibrated
@@ -17,16 +18,18 @@ from jaxdp.methods.dp_ntk.makers import CellMaker
 from jaxdp.methods.dp_ntk.released import Released as Embedded
 from jaxdp.methods.dp_ntk.words import TABLE
 from jaxdp.methods.labelled import release as releasing
+from jaxdp.methods.labelled import student
 from jaxdp.methods.labelled.balance import as_drawn
+from jaxdp.methods.labelled.candidates import with_copies
 from jaxdp.methods.labelled.earlier import check_earlier
-from jaxdp.methods.labelled.mixed import with_cutmix
 from jaxdp.methods.labelled.released import FORM, Options, Released
 from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
 from jaxdp.methods.labelled.words import COVERS, WORDS
-from jaxdp.methods.made import Made
+from jaxdp.methods.made import Made, relabelled, softmax
 from jaxdp.methods.settings import SettingsError
-from jaxdp.methods.steps import Cached, Runner, compute_anew
+from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
+from jaxdp.methods.teacher import classifier
 from jaxdp.methods.teacher import plan as teaching
 from jaxdp.methods.teacher.released import Released as Taught
 from jaxdp.methods.teacher.settings import MapOptions
@@ -135,20 +138,39 @@ class LabelledPlan(base.Plan[Released]):
         """Return what the generator draws, labelled by the teacher."""
         uniform = jnp.full(self.num_classes, 1 / self.num_classes)
         drawn = self.generation.finish(Embedded(released.mu, uniform), runner)
-        kept = len(drawn.x) - int(self.settings.cutmix * len(drawn.x))
-        made = with_cutmix(drawn, kept, seed=self.settings.seed)
-        classifier = self.classifier(released, runner)
-        probabilities = classifier.predict_proba(made.x)
-        if self.spec.is_image:  # tried on images alone
-            probabilities = as_drawn(probabilities, drawn.y, kept)
-        probabilities = probabilities.astype(np.float32)
-        labels = np.argmax(probabilities, axis=1).astype(np.int32)
-        return dataclasses.replace(
-            made,
-            y=labels,
-            arrays=made.arrays | {"y": labels, "y_scores": probabilities},
-            classifier=classifier,
-        )
+        if self.spec.is_image:
+            made = self._chosen(drawn, released, runner)
+        else:
+            probabilities = self._probabilities(released, drawn.x, runner)
+            made = relabelled(drawn, drawn.x, probabilities)
+        return dataclasses.replace(made, classifier=self.classifier(released, runner))
+
+    def _chosen(self, drawn: Made, released: Released, runner: Runner) -> Made:
+        """Return the candidates that a network learns most from, of as many as were drawn."""
+        several, codec, seed = self.settings.candidates, self.spec.codec, self.settings.seed
+        assert isinstance(codec, Codec)
+        assert several is not None
+        images = drawn.x.reshape(-1, *self.spec.image_shape)
+        images = with_copies(images, codec, several, seed=seed)
+        probabilities = self._probabilities(released, images, runner)
+        probabilities = as_drawn(probabilities, np.tile(drawn.y, several), len(drawn.y))
+        if several > 1:
+            count = len(drawn.y)
+            kept = student.chosen(images, probabilities, codec, runner, count=count, seed=seed)
+            images, probabilities = images[kept], probabilities[kept]
+        return relabelled(drawn, images.reshape(drawn.x.shape), probabilities)
+
+    def _probabilities(self, released: Released, x: np.ndarray, runner: Runner) -> np.ndarray:
+        """Return what the teacher says of examples as stored; their features are not kept."""
+        weights = jnp.asarray(released.weights)
+        features = self.teaching.row_map
+
+        def scores(rows: Array) -> Array:
+            return classifier.scores(weights, features.fn(rows).astype(features.dtype))
+
+        digest = hashlib.sha256(released.weights.tobytes()).hexdigest()
+        row_map = RowMap(scores, features.options | {"scores_of": digest}, np.float32)
+        return softmax(runner.rows(row_map, x.reshape(len(x), -1), what="labels"))
 
     def config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""

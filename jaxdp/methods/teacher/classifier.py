@@ -230,13 +230,14 @@ def _norms_from_above(rows: Float[Array, "b k"], terms: int) -> Float[Array, " b
     return margin * jnp.sqrt(jnp.sum(jnp.square(rows), axis=1) + terms * _LEAST_NORMAL)
 
 
+def scores(weights: Float[Array, "p c"], features: Float[Array, "*t p"]) -> Float[Array, "*t c"]:
+    """Return the scores `phi W` in the weights' float type."""
+    return jnp.matmul(features.astype(weights.dtype), weights, precision=_HIGHEST)
+
+
 @functools.partial(jax.jit, static_argnames="chunk_size")
 def _scores(weights: Array, features: Array, chunk_size: int) -> Array:
-    return jax.lax.map(
-        lambda row: jnp.matmul(row.astype(weights.dtype), weights, precision=_HIGHEST),
-        features,
-        batch_size=chunk_size,
-    )
+    return jax.lax.map(functools.partial(scores, weights), features, batch_size=chunk_size)
 
 
 def predict(

@@ -1,0 +1,75 @@
+"""Images that a teacher may be asked about: drawn ones, and varied copies of them.
+
+A generator draws few kinds of images. Where they are moved, have other colours, and where two of
+them meet, there is more to ask a teacher. Which of its answers are worth keeping is found out in
+`jaxdp.methods.labelled.student`.
+"""
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Shaped
+
+from jaxdp.data import Codec
+from jaxdp.images import augmented, colour_jittered, cutmix
+
+# By held-out training images, as docs/results.md tells. A side's shift is in parts of it.
+_SHIFT, _SCALING, _ROTATION = 1 / 14, 0.2, 15.0
+_MOVED = 0.5
+# Parts of the copies that get rectangles of others, and how many: grey and coloured ones.
+_MIXED, _RECTANGLES = (0.5, 0.8), (1, 2)
+_PART = 5000
+
+
+def with_copies(
+    images: Shaped[np.ndarray, "m h w ch"], codec: Codec, several: int, *, seed: int
+) -> Shaped[np.ndarray, "k h w ch"]:
+    """Return images, and after them all copies of all of them, varied.
+
+    Half of the copies are shifted, scaled or turned. All coloured ones have other colours. Half of
+    the grey ones have a rectangle of another, and four fifths of the coloured ones have two.
+
+    Args:
+        images: as stored.
+        codec: of their values.
+        several: how many images are returned for each that is given, >= 1.
+        seed: public.
+
+    Returns:
+        As stored, `k = several m`; image `j m + i` is made from image `i`.
+    """
+    seeds = np.random.SeedSequence(seed).spawn(several - 1)
+    return np.concatenate([images, *(_copies(images, codec, each) for each in seeds)])
+
+
+def _copies(images: np.ndarray, codec: Codec, seed: np.random.SeedSequence) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    coloured = images.shape[-1] > 1
+    starts = range(0, len(images), _PART)  # floats take four times more
+    parts = [_varied(codec.to_unit(images[start : start + _PART]), rng) for start in starts]
+    varied = np.concatenate([codec.from_unit(part) for part in parts])
+    chosen = rng.random(len(images)) < _MIXED[coloured]
+    others = rng.permutation(varied)
+    own = int(rng.integers(2**32))
+    varied[chosen] = cutmix(varied[chosen], others, rectangles=_RECTANGLES[coloured], seed=own)
+    return varied
+
+
+def _varied(unit: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return images in [0, 1], some of which are moved; in other colours where they have some."""
+    moved = rng.random(len(unit)) < _MOVED
+    key = jax.random.key(int(rng.integers(2**32)))
+    # All of them are moved, so that one shape is compiled.
+    unit = np.where(moved[:, None, None, None], _moved(key, unit), unit)
+    own = int(rng.integers(2**32))
+    return colour_jittered(unit, seed=own) if unit.shape[-1] > 1 else unit
+
+
+@jax.jit
+def _moved(key: Array, images: Float[Array, "n h w ch"]) -> Float[Array, "n h w ch"]:
+    return augmented(
+        key,
+        images,
+        max_shift=_SHIFT * min(images.shape[1:3]),
+        max_scaling=_SCALING,
+        max_rotation=_ROTATION,
+    )
