@@ -248,11 +248,15 @@ def write_dataset(folder: Path, neighbour: str) -> None:
 
 
 def said(text: str) -> list[str]:
-    """Return the lines of a terminal, of a progress bar only its last state without the time."""
+    """Return the lines of a terminal, of a progress bar only its last state without the time.
+
+    A public map is computed by the first run that wants it, whatever its data, and kept.
+    """
     lines: dict[str, str] = {}
     for line in re.split(r"[\r\n]", text):
         name = line.split(":")[0] if "|" in line else line
         lines[name] = re.sub(r"\[.*\]", "", line)
+    lines.pop("public map, of synthetic images", None)
     return list(lines.values())
 
 
