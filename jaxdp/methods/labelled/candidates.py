@@ -1,6 +1,6 @@
 """Images that a teacher may be asked about: drawn ones, and varied copies of them.
 
-A generator draws few kinds of images. Where they are moved, have other colours, and where two of
+A generator draws few kinds of images. Where they are moved, or have other colours, and where two of
 them meet, there is more to ask a teacher. Which of its answers are worth keeping is found out in
 `jaxdp.methods.labelled.student`.
 """
@@ -14,8 +14,8 @@ from jaxdp.images import augmented, colour_jittered, cutmix
 
 # By held-out training images, as docs/results.md tells. A side's shift is in parts of it.
 _SHIFT, _SCALING, _ROTATION = 1 / 14, 0.2, 15.0
-_MOVED = 0.5
-# Parts of the copies that get rectangles of others, and how many: grey and coloured ones.
+_MOVED = 0.5  # of grey copies; coloured ones lose by it
+# Parts of grey and of coloured copies that get rectangles of others, and how many.
 _MIXED, _RECTANGLES = (0.5, 0.8), (1, 2)
 _PART = 5000
 
@@ -25,8 +25,8 @@ def with_copies(
 ) -> Shaped[np.ndarray, "k h w ch"]:
     """Return images, and after them all copies of all of them, varied.
 
-    Half of the copies are shifted, scaled or turned. All coloured ones have other colours. Half of
-    the grey ones have a rectangle of another, and four fifths of the coloured ones have two.
+    Half of the grey copies are shifted, scaled or turned, and half of them have a rectangle of
+    another. Coloured ones have other colours, and four fifths of them have two rectangles.
 
     Args:
         images: as stored.
@@ -55,13 +55,13 @@ def _copies(images: np.ndarray, codec: Codec, seed: np.random.SeedSequence) -> n
 
 
 def _varied(unit: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return images in [0, 1], some of which are moved; in other colours where they have some."""
-    moved = rng.random(len(unit)) < _MOVED
-    key = jax.random.key(int(rng.integers(2**32)))
-    # All of them are moved, so that one shape is compiled.
-    unit = np.where(moved[:, None, None, None], _moved(key, unit), unit)
+    """Return images in [0, 1]: coloured ones in other colours, a part of the grey ones moved."""
     own = int(rng.integers(2**32))
-    return colour_jittered(unit, seed=own) if unit.shape[-1] > 1 else unit
+    if unit.shape[-1] > 1:
+        return colour_jittered(unit, seed=own)
+    chosen = rng.random(len(unit)) < _MOVED
+    # All of them are moved, so that one shape is compiled.
+    return np.where(chosen[:, None, None, None], _moved(jax.random.key(own), unit), unit)
 
 
 @jax.jit
