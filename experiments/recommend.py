@@ -14,7 +14,7 @@ from absl import app
 from experiments import command_line
 from experiments.errors import InputError
 from experiments.run_flags import DataFlags
-from experiments.runs import estimates, recommendation
+from experiments.runs import amounts, estimates, recommendation
 from experiments.runs.estimates import Facts
 from jaxdp.methods.settings import bad, setting
 
@@ -104,7 +104,7 @@ def text(found: Found, epsilon: float) -> str:
     lack = recommendation.warning(facts, epsilon)
     parts += [f"WARNING: {lack}"] if lack else []
     for number, choice in enumerate(chosen):
-        whole, phases = estimates.in_words(choice.estimate)
+        whole, phases = amounts.in_words(choice.estimate)
         parts += [
             "",
             f"{'Take this' if number == 0 else 'Or'}: {choice.purpose}",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from experiments.data.load import Dataset
-from experiments.runs import cautions, estimates
+from experiments.runs import amounts, cautions, estimates
 from experiments.terminal import in_a_line
 from jaxdp.methods.runner import PUBLIC_MAP, PlainRunner
 from jaxdp.methods.steps import Watch
@@ -59,7 +59,7 @@ class Announcement:
             return
         self._said = True
         found = self._estimate()
-        whole, phases = estimates.in_words(found)
+        whole, phases = amounts.in_words(found)
         print(f"{in_a_line(self._data)}\nestimate: {whole}\n  {phases}", flush=True)
         lack = memory_warning(found, available_bytes(), lower=_LOWER[self._method])
         warnings = [f"WARNING: {each}" for each in (*lack, *self.warnings)]
@@ -81,8 +81,8 @@ def memory_warning(found: estimates.Estimate, available: float, *, lower: str) -
     if found.memory <= available:
         return ()
     return (
-        f"about {estimates.size(found.memory)} of memory is needed, and "
-        f"{estimates.size(available)} is available; lower {lower}",
+        f"about {amounts.size(found.memory)} of memory is needed, and "
+        f"{amounts.size(available)} is available; lower {lower}",
     )
 
 

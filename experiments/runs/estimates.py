@@ -34,8 +34,7 @@ _GENERATE = 6e-8  # a value of an example that a generator makes, with its gradi
 _RESNET = 2e-5  # a pixel of an example of the large generator
 _JUDGE = {"convnet": 720.0, "cnn": 240.0, "wrn": 2400.0, "twelve": 60.0, "inception": 300.0}
 _STUDENT = 90_000  # images that it sees, in all passes
-_GB = 1e9
-_PROGRAM_BYTES = 0.6 * _GB
+_PROGRAM_BYTES = 6e8
 _RELEASING = ("private teacher", "class means", "mean embedding")
 
 
@@ -341,29 +340,3 @@ def _judging(judges: str | None, facts: Facts, made: int | None) -> float:
     for name in ("cnn", "wrn"):
         each |= dict.fromkeys((name, f"{name}_soft"), _JUDGE[name] * whole)
     return sum(each.get(name, _JUDGE.get(name, 15.0 * size)) for name in names if name != "krr")
-
-
-def duration(seconds: float) -> str:
-    """Return seconds in words, with the precision that an estimate has."""
-    if seconds < 95:
-        return f"{max(5, 5 * round(seconds / 5))} s"
-    for unit, length, most in (("minutes", 60, 90), ("hours", 3600, 47.5), ("days", 86400, 0)):
-        if seconds < most * length or not most:
-            return f"{float(f'{max(2, round(seconds / length)):.2g}'):g} {unit}"
-    raise AssertionError("days have no end")
-
-
-def size(num_bytes: float) -> str:
-    """Return bytes in words, with the precision that an estimate has."""
-    if num_bytes < 0.95 * _GB:
-        return f"{float(f'{num_bytes / 1e6:.1g}'):g} MB"
-    return f"{float(f'{num_bytes / _GB:.2g}'):g} GB"
-
-
-def in_words(estimate: Estimate) -> tuple[str, str]:
-    """Return an estimate in two lines: the whole, and its phases."""
-    whole = (
-        f"about {duration(estimate.seconds)} on two CPU cores without other work, "
-        f"{size(estimate.memory)} of memory and {size(estimate.disk)} of disk"
-    )
-    return whole, ", ".join(f"{name} {duration(seconds)}" for name, seconds in estimate.phases)

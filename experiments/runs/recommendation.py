@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Sequence
 
 from experiments.run_flags import DataFlags
-from experiments.runs import commands, estimates
+from experiments.runs import amounts, commands, estimates
 from experiments.runs.estimates import Facts
 from experiments.runs.measured import POINTS, Point
 
@@ -315,7 +315,7 @@ def as_markdown() -> str:
         weak = "" if warning(facts, epsilon) is None else "noise hides most; "
         cells = (
             *(what, f"{n:,}", classes, f"{epsilon:g}", f"`{first.command}`"),
-            *(weak + first.expected.split(" (")[0], estimates.duration(first.estimate.seconds)),
+            *(weak + first.expected.split(" (")[0], amounts.duration(first.estimate.seconds)),
         )
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)

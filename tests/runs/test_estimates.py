@@ -12,7 +12,7 @@ import drivers
 import pytest
 
 from experiments.run_flags import TeacherFlags
-from experiments.runs import before, estimates
+from experiments.runs import amounts, before, estimates
 from experiments.runs.estimates import Estimate, Facts, Phase
 from jaxdp.methods.teacher.settings import Settings
 
@@ -140,12 +140,12 @@ def test_no_private_data_can_get_into_an_estimate() -> None:
     ],
 )
 def test_durations_are_in_words(seconds: float, said: str) -> None:
-    assert estimates.duration(seconds) == said
+    assert amounts.duration(seconds) == said
 
 
 def test_sizes_are_in_words() -> None:
-    assert estimates.size(123e6) == "100 MB"
-    assert estimates.size(3.456e9) == "3.5 GB"
+    assert amounts.size(123e6) == "100 MB"
+    assert amounts.size(3.456e9) == "3.5 GB"
 
 
 def test_a_run_of_more_memory_than_there_is_is_warned_of() -> None:

@@ -48,9 +48,8 @@ def _copies(images: np.ndarray, codec: Codec, seed: np.random.SeedSequence) -> n
     parts = [_varied(codec.to_unit(images[start : start + _PART]), rng) for start in starts]
     varied = np.concatenate([codec.from_unit(part) for part in parts])
     chosen = rng.random(len(images)) < _MIXED[coloured]
-    others = rng.permutation(varied)
     own = int(rng.integers(2**32))
-    varied[chosen] = cutmix(varied[chosen], others, rectangles=_RECTANGLES[coloured], seed=own)
+    varied[chosen] = cutmix(varied[chosen], varied, rectangles=_RECTANGLES[coloured], seed=own)
     return varied
 
 

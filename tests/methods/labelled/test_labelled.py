@@ -10,6 +10,7 @@ import pytest
 
 import jaxdp
 from jaxdp.methods import labelled
+from jaxdp.methods.dp_ntk.drawing import balanced_labels
 from jaxdp.methods.labelled import plan as planning
 from jaxdp.methods.labelled import release as releasing
 from jaxdp.methods.labelled.plan import by_removal
@@ -153,11 +154,14 @@ def test_the_teacher_labels_every_candidate_as_it_sees_it(monkeypatch: pytest.Mo
     np.testing.assert_array_equal(made.y, np.argmax(made.arrays["y_scores"], axis=1))
     assert made.arrays["x"] is made.x
     np.testing.assert_allclose(made.rows, made.scaled(made.x).reshape(101, -1), atol=1e-6)
-    # Odds of copies differ from the teacher's by one factor for each class and one for each image.
-    copies = seen["images"][101:]
-    odds = np.log(seen["targets"][101:] / made.classifier.predict_proba(copies))
+    # Odds differ from the teacher's by one factor for each class and one for each image, and by e
+    # for the class of which an image was drawn: copies have that no more.
+    odds = np.log(seen["targets"] / made.classifier.predict_proba(seen["images"]))
+    drawn = balanced_labels(np.full(3, 1 / 3), 101, seed=0)
+    odds[np.arange(101), drawn] -= 1
     odds -= odds.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(odds, np.broadcast_to(odds[:1], odds.shape), atol=5e-3)
+    for part in (odds[:101], odds[101:]):
+        np.testing.assert_allclose(part, np.broadcast_to(part[:1], part.shape), atol=5e-3)
 
 
 def test_without_candidates_what_is_drawn_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
-from scipy.special import rel_entr
 
 from jaxdp.data import Codec
 from jaxdp.methods.labelled import student
@@ -17,11 +18,14 @@ RUNNER = PlainRunner(progress=False)
 
 
 def test_divergence_is_that_of_kullback_and_leibler() -> None:
-    p, q = np.random.default_rng(0).dirichlet([0.3] * 5, (2, 200))
+    p, q = np.random.default_rng(0).dirichlet([0.5] * 5, (2, 50))
     p[0] = np.eye(5)[2]
-    q = np.maximum(q, 1e-6)
-    np.testing.assert_allclose(student.divergence(p, q), rel_entr(p, q).sum(axis=1), atol=1e-9)
-    np.testing.assert_allclose(student.divergence(p, p), 0, atol=1e-4)
+    for row, (a, b) in zip(student.divergence(p, q), zip(p, q, strict=True), strict=True):
+        pairs = zip(a, b, strict=True)
+        naive = sum(x * math.log(x / max(y, 1e-6)) for x, y in pairs if x > 0)
+        assert row == pytest.approx(naive, abs=1e-9)
+    same = np.tile([0.3, 0.7], (3, 1))
+    np.testing.assert_allclose(student.divergence(same, same), 0, atol=1e-12)
     apart = student.divergence(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     assert apart == pytest.approx(np.log(1e6))
 
