@@ -172,10 +172,12 @@ def test_labels_that_were_learnt_are_there(tmp_path: Path) -> None:
     folder = saved_folders.distilled(tmp_path / "run")
     made = loaded(folder)
     scores = np.linspace(-1, 1, 9).reshape(3, 3)
-    arrays = made.made.arrays | {"y_scores": scores}
+    soft = np.eye(3)
+    arrays = made.made.arrays | {"y_scores": scores, "y_soft": soft}
     saved_folders.write(folder, "distilled", made.spec, arrays, options=made.folder.config)
     with np.load(exported(folder, "torch") / "data.npz") as data:
         np.testing.assert_allclose(data["y_scores"], scores, rtol=1e-6)
+        np.testing.assert_array_equal(data["y_soft"], soft)
 
 
 def test_tables_are_csv_or_one_hot(tmp_path: Path) -> None:

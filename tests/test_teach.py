@@ -14,7 +14,9 @@ from PIL import Image
 from reuse import assert_certified_again, forbid_private_data, made, runs_of_other_data
 from teaching import TOY, drive, plan_of, read_teacher
 
+import jaxdp
 from experiments import dp_kip_teacher as driver
+from jaxdp.methods.made import shares
 
 pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
 
@@ -38,6 +40,11 @@ def test_distilled_set_is_balanced_and_says_its_scaling(finished: Path) -> None:
         assert saved["x"].shape == (10, 8, 8, 1)
         np.testing.assert_array_equal(saved["y"], np.arange(10))
         assert saved["y_scores"].shape == (10, 10)
+        soft = saved["y_soft"]
+        np.testing.assert_allclose(soft.sum(axis=1), 1.0, rtol=1e-5)
+        np.testing.assert_array_equal(
+            soft.argmax(axis=1), jaxdp.load(finished).classifier.predict(saved["x"] * 16)
+        )
         assert (float(saved["shift"]), float(saved["scale"])) == (0.0, 16.0)
 
 
@@ -128,6 +135,9 @@ def test_options_run(tmp_path: Path) -> None:
     assert metrics["finished"]
     assert set(metrics["evaluation"]) == {"logistic", "frechet"}
     assert metrics["evaluation"]["frechet"]["num_images"] == 100
+    with np.load(out / "distilled.npz") as saved:
+        np.testing.assert_allclose(saved["y_soft"], shares(saved["y_scores"]), rtol=1e-6)
+        assert saved["y_soft"].max() < 0.99  # learnt labels are no longer hard ones
 
 
 def test_tables_and_other_teachers_are_refused(

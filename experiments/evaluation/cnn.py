@@ -30,7 +30,7 @@ def cnn(problem: Problem) -> dict[str, Any]:
     Returns:
         As `recipe.scores`.
     """
-    return _judged(problem, _hard(problem), "cnn", problem.recipe.cnn)
+    return _judged(problem, problem.hard_targets, "cnn", problem.recipe.cnn)
 
 
 def cnn_soft(problem: Problem) -> dict[str, Any]:
@@ -39,12 +39,12 @@ def cnn_soft(problem: Problem) -> dict[str, Any]:
     Raises:
         ValueError: the set has none.
     """
-    return _judged(problem, _soft(problem), "cnn, soft labels", problem.recipe.cnn)
+    return _judged(problem, problem.soft_targets, "cnn, soft labels", problem.recipe.cnn)
 
 
 def wrn(problem: Problem) -> dict[str, Any]:
     """As `cnn`, by a wide residual network, WRN-16-2 (`WideResNet`): an hour of a CPU core."""
-    return _judged(problem, _hard(problem), "wrn", problem.recipe.wrn)
+    return _judged(problem, problem.hard_targets, "wrn", problem.recipe.wrn)
 
 
 def wrn_soft(problem: Problem) -> dict[str, Any]:
@@ -53,17 +53,7 @@ def wrn_soft(problem: Problem) -> dict[str, Any]:
     Raises:
         ValueError: the set has none.
     """
-    return _judged(problem, _soft(problem), "wrn, soft labels", problem.recipe.wrn)
-
-
-def _hard(problem: Problem) -> np.ndarray:
-    return np.eye(problem.num_classes, dtype=np.float32)[problem.y]
-
-
-def _soft(problem: Problem) -> np.ndarray:
-    if problem.y_scores is None:
-        raise ValueError("the made set has no soft labels")
-    return np.asarray(problem.y_scores, np.float32)
+    return _judged(problem, problem.soft_targets, "wrn, soft labels", problem.recipe.wrn)
 
 
 def _judged(problem: Problem, targets: np.ndarray, name: str, recipe: CnnRecipe) -> dict[str, Any]:

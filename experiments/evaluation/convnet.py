@@ -44,7 +44,17 @@ def convnet(problem: Problem) -> dict[str, Any]:
             appendix (network and recipe).
         Vinaroz & Park (2024), "Differentially private kernel inducing points", table 3.
     """
-    return _judged(problem, problem.recipe.convnet, "convnet")
+    return _judged(problem, problem.hard_targets, problem.recipe.convnet, "convnet")
+
+
+def convnet_soft(problem: Problem) -> dict[str, Any]:
+    """As `convnet`, with the set's soft labels.
+
+    Raises:
+        ValueError: the set has none.
+    """
+    how = problem.recipe.convnet
+    return _judged(problem, problem.soft_targets, how, "convnet, soft labels")
 
 
 def convnet_dsa(problem: Problem) -> dict[str, Any]:
@@ -56,29 +66,48 @@ def convnet_dsa(problem: Problem) -> dict[str, Any]:
     References:
         Zhao & Bilen (2023), "Dataset condensation with distribution matching", section 4.1.
     """
+    how = problem.recipe.convnet_dsa
+    return _judged(_standardised(problem), problem.hard_targets, how, "convnet_dsa")
+
+
+def convnet_dsa_soft(problem: Problem) -> dict[str, Any]:
+    """As `convnet_dsa`, with the set's soft labels.
+
+    Raises:
+        ValueError: the set has none.
+    """
+    how, name = problem.recipe.convnet_dsa, "convnet_dsa, soft labels"
+    return _judged(_standardised(problem), problem.soft_targets, how, name)
+
+
+def _standardised(problem: Problem) -> Problem:
     mean, std = float(problem.x.mean()), float(problem.x.std()) or 1.0
-    scaled = dataclasses.replace(
+    return dataclasses.replace(
         problem, x=(problem.x - mean) / std, x_test=(problem.x_test - mean) / std
     )
-    return _judged(scaled, problem.recipe.convnet_dsa, "convnet_dsa")
 
 
-def _judged(problem: Problem, how: ConvNetRecipe, name: str) -> dict[str, Any]:
+def _judged(problem: Problem, targets: np.ndarray, how: ConvNetRecipe, name: str) -> dict[str, Any]:
     recipe = problem.recipe
     draws = training_rows(recipe, problem.y, problem.num_classes)
     predictions = [
-        _predicted(problem, rows, seed, how, name)
+        _predicted(problem, targets, rows, seed, how, name)
         for rows, seed in zip(draws, recipe.seeds, strict=True)
     ]
     return scores(recipe, problem.y_test, predictions, len(draws[0]), problem.num_classes)
 
 
 def _predicted(
-    problem: Problem, chosen: np.ndarray, seed: int, recipe: ConvNetRecipe, name: str
+    problem: Problem,
+    targets: np.ndarray,
+    chosen: np.ndarray,
+    seed: int,
+    recipe: ConvNetRecipe,
+    name: str,
 ) -> Prediction:
     """Train on the chosen rows of a made set and return what is predicted of the test set."""
     x = jnp.asarray(problem.x[chosen], jnp.float32)
-    y = jnp.asarray(problem.y[chosen], jnp.int32)
+    wanted = jnp.asarray(targets[chosen], jnp.float32)
     network = _network(recipe, problem.num_classes, _batches_per_epoch(len(x), recipe))
     state = network.init(jax.random.key(seed), x[:1])
     key = jax.random.fold_in(jax.random.key(seed), 1)
@@ -91,7 +120,7 @@ def _predicted(
     ):
         for rows in batches:
             key, step_key = jax.random.split(key)
-            state = network.step(step_key, state, x[rows], y[rows])
+            state = network.step(step_key, state, x[rows], wanted[rows])
         jax.block_until_ready(state)  # the bar shows steps done, not steps queued
     return predicted(lambda x: network.classify(state, x), np.asarray(problem.x_test, np.float32))
 
@@ -122,11 +151,10 @@ def _network(recipe: ConvNetRecipe, num_classes: int, batches_per_epoch: int) ->
         params = model.init(key, x)
         return _State(params, optimizer.init(params))
 
-    def loss(params: Any, x: jax.Array, y: jax.Array) -> jax.Array:
-        logits = model.apply(params, x)
-        return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(logits, y))
+    def loss(params: Any, x: jax.Array, targets: jax.Array) -> jax.Array:
+        return jnp.mean(optax.softmax_cross_entropy(model.apply(params, x), targets))
 
-    def step(key: jax.Array, state: _State, x: jax.Array, y: jax.Array) -> _State:
+    def step(key: jax.Array, state: _State, x: jax.Array, targets: jax.Array) -> _State:
         if recipe.siamese:
             x = siamese_augmented(key, x, reflect=x.shape[-1] > 1)
         elif x.shape[-1] == 1:
@@ -137,7 +165,7 @@ def _network(recipe: ConvNetRecipe, num_classes: int, batches_per_epoch: int) ->
                 max_scaling=recipe.max_scaling,
                 max_rotation=recipe.max_rotation,
             )
-        gradient = jax.grad(loss)(state.params, x, y)
+        gradient = jax.grad(loss)(state.params, x, targets)
         updates, opt_state = optimizer.update(gradient, state.opt_state, state.params)
         return _State(optax.apply_updates(state.params, updates), opt_state)
 

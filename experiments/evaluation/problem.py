@@ -29,7 +29,7 @@ class Problem:
         low, high: the public range of the values. Those of `x` may leave it: where the range
             matters, they are clipped, as in a picture.
         inception_weights: file of the Inception network, for FID.
-        y_scores: (n, c) soft labels of the set, where it has some.
+        soft_labels: (n, c) probabilities of the classes for each example, where there are some.
 
     Raises:
         InputError: the made set has values that are not finite.
@@ -45,15 +45,16 @@ class Problem:
     low: float = 0.0
     high: float = 1.0
     inception_weights: str | None = None
-    y_scores: np.ndarray | None = None
+    soft_labels: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         check_sets(x=self.x, x_test=self.x_test)
         if self.num_classes > 1:
             check_labels(self.x, self.y, self.num_classes, "y")
             check_labels(self.x_test, self.y_test, self.num_classes, "y_test")
-        if self.y_scores is not None and self.y_scores.shape != (len(self.x), self.num_classes):
-            raise ValueError(f"y_scores has shape {self.y_scores.shape}")
+        soft, fitting = self.soft_labels, (len(self.x), self.num_classes)
+        if soft is not None and soft.shape != fitting:
+            raise ValueError(f"soft_labels has shape {soft.shape}, not {fitting}")
 
     @property
     def facts(self) -> Facts:
@@ -65,8 +66,24 @@ class Problem:
             num_made=len(self.x),
             recipe=self.recipe,
             inception_weights=self.inception_weights,
-            soft_labels=self.y_scores is not None,
+            soft_labels=self.soft_labels is not None,
         )
+
+    @property
+    def hard_targets(self) -> np.ndarray:
+        """The classes (n, c) one-hot, for networks."""
+        return np.eye(self.num_classes, dtype=np.float32)[self.y]
+
+    @property
+    def soft_targets(self) -> np.ndarray:
+        """The soft labels (n, c) in float32, for networks.
+
+        Raises:
+            ValueError: there are none.
+        """
+        if self.soft_labels is None:
+            raise ValueError("the made set has no soft labels")
+        return np.asarray(self.soft_labels, np.float32)
 
     @property
     def rows(self) -> np.ndarray:

@@ -90,7 +90,10 @@ def _no_krr(facts: Facts) -> str | None:
 def _no_soft_labels(facts: Facts) -> str | None:
     if facts.soft_labels:
         return None
-    return "needs soft labels, as --labels=teacher of experiments.dp_ntk makes them"
+    return (
+        "needs soft labels, as --labels=teacher of experiments.dp_ntk makes them, and teachers of "
+        "experiments.dp_kip_teacher for images"
+    )
 
 
 def _no_frechet(facts: Facts) -> str | None:
@@ -130,11 +133,25 @@ EVALUATIONS: Mapping[str, Evaluation] = {
         kinds=(IMAGE,),
         needs_labels=True,
     ),
-    "convnet_dsa": Evaluation(
-        judge=_judge("convnet", "convnet_dsa"),
-        help="the same with 1000 epochs and the augmentation of dataset condensation",
+    "convnet_soft": Evaluation(
+        judge=_judge("convnet", "convnet_soft"),
+        help="the same, on soft labels",
         kinds=(IMAGE,),
         needs_labels=True,
+        objection=_no_soft_labels,
+    ),
+    "convnet_dsa": Evaluation(
+        judge=_judge("convnet", "convnet_dsa"),
+        help="convnet with 1000 epochs and the augmentation of dataset condensation",
+        kinds=(IMAGE,),
+        needs_labels=True,
+    ),
+    "convnet_dsa_soft": Evaluation(
+        judge=_judge("convnet", "convnet_dsa_soft"),
+        help="the same, on soft labels",
+        kinds=(IMAGE,),
+        needs_labels=True,
+        objection=_no_soft_labels,
     ),
     "cnn": Evaluation(
         judge=_judge("cnn", "cnn"),
@@ -144,7 +161,7 @@ EVALUATIONS: Mapping[str, Evaluation] = {
     ),
     "cnn_soft": Evaluation(
         judge=_judge("cnn", "cnn_soft"),
-        help="the same, on the soft labels of --labels=teacher",
+        help="the same, on soft labels",
         kinds=(IMAGE,),
         needs_labels=True,
         objection=_no_soft_labels,

@@ -107,8 +107,9 @@ def write_torch(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
         arrays["columns"] = np.repeat(
             [block.column.name for block in blocks], [block.width for block in blocks]
         )
-    if "y_scores" in made.arrays:
-        arrays["y_scores"] = made.arrays["y_scores"].astype(np.float32)
+    for name in ("y_scores", "y_soft"):
+        if name in made.arrays:
+            arrays[name] = made.arrays[name].astype(np.float32)
     (folder / "data.npz").write_bytes(npz_bytes(x=np.ascontiguousarray(x), **arrays))
     shown = {"x": x, **arrays}
     lines = [f"{name} {each.dtype if each.dtype.kind != 'U' else 'texts'} {each.shape}"

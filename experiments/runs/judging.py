@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import numpy as np
-
 from experiments.data.load import Dataset, require_range
 from experiments.errors import InputError
 from experiments.evaluation import copies, fidelity, inception, registry
@@ -39,7 +37,7 @@ def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
         num_made=plan.num_made,
         recipe=recipe_of(plan),
         inception_weights=getattr(run_flags, "inception_weights", None),
-        soft_labels=getattr(plan.settings, "labels", "") == "teacher",
+        soft_labels=plan.makes_soft_labels,
     )
     names = registry.chosen(run_flags.evaluate, facts)
     if facts.inception_weights is not None:
@@ -72,7 +70,6 @@ def judged(
         x, x_test = to_unit(made.x), to_unit(data.x_test)
     else:
         x, x_test = made.rows.reshape(-1, *plan.spec.shape), made.scaled(data.x_test)
-    soft = made.arrays.get("y_scores")
     problem = Problem(
         x=x,
         y=made.y,
@@ -83,7 +80,7 @@ def judged(
         low=(codec.low - made.shift) / made.scale,
         high=(codec.high - made.shift) / made.scale,
         inception_weights=getattr(run_flags, "inception_weights", None),
-        y_scores=None if soft is None else np.asarray(soft),
+        soft_labels=made.soft_labels,
     )
     found = registry.evaluate(names, problem)
     if plan.words.kind == "distilled":

@@ -182,6 +182,11 @@ class Plan(abc.ABC, Generic[R]):
         return None
 
     @property
+    def makes_soft_labels(self) -> bool:
+        """Whether a probability of every class will come with each example."""
+        return False
+
+    @property
     def needs_range(self) -> bool:
         """Whether values must be in the range that the facts declare."""
         return True

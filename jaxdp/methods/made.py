@@ -99,6 +99,8 @@ class Made:
         scale: see `shift`.
         arrays: what its file holds, by name.
         name: of its file, without the ending.
+        soft_labels: (m, c) probabilities of the classes, to train networks on; None where there
+            are none.
         classifier: that of the released teacher, or kernel ridge regression on the set; None where
             a method has none.
         generator: what drew it, where something did: draws more.
@@ -115,6 +117,7 @@ class Made:
     scale: float
     arrays: dict[str, np.ndarray | np.generic]
     name: str
+    soft_labels: np.ndarray | None = None
     classifier: Classifier | None = None
     generator: Any = None
     released: Any = None
@@ -216,7 +219,23 @@ def relabelled(made: Made, x: np.ndarray, probabilities: np.ndarray) -> Made:
     labels = np.argmax(scores, axis=1).astype(np.int32)
     rows = made.rows if x is made.x else made.scaled(x).reshape(made.rows.shape)
     arrays = made.arrays | {"x": x, "y": labels, "y_scores": scores}
-    return dataclasses.replace(made, x=x, y=labels, rows=rows, arrays=arrays)
+    return dataclasses.replace(made, x=x, y=labels, rows=rows, arrays=arrays, soft_labels=scores)
+
+
+def with_soft_labels(made: Made, *, learnt: bool) -> Made:
+    """Return a distilled set with probabilities of the classes for each of its examples.
+
+    Args:
+        made: the set, with a classifier.
+        learnt: whether they come from labels that regression has learnt, not from the classifier.
+    """
+    if learnt:
+        soft = shares(np.asarray(made.arrays["y_scores"]))
+    else:
+        assert made.classifier is not None
+        soft = made.classifier.predict_proba(made.x)
+    soft = soft.astype(np.float32)
+    return dataclasses.replace(made, arrays=made.arrays | {"y_soft": soft}, soft_labels=soft)
 
 
 def distilled(

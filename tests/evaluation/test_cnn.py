@@ -50,16 +50,16 @@ def test_values_of_another_scale_are_judged_alike() -> None:
 def test_soft_labels_are_learnt_instead_of_hard_ones() -> None:
     given = problem_of(30)
     turned = np.eye(3, dtype=np.float32)[(given.y + 1) % 3]
-    found = cnn_soft(dataclasses.replace(given, y_scores=0.9 * turned + 0.1 / 3))
+    found = cnn_soft(dataclasses.replace(given, soft_labels=0.9 * turned + 0.1 / 3))
     assert found["mean"] == 0.0
-    assert cnn(dataclasses.replace(given, y_scores=turned))["mean"] == 1.0
+    assert cnn(dataclasses.replace(given, soft_labels=turned))["mean"] == 1.0
 
 
 def test_soft_labels_have_to_be_there_and_to_fit() -> None:
     with pytest.raises(ValueError, match="no soft labels"):
         cnn_soft(problem_of(2))
-    with pytest.raises(ValueError, match="y_scores has shape"):
-        dataclasses.replace(problem_of(2), y_scores=np.zeros((6, 2)))
+    with pytest.raises(ValueError, match="soft_labels has shape"):
+        dataclasses.replace(problem_of(2), soft_labels=np.zeros((6, 2)))
 
 
 def test_a_wide_network_judges_with_its_own_recipe() -> None:
@@ -68,7 +68,7 @@ def test_a_wide_network_judges_with_its_own_recipe() -> None:
     given = dataclasses.replace(given, recipe=dataclasses.replace(RECIPE, wrn=wide))
     turned = np.eye(3, dtype=np.float32)[(given.y + 1) % 3]
     assert wrn(given)["mean"] == 1.0
-    assert wrn_soft(dataclasses.replace(given, y_scores=turned))["mean"] == 0.0
+    assert wrn_soft(dataclasses.replace(given, soft_labels=turned))["mean"] == 0.0
     with pytest.raises(ValueError, match="no soft labels"):
         wrn_soft(given)
 

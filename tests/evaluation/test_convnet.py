@@ -12,7 +12,7 @@ import pytest
 import stripes
 
 from experiments.evaluation import convnet as convnet_training
-from experiments.evaluation.convnet import convnet, convnet_dsa
+from experiments.evaluation.convnet import convnet, convnet_dsa, convnet_dsa_soft, convnet_soft
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import DISTILLED, GENERATED, ConvNetRecipe
 from jaxdp.networks.classifiers import ConvNet
@@ -68,7 +68,8 @@ def test_convnet_depends_on_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> N
     given = toy_problem()
     rows = np.arange(len(given.x))
     first, second = (
-        convnet_training._predicted(given, rows, seed, SMALL, "convnet") for seed in (0, 1)
+        convnet_training._predicted(given, given.hard_targets, rows, seed, SMALL, "convnet")
+        for seed in (0, 1)
     )
     assert first.classes.shape == (23,)
     assert first.probabilities.shape == (23, 3)
@@ -76,7 +77,7 @@ def test_convnet_depends_on_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(np.argmax(first.probabilities, axis=1), first.classes)
     assert np.any(first.classes != second.classes)
     monkeypatch.setattr(convnet_training, "_TEST_CHUNK", 8)
-    again = convnet_training._predicted(given, rows, 1, SMALL, "convnet")
+    again = convnet_training._predicted(given, given.hard_targets, rows, 1, SMALL, "convnet")
     np.testing.assert_array_equal(again.classes, second.classes)
 
 
@@ -85,6 +86,7 @@ def test_convnet_training_is_sgd_on_cross_entropy() -> None:
     problem = toy_problem()
     network = convnet_training._network(SMALL, 3, 1)
     x, y = jnp.asarray(problem.x), jnp.asarray(problem.y)
+    targets = jnp.asarray(problem.hard_targets)
     model = ConvNet(3, width=4)
 
     @jax.jit
@@ -99,7 +101,7 @@ def test_convnet_training_is_sgd_on_cross_entropy() -> None:
     params, velocity = state.params, jax.tree.map(jnp.zeros_like, state.params)
     for _ in range(2):
         rows = np.random.default_rng(0).permutation(len(y))
-        state = network.step(jax.random.key(0), state, x[rows], y[rows])
+        state = network.step(jax.random.key(0), state, x[rows], targets[rows])
         velocity = jax.tree.map(
             lambda v, g, p: 0.9 * v + g + 5e-4 * p, velocity, gradient(params), params
         )
@@ -115,7 +117,7 @@ def test_convnet_training_is_sgd_on_cross_entropy() -> None:
 def test_grey_images_are_moved_at_every_step_and_colour_ones_are_not(channels: int) -> None:
     network = convnet_training._network(ConvNetRecipe(width=4), 3, 1)
     x = jnp.asarray(np.random.default_rng(0).normal(size=(6, 8, 8, channels)), jnp.float32)
-    y = jnp.arange(6) % 3
+    y = jax.nn.one_hot(jnp.arange(6) % 3, 3)
     start = network.init(jax.random.key(0), x[:1])
     first, second = (
         jax.tree.leaves(network.step(jax.random.key(seed), start, x, y).params) for seed in (0, 1)
@@ -172,3 +174,17 @@ def test_condensations_recipe_moves_and_scales_images_and_takes_its_own_epochs(
     assert convnet_dsa(given)["mean"] == 1.0
     assert seen == [((6, *stripes.SHAPE), False)]  # traced once
     assert DISTILLED.convnet_dsa == ConvNetRecipe(epochs=1000, siamese=True)
+
+
+@pytest.mark.parametrize("judge", [convnet_soft, convnet_dsa_soft])
+def test_soft_labels_are_learnt_instead_of_hard_ones(judge: Any) -> None:
+    """Labels that say that each class is the next one are believed."""
+    x, y = centred(4, noise=0.05, seed=0)
+    x_test, y_test = centred(5, noise=0.05, seed=1)
+    recipe = dataclasses.replace(RECIPE, seeds=(3,), convnet_dsa=SMALL)
+    given = Problem(x=x, y=y, x_test=x_test, y_test=y_test, num_classes=3, recipe=recipe)
+    turned = np.roll(given.hard_targets, 1, axis=1)
+    found = judge(dataclasses.replace(given, soft_labels=0.9 * turned + 0.1 / 3))
+    assert found["mean"] == 0.0
+    with pytest.raises(ValueError, match="no soft labels"):
+        judge(given)

@@ -86,7 +86,7 @@ def fake_inception(monkeypatch: pytest.MonkeyPatch) -> None:
 def problem_of(kind: str, recipe: Recipe) -> Problem:
     given = stripes.problem(recipe=recipe, inception_weights="w.pth")
     if kind == "image":
-        return dataclasses.replace(given, y_scores=np.eye(3, dtype=np.float32)[given.y])
+        return dataclasses.replace(given, soft_labels=np.eye(3, dtype=np.float32)[given.y])
     return dataclasses.replace(given, x=given.rows, x_test=given.test_rows)
 
 
@@ -100,7 +100,9 @@ def test_names_are_parsed_in_order_and_once() -> None:
     assert tuple(EVALUATIONS) == (
         "krr",
         "convnet",
+        "convnet_soft",
         "convnet_dsa",
+        "convnet_dsa_soft",
         "cnn",
         "cnn_soft",
         "wrn",
@@ -120,8 +122,8 @@ def test_unknown_names_are_refused_with_the_known_ones(text: str) -> None:
     message = str(caught.value)
     assert message.startswith(f"--evaluate={text}: ")
     known = (
-        "krr, convnet, convnet_dsa, cnn, cnn_soft, wrn, wrn_soft, logistic, mlp, twelve, frechet, "
-        "inception, or none alone"
+        "krr, convnet, convnet_soft, convnet_dsa, convnet_dsa_soft, cnn, cnn_soft, wrn, wrn_soft, "
+        "logistic, mlp, twelve, frechet, inception, or none alone"
     )
     assert message.endswith(f"is unknown; known are {known}")
 
@@ -234,6 +236,7 @@ def test_every_judge_judges_the_kinds_that_it_names(name: str, kind: str, recipe
         ("frechet", {"num_made": 99}, "needs 100 images or more, .* and 99 are made"),
         ("frechet", {"num_made": 1, "recipe": GENERATED}, "needs 2 images or more"),
         ("cnn_soft", {"soft_labels": False}, "needs soft labels, as --labels=teacher"),
+        ("convnet_dsa_soft", {"soft_labels": False}, "needs soft labels"),
         ("inception", {"inception_weights": None}, "inception needs --inception_weights=FILE"),
     ],
 )

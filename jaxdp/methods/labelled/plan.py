@@ -111,6 +111,11 @@ class LabelledPlan(base.Plan[Released]):
         """Name of the teacher's own test accuracy."""
         return "teacher_test_accuracy"
 
+    @property
+    def makes_soft_labels(self) -> bool:
+        """What the teacher says of each example."""
+        return True
+
     def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
         """Return the teacher's features of stored rows."""
         return self.teaching.rows(x, runner, what)

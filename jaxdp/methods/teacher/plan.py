@@ -17,7 +17,7 @@ from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods import base
 from jaxdp.methods.base import DISTILLED_TABLE, Words
-from jaxdp.methods.made import Made, distilled
+from jaxdp.methods.made import Made, distilled, with_soft_labels
 from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
@@ -103,6 +103,11 @@ class TeacherPlan(base.Plan[Released]):
     def released_metric(self) -> str | None:
         """Name of the teacher's own test accuracy."""
         return "teacher_test_accuracy" if self.uses_teacher else None
+
+    @property
+    def makes_soft_labels(self) -> bool:
+        """What the teacher says of each image, or labels that were learnt."""
+        return self.uses_teacher and self.spec.is_image
 
     @property
     def uses_means(self) -> bool:
@@ -285,7 +290,7 @@ class TeacherPlan(base.Plan[Released]):
 
     def _made(self, released: Released, support: SupportSet, runner: Runner) -> Made:
         spec, codec = self.spec, self.spec.codec
-        return distilled(
+        made = distilled(
             spec,
             np.asarray(support.x),
             np.repeat(np.arange(spec.num_classes), self.settings.ipc).astype(np.int32),
@@ -294,6 +299,9 @@ class TeacherPlan(base.Plan[Released]):
             y_scores=np.asarray(support.y),
             classifier=self.classifier(released if self.uses_teacher else support, runner),
         )
+        if not self.makes_soft_labels:
+            return made
+        return with_soft_labels(made, learnt=self.settings.learn_labels)
 
     def config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
