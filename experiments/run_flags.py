@@ -178,7 +178,8 @@ class TeacherFlags(DistillFlags):
         None,
         "Folder of a finished run of experiments.dp_ntk: with --match=embedding or both, images "
         "start as representatives of what it generated and are matched with that, not with class "
-        "means. What it released counts towards --eps.",
+        "means. What it released counts towards --eps. One with --labels=teacher brings its "
+        "teacher, and nothing is released anew.",
     )
 
 

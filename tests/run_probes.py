@@ -151,7 +151,7 @@ def _generated(draw: st.DrawFn) -> dict[str, bytes]:
 
 def _read_generated(_: Any, folder: Path) -> None:
     digits = load_dataset("digits", data_dir=".").spec
-    found = generated_images.read(str(folder / "run"), digits, ipc=1)
+    found = generated_images.read(str(folder / "run"), digits, ipc=1).images
     _use(found.certificate)
 
 

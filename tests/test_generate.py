@@ -67,7 +67,7 @@ def test_certificate_is_of_one_release(finished: Path) -> None:
 
 
 def test_a_finished_run_can_be_distilled_from(finished: Path) -> None:
-    found = generated_images.read(str(finished), DIGITS.spec, ipc=20)
+    found = generated_images.read(str(finished), DIGITS.spec, ipc=20).images
     assert found.x.shape == (10, 20, 64)
     assert 0 <= found.x.min() < found.x.max() <= 1
     # Replacing an example moves the embedding by twice as much as removing it.

@@ -99,7 +99,7 @@ def test_guarantee_generated_images_and_a_teacher_are_accounted_together(
     certificate = read(finished_beside, "privacy.json")
     (beside,) = certificate["also_released"]
     assert beside == pytest.approx(
-        generated_images.read(str(generated), DIGITS, ipc=1).noise_multiplier
+        generated_images.read(str(generated), DIGITS, ipc=1).images.noise_multiplier
     )
     alone = SubsampledGaussian(
         num_examples=certificate["num_examples"],
@@ -119,7 +119,7 @@ def test_images_beside_a_teacher_start_as_generated_ones_and_move(
     finished_beside: Path, generated: Path
 ) -> None:
     x = made(finished_beside, "distilled.npz").reshape(10, 64)
-    images = generated_images.read(str(generated), DIGITS, ipc=1).x
+    images = generated_images.read(str(generated), DIGITS, ipc=1).images.x
     distances = np.abs(x[:, None] - images).max(axis=2).min(axis=1)
     assert np.all((distances > 0) & (distances < 0.1))
     text = (finished_beside / "report.html").read_text()

@@ -150,12 +150,13 @@ def planned(ready: Ready, data: Dataset, *, watch: Watch = unwatched) -> Plan[An
 
 def _earlier(package: Any, settings: Any, run_flags: Any, data: Dataset) -> Earlier:
     """Return what earlier runs have released that the flags name."""
-    form, stored, images = getattr(package, "FORM", None), None, None
+    form, stored = getattr(package, "FORM", None), None
     if form is not None and getattr(run_flags, form.flag) is not None:
         stored = released.read(getattr(run_flags, form.flag), form)
-    if getattr(run_flags, "synthetic", None) is not None:
-        images = generated_images.read(run_flags.synthetic, data.spec, ipc=settings.ipc)
-    return Earlier(stored, images)
+    folder = getattr(run_flags, "synthetic", None)
+    if folder is None:
+        return Earlier(stored)
+    return generated_images.beside(stored, folder, data.spec, settings)
 
 
 def _facts(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:

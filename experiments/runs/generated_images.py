@@ -1,8 +1,9 @@
-"""Images that an earlier run has generated, to distil from."""
+"""Images that an earlier run has generated, to distil from; and the teacher that labelled them."""
 
+import dataclasses
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,14 +11,18 @@ from experiments.data.outside_files import user_path
 from experiments.errors import InputError
 from experiments.runs import released
 from jaxdp.data import Spec
-from jaxdp.methods import dp_ntk
-from jaxdp.methods.stored import GeneratedImages
+from jaxdp.methods import dp_ntk, labelled
+from jaxdp.methods.settings import part_of
+from jaxdp.methods.stored import Earlier, GeneratedImages, Stored
+from jaxdp.methods.teacher.earlier import BESIDE
+from jaxdp.methods.teacher.released import Released
+from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.privacy import certificates
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.saved import npz as npz_files
 from jaxdp.saved.files import digest, json_object, open_plain
 
-_NAME, _EMBEDDING = "synthetic.npz", "embedding.npz"
+_NAME, _EMBEDDING, _LABELLED = "synthetic.npz", "embedding.npz", "labelled.npz"
 _UNTIED = (
     f"the images in {_NAME} of --synthetic were made by version 0.1.0, and nothing shows that they "
     "come from its release: generate them again, which --embedding does for free"
@@ -26,8 +31,40 @@ _UNTIED = (
 _MOST = 2000
 
 
-def read(folder: str, spec: Spec, *, ipc: int) -> GeneratedImages:
-    """Read the images of a finished run of `experiments.dp_ntk`.
+class Generated(NamedTuple):
+    """What a run of `experiments.dp_ntk` has left.
+
+    Attributes:
+        images: that it generated.
+        teacher: that labelled them and was released together with them; None without one.
+    """
+
+    images: GeneratedImages
+    teacher: Stored[Any] | None
+
+
+def beside(stored: Stored[Any] | None, folder: str, spec: Spec, settings: Any) -> Earlier:
+    """Return what a run that distils builds on: a teacher, and the images of a folder.
+
+    Args:
+        stored: a teacher that a flag names; None without one.
+        folder: see `read`.
+        spec: see `read`.
+        settings: of the run that distils.
+
+    Raises:
+        InputError: as `read`, or there are two teachers.
+    """
+    images, found = read(folder, spec, ipc=settings.ipc)
+    if settings.match == "embedding" or found is None:
+        return Earlier(stored, images)
+    if stored is not None:
+        raise InputError(f"{stored.source}: leave it out, {images.source} has a teacher of its own")
+    return Earlier(found, images)
+
+
+def read(folder: str, spec: Spec, *, ipc: int) -> Generated:
+    """Read the images of a finished run of `experiments.dp_ntk`, and its teacher if it has one.
 
     Args:
         folder: of that run.
@@ -38,12 +75,15 @@ def read(folder: str, spec: Spec, *, ipc: int) -> GeneratedImages:
         InputError: there is no such run, it has not finished, or it is of other data.
     """
     path = user_path(folder, "synthetic")
-    if not (path / _EMBEDDING).is_file() or not (path / _NAME).is_file():
+    has_teacher = (path / _LABELLED).is_file()
+    of_release = _LABELLED if has_teacher else _EMBEDDING
+    if not (path / of_release).is_file() or not (path / _NAME).is_file():
         raise InputError(
             f"--synthetic={folder}: is not the folder of a finished run of experiments.dp_ntk (it "
-            f"needs {_EMBEDDING} and {_NAME})"
+            f"needs {_EMBEDDING} or {_LABELLED}, and {_NAME})"
         )
-    embedding = released.read(path / _EMBEDDING, dp_ntk.FORM)
+    form: Any = labelled.FORM if has_teacher else dp_ntk.FORM
+    embedding = released.read(path / of_release, form)
     x, y = _arrays(path / _NAME, folder, spec.num_classes)
     for what, here, there in (
         ("images of shape", list(spec.shape), list(x.shape[1:])),
@@ -63,14 +103,27 @@ def read(folder: str, spec: Spec, *, ipc: int) -> GeneratedImages:
     each = min(_MOST, int(counts.min()))
     chosen = [np.flatnonzero(y == label)[:each] for label in range(spec.num_classes)]
     rows = x[np.stack(chosen)].reshape(spec.num_classes, each, -1).astype(np.float32)
-    certificate = _certificate(path, folder, embedding.certificate)
+    certificate = _certificate(path, folder, embedding.certificate, of_release)
     mu = np.ascontiguousarray(embedding.released.mu)
-    return GeneratedImages(
+    images = GeneratedImages(
         x=np.clip(spec.codec.to_unit(rows), 0, 1),
         certificate=certificate,
-        noise_multiplier=_multiplier(certificate, folder),
+        # Nothing is released beside images that have a teacher: 0 would ask for infinite budget.
+        noise_multiplier=0.0 if has_teacher else _multiplier(certificate, folder),
         digest=hashlib.sha256(mu.tobytes()).hexdigest(),
         source=f"--synthetic={folder}",
+    )
+    return Generated(images, _teacher(embedding, images) if has_teacher else None)
+
+
+def _teacher(stored: Stored[Any], images: GeneratedImages) -> Stored[Any]:
+    """Return the teacher of a run, under the certificate of its images: both are one release."""
+    return dataclasses.replace(
+        stored,
+        released=Released(weights=stored.released.weights),
+        options=part_of(stored.options, MapOptions),
+        certificate=images.certificate | {BESIDE: [images.digest]},
+        source=images.source,
     )
 
 
@@ -89,7 +142,9 @@ def _arrays(path: Path, folder: str, num_classes: int) -> tuple[np.ndarray, np.n
     return x, y
 
 
-def _certificate(path: Path, folder: str, embedding: dict[str, Any]) -> dict[str, Any]:
+def _certificate(
+    path: Path, folder: str, embedding: dict[str, Any], of_release: str
+) -> dict[str, Any]:
     """Return the certificate of images: that of the embedding, where they are tied to it.
 
     Raises:
@@ -109,9 +164,9 @@ def _certificate(path: Path, folder: str, embedding: dict[str, Any]) -> dict[str
         ) from error
     if certificate["ledger"] != embedding["ledger"]:
         raise InputError(
-            f"--synthetic={folder}: privacy.json and {_EMBEDDING} are of different releases"
+            f"--synthetic={folder}: privacy.json and {of_release} are of different releases"
         )
-    for name in (_EMBEDDING, _NAME) if digests is not None else ():
+    for name in (of_release, _NAME) if digests is not None else ():
         if not isinstance(digests, dict) or digests.get(name) != digest(path / name):
             raise InputError(
                 f"--synthetic={folder}: {name} is not the file that privacy.json is about; "

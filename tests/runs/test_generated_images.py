@@ -21,7 +21,7 @@ def digits() -> Dataset:
 
 
 def test_images_come_by_class_and_in_the_unit_range(tmp_path: Path, digits: Dataset) -> None:
-    found = generated_images.read(str(written(tmp_path / "run")), digits.spec, ipc=4)
+    found = generated_images.read(str(written(tmp_path / "run")), digits.spec, ipc=4).images
     assert found.x.shape == (10, 4, 64)
     np.testing.assert_allclose(found.x[2, :, 0], np.array([8, 9, 10, 11]) / 16)
     assert found.x.max() == 1
@@ -33,7 +33,7 @@ def test_classes_of_different_sizes_are_cut_to_the_smallest(
 ) -> None:
     y = np.repeat(np.arange(10), 4)
     y[0] = 9
-    found = generated_images.read(str(written(tmp_path / "run", y=y)), digits.spec, ipc=3)
+    found = generated_images.read(str(written(tmp_path / "run", y=y)), digits.spec, ipc=3).images
     assert found.x.shape == (10, 3, 64)
 
 
@@ -42,19 +42,20 @@ def test_guarantee_the_multiplier_is_that_of_all_releases_for_a_removed_example(
 ) -> None:
     """Half the budget each: in units of its noise, removal moves one by 1/2, the other by 1/sqrt 2
     of what replacement does."""
-    found = generated_images.read(str(written(tmp_path / "run")), digits.spec, ipc=1)
+    found = generated_images.read(str(written(tmp_path / "run")), digits.spec, ipc=1).images
     replaced = found.certificate["noise_multiplier"]
     expected = replaced / math.sqrt(0.5 * 0.5**2 + 0.5 * 0.5)
     assert found.noise_multiplier == pytest.approx(expected, rel=1e-6)
-    plain = generated_images.read(
-        str(written(tmp_path / "plain", eps=math.inf)), digits.spec, ipc=1
-    )
+    folder = written(tmp_path / "plain", eps=math.inf)
+    plain = generated_images.read(str(folder), digits.spec, ipc=1).images
     assert plain.noise_multiplier == 0
 
 
 def test_guarantee_another_release_has_another_digest(tmp_path: Path, digits: Dataset) -> None:
     digests = [
-        generated_images.read(str(written(tmp_path / name, mu=mu)), digits.spec, ipc=1).digest
+        generated_images.read(
+            str(written(tmp_path / name, mu=mu)), digits.spec, ipc=1
+        ).images.digest
         for name, mu in (("a", 0.0), ("b", 0.0), ("c", 1e-6))
     ]
     assert digests[0] == digests[1] != digests[2]
@@ -111,7 +112,7 @@ def test_guarantee_images_that_nothing_ties_to_a_release_are_not_releasable(
     certificate = json.loads((folder / "privacy.json").read_text())
     del certificate["sha256"]
     (folder / "privacy.json").write_text(json.dumps(certificate))
-    found = generated_images.read(str(folder), digits.spec, ipc=1).certificate
+    found = generated_images.read(str(folder), digits.spec, ipc=1).images.certificate
     assert not found["releasable"]
     assert "version 0.1.0" in found["verdict"]
 
