@@ -1,7 +1,8 @@
 """The augmentation that distilled images are usually judged with: one of six movements at a time.
 
 Of every batch one is drawn: brightness, saturation and contrast; a shift; a square that is blanked;
-a reflection; a scaling; a rotation. How much each image is moved is drawn by itself.
+a reflection; a scaling; a rotation. How much each image is moved is drawn by itself, or once for
+all, where two batches are to be compared that were moved alike.
 
 References:
     Zhao & Bilen (2021), "Dataset condensation with differentiable Siamese augmentation"
@@ -22,7 +23,11 @@ _SCALING, _ROTATION = 1.2, 15.0
 
 
 def siamese_augmented(
-    key: Key[Array, ""], images: Float[Array, "n h w ch"], *, reflect: bool
+    key: Key[Array, ""],
+    images: Float[Array, "n h w ch"],
+    *,
+    reflect: bool,
+    alike: bool = False,
 ) -> Float[Array, "n h w ch"]:
     """Return images that are changed by one movement, drawn for all of them.
 
@@ -33,6 +38,7 @@ def siamese_augmented(
         key: of the draws.
         images: brought to deviation 1, as brightness is moved by up to a half.
         reflect: whether left and right may be changed: for photographs, not for digits.
+        alike: whether all images are moved in the same way, which the key alone decides.
     """
     kind_key, draw_key = jax.random.split(key)
     movements = [
@@ -44,7 +50,8 @@ def siamese_augmented(
         *([_reflected] if reflect else []),
     ]
     number = jax.random.randint(kind_key, (), 0, len(movements))
-    branches = [functools.partial(movement, draw_key) for movement in movements]
+    count = 1 if alike else len(images)
+    branches = [functools.partial(movement, draw_key, count=count) for movement in movements]
     return jax.lax.switch(number, branches, images)
 
 
@@ -52,11 +59,11 @@ def _draws(key: Array, count: int, sides: int, low: float, high: float) -> Array
     return jax.random.uniform(key, (count, sides), minval=low, maxval=high)
 
 
-def _coloured(key: Array, x: Array) -> Array:
+def _coloured(key: Array, x: Array, *, count: int) -> Array:
     keys = jax.random.split(key, 3)
 
     def each(number: int, low: float, high: float) -> Array:
-        return _draws(keys[number], len(x), 1, low, high)[:, :, None, None]
+        return _draws(keys[number], count, 1, low, high)[:, :, None, None]
 
     x = x + each(0, -_BRIGHTNESS, _BRIGHTNESS)
     grey = jnp.mean(x, axis=3, keepdims=True)
@@ -65,19 +72,22 @@ def _coloured(key: Array, x: Array) -> Array:
     return mean + (x - mean) * each(2, 1 - _CONTRAST, 1 + _CONTRAST)
 
 
-def _moved(x: Array, matrices: Array, shift: Array) -> Array:
-    return jax.vmap(resampled)(x, matrices.astype(x.dtype), shift.astype(x.dtype))
+def _moved(x: Array, matrices: Array, shifts: Array) -> Array:
+    """Move images by a matrix and a shift of each, or by one for all."""
+    matrices = jnp.broadcast_to(matrices, (len(x), 2, 2)).astype(x.dtype)
+    shifts = jnp.broadcast_to(shifts, (len(x), 2)).astype(x.dtype)
+    return jax.vmap(resampled)(x, matrices, shifts)
 
 
-def _shifted(key: Array, x: Array) -> Array:
+def _shifted(key: Array, x: Array, *, count: int) -> Array:
     sides = jnp.array(x.shape[1:3])
-    shift = jnp.round(_draws(key, len(x), 2, -_SHIFT, _SHIFT) * sides)
-    return _moved(x, jnp.broadcast_to(jnp.eye(2), (len(x), 2, 2)), shift)
+    shifts = jnp.round(_draws(key, count, 2, -_SHIFT, _SHIFT) * sides)
+    return _moved(x, jnp.eye(2), shifts)
 
 
-def _blanked(key: Array, x: Array) -> Array:
+def _blanked(key: Array, x: Array, *, count: int) -> Array:
     sides = jnp.array(x.shape[1:3])
-    middles = _draws(key, len(x), 2, 0.0, 1.0) * sides
+    middles = _draws(key, count, 2, 0.0, 1.0) * sides
     rows, columns = (
         jnp.abs(jnp.arange(x.shape[axis + 1]) + 0.5 - middles[:, axis, None])
         <= _BLANK * x.shape[axis + 1] / 2
@@ -87,16 +97,16 @@ def _blanked(key: Array, x: Array) -> Array:
     return jnp.where(inside, jnp.mean(x, axis=(1, 2, 3), keepdims=True), x)
 
 
-def _scaled(key: Array, x: Array) -> Array:
-    factors = _draws(key, len(x), 2, 1 / _SCALING, _SCALING)
-    return _moved(x, turned_and_stretched(jnp.zeros(len(x)), factors), jnp.zeros((len(x), 2)))
+def _scaled(key: Array, x: Array, *, count: int) -> Array:
+    factors = _draws(key, count, 2, 1 / _SCALING, _SCALING)
+    return _moved(x, turned_and_stretched(jnp.zeros(count), factors), jnp.zeros(2))
 
 
-def _rotated(key: Array, x: Array) -> Array:
-    degrees = _draws(key, len(x), 1, -_ROTATION, _ROTATION)[:, 0]
-    return _moved(x, turned_and_stretched(degrees, jnp.ones((len(x), 2))), jnp.zeros((len(x), 2)))
+def _rotated(key: Array, x: Array, *, count: int) -> Array:
+    degrees = _draws(key, count, 1, -_ROTATION, _ROTATION)[:, 0]
+    return _moved(x, turned_and_stretched(degrees, jnp.ones((count, 2))), jnp.zeros(2))
 
 
-def _reflected(key: Array, x: Array) -> Array:
-    turned = jax.random.bernoulli(key, 0.5, (len(x), 1, 1, 1))
+def _reflected(key: Array, x: Array, *, count: int) -> Array:
+    turned = jax.random.bernoulli(key, 0.5, (count, 1, 1, 1))
     return jnp.where(turned, x[:, :, ::-1], x)

@@ -14,7 +14,7 @@ KEY = jax.random.key(5)
 
 
 def of(movement: str) -> np.ndarray:
-    return np.asarray(getattr(siamese, f"_{movement}")(KEY, jnp.asarray(IMAGES)))
+    return np.asarray(getattr(siamese, f"_{movement}")(KEY, jnp.asarray(IMAGES), count=len(IMAGES)))
 
 
 def test_colours_are_linear_in_an_image_and_keep_its_mean_but_for_brightness() -> None:
@@ -65,7 +65,9 @@ def test_ramps_are_turned_and_stretched_within_limits(movement: str) -> None:
     """The slopes of a ramp tell the linear map."""
     rows, columns = np.mgrid[:21, :21].astype(np.float32)
     ramps = jnp.asarray(np.tile(np.stack([rows, columns], axis=-1), (200, 1, 1, 1)))
-    found = np.asarray(getattr(siamese, f"_{movement}")(KEY, ramps))[:, 8:13, 8:13]
+    found = np.asarray(getattr(siamese, f"_{movement}")(KEY, ramps, count=len(ramps)))[
+        :, 8:13, 8:13
+    ]
     down, right = np.diff(found, axis=1).mean(axis=(1, 2)), np.diff(found, axis=2).mean(axis=(1, 2))
     if movement == "rotated":
         degrees = np.rad2deg(np.arctan2(down[:, 1], down[:, 0]))
@@ -91,7 +93,21 @@ def test_every_movement_is_drawn_and_digits_are_not_reflected() -> None:
         for seed, (_, draw_key) in enumerate(draw_keys):
             found = changed(jax.random.key(seed), x, reflect=reflect)
             for name in movements:
-                expected = getattr(siamese, f"_{name}")(draw_key, x)
+                expected = getattr(siamese, f"_{name}")(draw_key, x, count=len(x))
                 counts[name] += bool(np.allclose(found, expected, atol=1e-5))
         assert (counts.pop("reflected") > 0) == reflect
         assert min(counts.values()) > 0
+
+
+def test_images_that_are_moved_alike_stay_equal_in_any_batch() -> None:
+    """Each movement moves copies of one image in the same way, in a batch of any size."""
+    one = jnp.asarray(IMAGES[:1])
+    changed = jax.jit(siamese.siamese_augmented, static_argnames=("reflect", "alike"))
+    kinds = set()
+    for seed in range(40):
+        key = jax.random.key(seed)
+        alone = np.asarray(changed(key, one, reflect=True, alike=True))
+        both = np.asarray(changed(key, jnp.tile(one, (3, 1, 1, 1)), reflect=True, alike=True))
+        np.testing.assert_allclose(both, np.tile(alone, (3, 1, 1, 1)), atol=1e-5)
+        kinds.add(int(jax.random.randint(jax.random.split(key)[0], (), 0, 6)))
+    assert kinds == set(range(6))

@@ -146,7 +146,7 @@ _CLEAR: dict[str, dict[str, Any]] = {
 # Beside a distance of class means, or of generated images, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
 _COSINE_BESIDE_IMAGES = 0.3
-_MATCHING = (300, 0.01)
+_MATCHING = (600, 0.01)
 
 
 def defaults(settings: Settings, dataset: str, *, beside_images: bool) -> dict[str, Any]:

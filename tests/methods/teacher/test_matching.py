@@ -10,14 +10,14 @@ import numpy as np
 import optax
 import pytest
 
-from jaxdp.methods.teacher.matching import MatchingConfig, matching_distance, random_movement
+from jaxdp.methods.teacher.matching import MatchingConfig, matching_distance
 from jaxdp.networks.classifiers import ConvNetTrunk
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 SHAPE, C, IPC, M = (8, 8, 1), 3, 2, 40
 CONFIG = MatchingConfig(image_shape=SHAPE, batch_size=30, width=8)
-STILL = dataclasses.replace(CONFIG, max_shift=0.0, max_scaling=0.0, max_rotation=0.0)
+STILL = dataclasses.replace(CONFIG, moved=False)
 KEY = jax.random.key(5)
 
 
@@ -50,7 +50,8 @@ def test_without_movement_it_is_the_distance_of_class_means_in_a_random_network(
     apply = jax.jit(network.apply)
 
     def means(rows: jax.Array) -> np.ndarray:
-        features = np.asarray(apply(variables, rows.reshape(-1, *SHAPE)), np.float64)
+        seen = (rows - jnp.mean(only)) / jnp.std(only)
+        features = np.asarray(apply(variables, seen.reshape(-1, *SHAPE)), np.float64)
         return features.reshape(C, -1, features.shape[1]).mean(axis=1)
 
     target = means(only)
@@ -68,50 +69,50 @@ def test_it_is_small_for_images_of_the_same_kind_and_large_for_exchanged_classes
 
 
 def test_both_sides_are_moved_alike(images: jax.Array) -> None:
-    """The same images on both sides stay equal, however far they are moved."""
+    """The same images on both sides stay equal, whatever the movement is."""
     only = images[:, :1]
-    assert distance(only[:, 0], only, max_shift=0.3, max_rotation=90.0) < 1e-6
+    for seed in range(12):  # more than there are movements
+        assert distance(only[:, 0], only, jax.random.key(seed)) < 1e-6
 
 
 def test_network_batch_and_movement_are_drawn_by_the_key(images: jax.Array) -> None:
     x, other = some(images), jax.random.key(6)
     assert distance(x, images) == distance(x, images)
     assert distance(x, images) != distance(x, images, other)
-    movements = [random_movement(key, CONFIG, (8, 8)) for key in (KEY, other)]
-    assert np.all(np.asarray(movements[0][0]) != np.asarray(movements[1][0]))
 
 
-def test_movements_stay_within_their_limits() -> None:
-    config = dataclasses.replace(CONFIG, max_shift=0.25, max_scaling=0.2, max_rotation=30.0)
-    keys = jax.random.split(jax.random.key(0), 500)
-    matrices, shifts = jax.vmap(lambda key: random_movement(key, config, (8, 12)))(keys)
-    limits = np.array([2.0, 3.0])
-    assert np.all(np.abs(shifts) <= limits)
-    assert np.all(np.max(np.abs(shifts), axis=0) > 0.9 * limits)
-    scales = 1 / np.linalg.norm(matrices, axis=2)
-    assert 0.8 - 1e-5 <= scales.min() < 0.85
-    assert 1.15 < scales.max() <= 1.2 + 1e-5
-    angles = np.degrees(
-        np.arctan2(matrices[:, 1, 0] * scales[:, 1], matrices[:, 1, 1] * scales[:, 1])
-    )
-    assert 27 < np.max(np.abs(angles)) <= 30 + 1e-4
+def test_images_are_moved_unless_they_are_to_stay(images: jax.Array) -> None:
+    """Movements leave means of other images no longer where they were."""
+    x, only = some(images), images[:, :1]
+    differences = [
+        distance(x, only, jax.random.key(seed))
+        != distance(x, only, jax.random.key(seed), moved=False)
+        for seed in range(4)
+    ]
+    assert all(differences)
 
 
-def test_descending_it_gives_each_class_its_row(images: jax.Array) -> None:
+def test_images_that_are_all_the_same_give_a_finite_slope() -> None:
+    same = jnp.full((C, M, 64), 0.5)
     slope = jax.jit(jax.grad(matching_distance), static_argnames="config")
-    x, adam = jnp.full((C, 64), 0.3), optax.adam(0.1)
+    x = jax.random.uniform(KEY, (C * IPC, 64))
+    assert np.all(np.isfinite(slope(x, KEY, same, config=STILL)))
+
+
+def test_descending_it_makes_images_of_each_class(images: jax.Array) -> None:
+    slope = jax.jit(jax.grad(matching_distance), static_argnames="config")
+    x, adam = 0.3 + 0.05 * jax.random.uniform(KEY, (C, 64)), optax.adam(0.05)
     state = adam.init(x)
-    for number in range(60):
+    for number in range(300):
         gradient = slope(x, jax.random.key(number), images, config=STILL)
         updates, state = adam.update(gradient, state)
         x = optax.apply_updates(x, updates)
-    bright = np.asarray(x).reshape(C, 8, 8).mean(axis=2)
-    np.testing.assert_array_equal(np.argmax(bright, axis=1), [1, 3, 5])
+    alike = np.corrcoef(x, jnp.mean(images, axis=1))[:C, C:]
+    assert np.all(np.diag(alike) > 0.5)
+    assert np.all(alike[~np.eye(C, dtype=bool)] < 0.2)
 
 
-@pytest.mark.parametrize(
-    "changes", [{"batch_size": 0}, {"width": 0}, {"max_shift": -0.1}, {"max_scaling": 1.0}]
-)
+@pytest.mark.parametrize("changes", [{"batch_size": 0}, {"width": 0}])
 def test_impossible_configurations_are_refused(changes: dict) -> None:
-    with pytest.raises(ValueError, match=r">= 1|>= 0"):
+    with pytest.raises(ValueError, match=">= 1"):
         dataclasses.replace(CONFIG, **changes)
