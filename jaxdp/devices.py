@@ -1,12 +1,19 @@
-"""Examples shared out over devices: each has its rows, sums are added, everything else is copied.
+"""Where examples lie: on the device, shared out over several, or in a file that is too large.
+
+Several devices have their own rows each, sums are added, everything else is copied.
 
     sum_i g(x_i) = sum_d sum_{i in rows of device d} g(x_i)
 
 What a step adds to a sum depends on its own example alone, so devices need to meet once a step, in
 that sum. Whatever is drawn, coins and noise, is drawn alike by all of them from the same key.
+
+Rows that are mapped from a file and take more than a quarter of the memory stay there, and a step
+reads those that it has drawn.
 """
 
 import functools
+import math
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +21,48 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, PyTree
+from jaxtyping import Array, Int, PyTree, Shaped
 
 ROWS = "rows"
 """The axis of devices; inside of `across` it is bound."""
 _SPLIT, _COPIED = PartitionSpec(ROWS), PartitionSpec()
+
+
+# Beyond this part of the memory mapped rows are not loaded.
+_MOST_MEMORY = 1 / 4
+
+
+class StoredRows:
+    """Rows (n, ...) that stay in a file, for compiled functions that read a few at a time.
+
+    It stands for an array as far as `rows[indices]`, `shape` and `dtype` go. To jax it is a part of
+    the program and not data, so another one is another compilation.
+    """
+
+    def __init__(self, rows: np.ndarray) -> None:
+        """Take a mapped array, in a type that jax keeps as it is."""
+        self._rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
+
+    def __getitem__(self, indices: Int[Array, "*m"]) -> Shaped[Array, "*m d"]:
+        """Return rows, read when the compiled function gets there."""
+        like = jax.ShapeDtypeStruct((*indices.shape, *self.shape[1:]), self.dtype)
+        return jax.pure_callback(self._read, like, indices)
+
+    def _read(self, indices: Any) -> np.ndarray:
+        return np.asarray(self._rows[np.asarray(indices)])
+
+
+jax.tree_util.register_pytree_node(StoredRows, lambda rows: ((), rows), lambda rows, _: rows)
+
+
+def stays_in_file(x: np.ndarray) -> bool:
+    """Return whether an array is mapped from a file and too large to be loaded."""
+    size = math.prod(map(int, x.shape)) * x.dtype.itemsize
+    return isinstance(x, np.memmap) and size > _MOST_MEMORY * _memory_bytes()
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def num_shards() -> int:
@@ -34,16 +78,18 @@ def padded(num_rows: int) -> int:
     return -(-num_rows // jax.device_count()) * jax.device_count()
 
 
-def by_rows(x: np.ndarray | Array, num_rows: int | None = None) -> Array:
+def by_rows(x: np.ndarray | Array, num_rows: int | None = None) -> Array | StoredRows:
     """Return rows on the devices, an equal part on each, filled up by rows of zeros.
 
-    With one device it is the array as it is.
+    With one device it is the array as it is, or `StoredRows` where it is too large.
 
     Args:
         x: the rows of this process: `processes.own_part` of all.
         num_rows: of all processes; those of `x` where it is the only one.
     """
     if jax.device_count() == 1:
+        if isinstance(x, np.ndarray) and stays_in_file(x):
+            return StoredRows(x)
         return jnp.asarray(x)
     total = padded(len(x) if num_rows is None else num_rows)
     here = total // jax.device_count() * jax.local_device_count()

@@ -126,7 +126,7 @@ def _read_images(name: str, paths: tuple[Path, ...], wanted: Wanted) -> tuple[np
         size, first = wanted.size, image_file.read(name, paths[0])
         target = size.of(first.pixels.shape)
         shape = (len(paths), *target, first.pixels.shape[2])
-        x = large_arrays.empty(name, shape, first.pixels.dtype)
+        x = large_arrays.images(name, shape, first.pixels.dtype)
         for i, path in enumerate(paths):
             image = image_file.read(name, path)
             _require_alike(name, (path, image), (paths[0], first), wanted)

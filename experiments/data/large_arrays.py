@@ -1,4 +1,4 @@
-"""Arrays of decoded images: in memory, or in a file without a name where they are large."""
+"""Arrays in memory, or in a file without a name where they are large."""
 
 import errno
 import math
@@ -11,12 +11,12 @@ from experiments.data.sources import dataset_error
 from jaxdp.saved import npz as npz_files
 
 
-def empty(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return an array for images (n, h, w, ch), whose values are not set.
+class NoRoomError(Exception):
+    """The folder for temporary files has too little room; the message says what was needed."""
 
-    One that takes more than a quarter of the machine's memory is mapped from a file in the folder
-    for temporary files. The file has no name: nobody else finds it, and it ends with the program,
-    however that ends.
+
+def images(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return an array for images (n, h, w, ch), as `empty` does.
 
     Args:
         name: of the dataset.
@@ -26,7 +26,27 @@ def empty(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     Raises:
         InputError: the folder has too little room.
     """
-    needed = math.prod(map(int, shape)) * dtype.itemsize  # numpy's whole numbers wrap around
+    try:
+        return empty(shape, dtype)
+    except NoRoomError as error:
+        raise dataset_error(
+            name,
+            f"{shape[0]} images of {shape[2]}x{shape[1]} pixels {error}: give a smaller "
+            "--image_size, or another folder as TMPDIR",
+        ) from error
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype | type) -> np.ndarray:
+    """Return an array whose values are not set.
+
+    One that takes more than a quarter of the machine's memory is mapped from a file in the folder
+    for temporary files. The file has no name: nobody else finds it, and it ends with the program,
+    however that ends.
+
+    Raises:
+        NoRoomError: the folder has too little room.
+    """
+    needed = math.prod(map(int, shape)) * np.dtype(dtype).itemsize  # numpy's numbers wrap around
     if needed <= npz_files.max_bytes() // 2:
         return np.empty(shape, dtype)
     folder = tempfile.gettempdir()
@@ -40,11 +60,9 @@ def empty(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
                 errno.EDQUOT,
             ):
                 raise
-            raise dataset_error(
-                name,
-                f"{shape[0]} images of {shape[2]}x{shape[1]} pixels take {needed / 1e9:.3g} GB, "
-                f"more than a quarter of the memory, and {folder} has no room for them: give a "
-                "smaller --image_size, or another folder as TMPDIR",
+            raise NoRoomError(
+                f"take {needed / 1e9:.3g} GB, more than a quarter of the memory, and {folder} has "
+                "no room for them"
             ) from error
         return np.memmap(file, dtype, "r+", shape=shape)
 

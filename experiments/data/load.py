@@ -164,7 +164,7 @@ def _new_size(
 
 
 def _resized(name: str, x: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    found = large_arrays.empty(name, (len(x), *size, x.shape[3]), x.dtype)
+    found = large_arrays.images(name, (len(x), *size, x.shape[3]), x.dtype)
     return resizing.all_resized(x, size, out=found)
 
 

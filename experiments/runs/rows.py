@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.data import large_arrays
 from experiments.data.outside_files import user_path
 from experiments.errors import InputError
 from jaxdp.methods.runner import PlainRunner, in_chunks
@@ -87,6 +88,7 @@ def features_of(
 ) -> np.ndarray:
     """Return the features (n, p) of rows (n, d) as stored, chunk by chunk.
 
+    Without a cache, those that take more than a quarter of the memory are in a file without a name.
     Kept features are mapped into memory where their first rows are what the map makes of them now:
     files of another version of the code, or cut short, are made anew.
 
@@ -99,7 +101,7 @@ def features_of(
         runner: shows progress.
 
     Raises:
-        InputError: features cannot be written to the cache.
+        InputError: features cannot be written to the cache, or take more room than there is.
     """
     runner = runner or PlainRunner()
     first, rest = in_chunks(feature_fn, rows, dtype)
@@ -109,10 +111,20 @@ def features_of(
         return runner.filled(features, first, rest, description)
 
     if cache is None:
-        return fill(np.empty(shape, dtype))
+        return fill(_empty(shape, dtype))
     path = cache.path(rows, dtype)
     kept = _kept(path, shape, dtype, first)
     return _written(path, shape, dtype, fill) if kept is None else kept
+
+
+def _empty(shape: tuple[int, int], dtype: type) -> np.ndarray:
+    try:
+        return large_arrays.empty(shape, dtype)
+    except large_arrays.NoRoomError as error:
+        raise InputError(
+            f"--feature_cache: the features of {shape[0]} examples {error}; name a folder that has "
+            "room, or give another one as TMPDIR"
+        ) from error
 
 
 def _kept(path: Path, shape: tuple[int, int], dtype: type, first: np.ndarray) -> np.ndarray | None:

@@ -222,18 +222,8 @@ def relabelled(made: Made, x: np.ndarray, probabilities: np.ndarray) -> Made:
     return dataclasses.replace(made, x=x, y=labels, rows=rows, arrays=arrays, soft_labels=scores)
 
 
-def with_soft_labels(made: Made, *, learnt: bool) -> Made:
-    """Return a distilled set with probabilities of the classes for each of its examples.
-
-    Args:
-        made: the set, with a classifier.
-        learnt: whether they come from labels that regression has learnt, not from the classifier.
-    """
-    if learnt:
-        soft = shares(np.asarray(made.arrays["y_scores"]))
-    else:
-        assert made.classifier is not None
-        soft = made.classifier.predict_proba(made.x)
+def with_soft_labels(made: Made, soft: np.ndarray) -> Made:
+    """Return a distilled set with probabilities (m, c) of the classes for its examples."""
     soft = soft.astype(np.float32)
     return dataclasses.replace(made, arrays=made.arrays | {"y_soft": soft}, soft_labels=soft)
 

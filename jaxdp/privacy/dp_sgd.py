@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
 from jaxdp import devices, numerics
+from jaxdp.devices import StoredRows
 from jaxdp.privacy import sampling
 from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, require_private
 
@@ -98,15 +99,16 @@ def _chunk_size(mechanism: SubsampledGaussian, limit: int) -> int:
 
 
 def accounted_steps(
-    mechanism: SubsampledGaussian, step: Callable[[State, Array, Array, Array], State]
-) -> Callable[[State, Array, Array, Array, int], State]:
+    mechanism: SubsampledGaussian, step: Callable[[State, Array, Any, Array], State]
+) -> Callable[[State, Array, Any, Array, int], State]:
     """Return `update(state, key, x, labels, num_steps)`, which takes steps in one compiled loop.
 
     It takes `num_steps` steps, fewer where the mechanism's last one comes first; `num_steps` may
     differ from call to call without another compilation. Step `t` gets `fold_in(key, t)`, so a
     run may be cut into calls anywhere. It computes in jax's 64-bit mode, whatever the caller's, so
-    it cannot be called inside another `jit`. Rows that `jaxdp.devices.by_rows` has laid on several
-    devices are worked through by all of them at once, with the same result up to the order of sums.
+    it cannot be called inside another `jit`. Rows may be `jaxdp.devices.StoredRows`. Those that
+    `jaxdp.devices.by_rows` has laid on several devices are worked through by all of them at once,
+    with the same result up to the order of sums.
 
     Args:
         mechanism: what the run is accounted by.
@@ -124,7 +126,7 @@ def accounted_steps(
     def run(
         state: State,
         key: Key[Array, ""],
-        x: Num[Array, "n d"],
+        x: Num[Array, "n d"] | StoredRows,
         labels: Int[Array, " n"],
         num_steps: Int[Array, ""],
     ) -> State:
@@ -139,7 +141,9 @@ def accounted_steps(
     on_all = jax.jit(devices.across(run, split=(False, False, True, True, False)))
     on_one = jax.jit(run)
 
-    def update(state: State, key: Array, x: Array, labels: Array, num_steps: int) -> State:
+    def update(
+        state: State, key: Array, x: Array | StoredRows, labels: Array, num_steps: int
+    ) -> State:
         require_private(key)
         across = devices.is_by_rows(x)
         n = mechanism.num_examples

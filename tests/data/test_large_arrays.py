@@ -72,7 +72,7 @@ def test_sizes_beyond_whole_numbers_of_64_bits_do_not_wrap_around(
 
     monkeypatch.setattr(os, "posix_fallocate", no_room)
     with pytest.raises(Exception, match=r"TMPDIR"):
-        large_arrays.empty("toy", (2**40, 2**12, 2**12, 3), np.dtype(np.uint16))
+        large_arrays.images("toy", (2**40, 2**12, 2**12, 3), np.dtype(np.uint16))
     assert asked == [(0, 6 * 2**64)]
 
 
@@ -90,4 +90,4 @@ def test_other_errors_of_the_disk_are_told(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(os, "posix_fallocate", broken)
     monkeypatch.setattr(npz_files, "max_bytes", lambda: 1)
     with pytest.raises(OSError, match="Input/output error"):
-        large_arrays.empty("toy", (2, 2, 2, 1), np.dtype(np.uint8))
+        large_arrays.images("toy", (2, 2, 2, 1), np.dtype(np.uint8))

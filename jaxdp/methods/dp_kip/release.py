@@ -27,6 +27,7 @@ from jaxtyping import Array, Bool, Int, Key, Num
 
 from jaxdp import devices, kernels, processes
 from jaxdp.data import Private
+from jaxdp.devices import StoredRows
 from jaxdp.kernels import DotProduct, Kernel, preprocess
 from jaxdp.kernels.kip import SupportSet, loss, total_loss
 from jaxdp.methods.dp_kip.clipped import pixels as feature_grads
@@ -137,7 +138,7 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
             opt_state=config.optimizer.init(support.x),
         )
 
-    def step(state: KIPState, key: Array, x_t: Array, labels: Array) -> KIPState:
+    def step(state: KIPState, key: Array, x_t: Array | StoredRows, labels: Array) -> KIPState:
         clipped = clipped_sum(kernel, mechanism, config, state.support, x_t, labels)
         noisy_mean = dp_sgd.noisy_mean(key, mechanism, clipped, chunk_size=config.chunk_size)
         grad = noisy_mean.astype(state.support.x.dtype)
@@ -157,7 +158,9 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
 
     steps = dp_sgd.accounted_steps(mechanism, step)
 
-    def update(state: KIPState, key: Array, x_t: Array, labels: Array, num_steps: int) -> KIPState:
+    def update(
+        state: KIPState, key: Array, x_t: Array | StoredRows, labels: Array, num_steps: int
+    ) -> KIPState:
         _require_classes(labels, state.support.y.shape[1])
         return steps(state, key, x_t, labels, num_steps)
 
@@ -235,7 +238,7 @@ def clipped_sum(
     mechanism: SubsampledGaussian,
     config: KIPConfig,
     support: SupportSet,
-    x_t: Num[Array, "n k"],
+    x_t: Num[Array, "n k"] | StoredRows,
     labels: Int[Array, " n"],
 ) -> ClippedSum:
     """Return the sum of clipped gradients in the form that the kernel allows.

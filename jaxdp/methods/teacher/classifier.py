@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxdp.devices import StoredRows
 from jaxdp.privacy import dp_sgd
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -142,7 +143,7 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
             jnp.zeros((), jnp.int32), weights, weights, config.optimizer.init(weights)
         )
 
-    def step(state: TeacherState, key: Array, features: Array, labels: Array) -> TeacherState:
+    def step(state: TeacherState, key: Array, features: Any, labels: Array) -> TeacherState:
         clipped = clipped_sum(mechanism, config, state.weights, features, labels)
         noisy_mean = dp_sgd.noisy_mean(key, mechanism, clipped, chunk_size=config.chunk_size)
         grad = noisy_mean.astype(state.weights.dtype)
@@ -160,7 +161,7 @@ def clipped_sum(
     mechanism: SubsampledGaussian,
     config: TeacherConfig,
     weights: Float[Array, "p c"],
-    features: Float[Array, "n p"],
+    features: Float[Array, "n p"] | StoredRows,
     labels: Int[Array, " n"],
 ) -> ClippedSum:
     """Return the sum of the clipped gradients: a chunk in float32, chunks in float64.

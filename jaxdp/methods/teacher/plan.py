@@ -17,7 +17,7 @@ from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods import base
 from jaxdp.methods.base import DISTILLED_TABLE, Words
-from jaxdp.methods.made import Made, distilled, with_soft_labels
+from jaxdp.methods.made import Made, distilled, shares, softmax, with_soft_labels
 from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
@@ -301,7 +301,13 @@ class TeacherPlan(base.Plan[Released]):
         )
         if not self.makes_soft_labels:
             return made
-        return with_soft_labels(made, learnt=self.settings.learn_labels)
+        return with_soft_labels(made, self._soft_labels(released, support))
+
+    def _soft_labels(self, released: Released, support: SupportSet) -> np.ndarray:
+        if self.settings.learn_labels:
+            return shares(np.asarray(support.y))
+        # Not by the runner, which may keep rows: these few are new in every run.
+        return softmax(self.scores(released, np.asarray(jax.jit(self.feature_fn)(support.x))))
 
     def config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""

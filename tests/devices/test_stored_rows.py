@@ -1,0 +1,133 @@
+"""Rows that stay in a file: the same samples, the same steps, and a fraction of the memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import drivers
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import toy_runs
+from reuse import made
+
+from experiments.data import large_arrays
+from experiments.errors import InputError
+from experiments.runs import rows as feature_rows
+from jaxdp import devices
+from jaxdp.saved import npz as npz_files
+
+pytestmark = [
+    pytest.mark.usefixtures("quick_compilation", "few_public_images"),
+    pytest.mark.skipif(jax.device_count() > 1, reason="several devices load their rows"),
+]
+
+
+def mapped(path: Path, rows: np.ndarray) -> np.memmap:
+    np.save(path, rows)
+    return np.load(path, mmap_mode="r")
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of 400 bytes, so that nothing of the data fits into a quarter of it."""
+    monkeypatch.setattr(devices, "_memory_bytes", lambda: 400)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float16, np.float32])
+def test_rows_are_read_inside_of_a_compiled_loop(
+    dtype: type, tmp_path: Path, little_memory: None
+) -> None:
+    rows = np.random.default_rng(0).integers(0, 200, (5000, 7)).astype(dtype)
+    stored = devices.by_rows(mapped(tmp_path / "x.npy", rows))
+    assert isinstance(stored, devices.StoredRows)
+    order = jnp.asarray(np.random.default_rng(1).permutation(5000).reshape(2, 2500))
+
+    @jax.jit
+    def sums(x: devices.StoredRows) -> jax.Array:
+        def step(number: int, total: jax.Array) -> jax.Array:
+            found = x[order[number]]
+            assert found.dtype == dtype
+            weights = jnp.arange(2500)[:, None]
+            return total + jnp.sum(weights * found.astype(jnp.float32), axis=0)
+
+        return jax.lax.fori_loop(0, 2, step, jnp.zeros(7))
+
+    expected = sum(np.arange(2500) @ rows[each].astype(np.float64) for each in np.asarray(order))
+    np.testing.assert_allclose(sums(stored), expected, rtol=1e-5)
+    assert stored.shape == rows.shape
+
+
+def test_what_fits_or_is_in_memory_is_an_array(tmp_path: Path) -> None:
+    rows = np.zeros((5, 3), np.float16)
+    kept = mapped(tmp_path / "x.npy", rows)
+    assert isinstance(devices.by_rows(kept), jax.Array)
+    assert not devices.stays_in_file(kept)
+
+
+def test_an_array_in_memory_is_never_left_in_a_file(little_memory: None) -> None:
+    assert isinstance(devices.by_rows(np.zeros((5000, 3), np.float16)), jax.Array)
+
+
+@pytest.mark.parametrize("flags", [(), ("--kernel=scatter",)], ids=["pixels", "features"])
+def test_guarantee_dp_kip_draws_and_clips_the_same_rows_from_a_file(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _assert_same("dp_kip", flags, "distilled.npz", tmp_path, monkeypatch)
+
+
+def test_guarantee_a_teacher_draws_and_clips_the_same_rows_from_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _assert_same("dp_kip_teacher", (), "distilled.npz", tmp_path, monkeypatch)
+
+
+def _assert_same(
+    name: str,
+    flags: tuple[str, ...],
+    file: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Check that rows in files give the same result with the same noise, to the last bit."""
+    folder = tmp_path / "data" / "toy"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for split, n in (("train", 300), ("test", 20)):
+        np.save(folder / f"x_{split}.npy", rng.integers(0, 256, (n, 8, 8), np.uint8))
+        np.save(folder / f"y_{split}.npy", np.arange(n) % 3)
+    data = ("--dataset=toy", f"--data_dir={folder.parent}", "--eps=5", "--delta=1e-3")
+    asked = (*data, "--noise_seed=1", "--ledger=none", *flags)
+    main, toy = toy_runs.DRIVERS[name]
+
+    def run(out: Path) -> np.ndarray:
+        assert drivers.drive(main.main, *toy, *asked, f"--out_dir={out}") == 0
+        return made(out, file)
+
+    expected = run(tmp_path / "memory")
+    seen = []
+
+    class Seen(devices.StoredRows):
+        def __init__(self, rows: np.ndarray) -> None:
+            seen.append(rows)
+            super().__init__(rows)
+
+    jax.tree_util.register_pytree_node(Seen, lambda rows: ((), rows), lambda rows, _: rows)
+    monkeypatch.setattr(devices, "StoredRows", Seen)
+    monkeypatch.setattr(devices, "_memory_bytes", lambda: 400)
+    monkeypatch.setattr(npz_files, "max_bytes", lambda: 200)
+    np.testing.assert_array_equal(run(tmp_path / "file"), expected)
+    assert seen
+    assert all(isinstance(rows, np.memmap) for rows in seen)
+
+
+def test_features_that_no_disk_holds_are_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_room(shape: tuple[int, ...], dtype: type) -> np.ndarray:
+        raise large_arrays.NoRoomError("take 9 GB, more than there is")
+
+    monkeypatch.setattr(large_arrays, "empty", no_room)
+    with pytest.raises(InputError, match="the features of 3 examples take 9 GB"):
+        feature_rows.features_of(lambda x: x, np.zeros((3, 2), np.float32), description="")
