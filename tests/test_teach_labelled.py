@@ -45,6 +45,9 @@ def test_guarantee_a_labelled_run_brings_its_teacher_and_no_data_are_used(
     assert new["epsilon"] == old["epsilon"]
     assert new["releasable"]
     assert "no privacy beyond that release" in new["reused"]
+    assert new["may_leave"] == new["covers"]
+    assert new["covers"][0].startswith("teacher.npz: the weights of the private teacher")
+    assert not any("synthetic.npz" in each for each in new["covers"])
     with np.load(labelled / "labelled.npz") as saved:
         np.testing.assert_array_equal(read_teacher(out).released.weights, saved["weights"])
     x = np.arange(64).reshape(1, 8, 8) % 17
@@ -67,7 +70,9 @@ def test_images_alone_of_a_labelled_run_need_no_teacher(labelled: Path, tmp_path
     assert drive("--match=embedding", f"--synthetic={labelled}", *FLAGS, f"--out_dir={out}") == 0
     assert not (out / "teacher.npz").exists()
     epsilon = drivers.read(labelled, "privacy.json")["epsilon"]
-    assert drivers.read(out, "privacy.json")["epsilon"] == epsilon
+    certificate = drivers.read(out, "privacy.json")
+    assert certificate["epsilon"] == epsilon
+    assert certificate["may_leave"][0].startswith("distilled.npz and distilled.png")
 
 
 def test_another_teacher_beside_a_labelled_run_is_refused(

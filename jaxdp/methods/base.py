@@ -255,6 +255,7 @@ class Plan(abc.ABC, Generic[R]):
                 self.earlier_certificate,
                 allow_delta=settings.allow_delta,
                 allow_epsilon=settings.allow_epsilon,
+                covers=self.covers,
             )
             return again | {"reused": self.words.reused}
         terms = Terms(

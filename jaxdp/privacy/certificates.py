@@ -197,6 +197,7 @@ def recertified(
     old_noise: str = OLD_NOISE,
     allow_delta: bool = False,
     allow_epsilon: bool = False,
+    covers: tuple[str, ...] | None = None,
 ) -> dict[str, Any]:
     """Return the certificate that a stored one's ledger gives.
 
@@ -205,6 +206,7 @@ def recertified(
         old_noise: how version 0.1.0 drew the noise of what the certificate is of.
         allow_delta: whether a delta of 1/n or more is allowed now, if it was not before.
         allow_epsilon: whether an epsilon above `MOST` is.
+        covers: the files that hold the release now; None for those that the stored one names.
 
     Raises:
         ValueError: it is not a certificate, or says something else than its numbers.
@@ -213,7 +215,7 @@ def recertified(
         ledger = ledger_of(stored, old_noise=old_noise)
         allowed = stored.get("allowed", {"delta": False, "epsilon": False})
         terms = Terms(
-            covers=tuple(stored["covers"]),
+            covers=tuple(stored["covers"]) if covers is None else covers,
             target_epsilon=stored["target_epsilon"],
             allow_delta=bool(allowed["delta"]) or allow_delta,
             allow_epsilon=bool(allowed["epsilon"]) or allow_epsilon,

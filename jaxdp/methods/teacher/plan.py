@@ -34,7 +34,14 @@ from jaxdp.methods.teacher.public_maps import (
 )
 from jaxdp.methods.teacher.released import FORM, Released
 from jaxdp.methods.teacher.settings import MapOptions, Settings, draws_noise
-from jaxdp.methods.teacher.words import COVERS, DERIVED, SOURCES, SOURCES_BESIDE_IMAGES, WORDS
+from jaxdp.methods.teacher.words import (
+    COVERS,
+    DERIVED,
+    DERIVED_FROM_IMAGES,
+    SOURCES,
+    SOURCES_BESIDE_IMAGES,
+    WORDS,
+)
 from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
@@ -126,8 +133,10 @@ class TeacherPlan(base.Plan[Released]):
     @property
     def covers(self) -> tuple[str, ...]:
         """What is released under the guarantee."""
-        released = self.settings.match if self.earlier.images is None else "beside images"
         table = () if self.spec.schema is None else (DISTILLED_TABLE,)
+        if not self.uses_teacher and self.earlier.images is not None:
+            return (*DERIVED_FROM_IMAGES, *table)
+        released = self.settings.match if self.earlier.images is None else "beside images"
         return (f"{WORDS.released}: {COVERS[released]}", *DERIVED, *table)
 
     @property

@@ -22,6 +22,10 @@ DERIVED = (
     "distilled.npz and distilled.png, which are computed from these alone",
     *FREE,
 )
+DERIVED_FROM_IMAGES = (
+    "distilled.npz and distilled.png, which are computed from the images of --synthetic alone",
+    *FREE,
+)
 WORDS = Words(
     kind="distilled",
     result="distilled",
