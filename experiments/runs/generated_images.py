@@ -82,6 +82,7 @@ def read(folder: str, spec: Spec, *, ipc: int) -> Generated:
             f"--synthetic={folder}: is not the folder of a finished run of experiments.dp_ntk (it "
             f"needs {_EMBEDDING} or {_LABELLED}, and {_NAME})"
         )
+    _require_finished(path, folder)
     form: Any = labelled.FORM if has_teacher else dp_ntk.FORM
     embedding = released.read(path / of_release, form)
     x, y = _arrays(path / _NAME, folder, spec.num_classes)
@@ -114,6 +115,21 @@ def read(folder: str, spec: Spec, *, ipc: int) -> Generated:
         source=f"--synthetic={folder}",
     )
     return Generated(images, _teacher(embedding, images) if has_teacher else None)
+
+
+def _require_finished(path: Path, folder: str) -> None:
+    """Raise an `InputError` where a run was stopped before its files were certified."""
+    try:
+        with open_plain(path / "metrics.json") as file:
+            finished = json_object(file.read()).get("finished", True)
+    except FileNotFoundError:  # it may stay at home
+        return
+    except (OSError, ValueError) as error:
+        raise InputError(f"--synthetic={folder}: metrics.json cannot be read ({error})") from error
+    if not finished:
+        raise InputError(
+            f"--synthetic={folder}: its run has not finished; give it --resume, which costs nothing"
+        )
 
 
 def _teacher(stored: Stored[Any], images: GeneratedImages) -> Stored[Any]:

@@ -133,6 +133,16 @@ def test_too_few_images_are_refused(tmp_path: Path, digits: Dataset) -> None:
         generated_images.read(str(written(tmp_path / "run")), digits.spec, ipc=5)
 
 
+def test_a_run_that_was_stopped_is_refused(tmp_path: Path, digits: Dataset) -> None:
+    folder = written(tmp_path / "run")
+    (folder / "metrics.json").write_text('{"finished": true}')
+    generated_images.read(str(folder), digits.spec, ipc=1)
+    for content, said in (('{"finished": false}', "has not finished"), ("{", "cannot be read")):
+        (folder / "metrics.json").write_text(content)
+        with pytest.raises(InputError, match=f"--synthetic=.*{said}"):
+            generated_images.read(str(folder), digits.spec, ipc=1)
+
+
 def test_folders_of_other_kinds_are_refused(tmp_path: Path, digits: Dataset) -> None:
     with pytest.raises(InputError, match="is not the folder of a finished run"):
         generated_images.read(str(tmp_path), digits.spec, ipc=1)
