@@ -6,8 +6,28 @@ _DEVICES, _PROCESSES = "jaxdp/devices.py", "jaxdp/processes.py"
 _STEP, _T = "jaxdp/privacy/dp_sgd.py", "tests/devices/test_sharing.py::"
 _NOISE = (f"{_T}test_guarantee_noise_is_added_once_by_all_devices_together",)
 _COINS = (f"{_T}test_guarantee_every_example_has_its_own_coin_whatever_devices_there_are",)
+_S = "tests/devices/test_stored_rows.py::"
+_STORED = tuple(
+    f"{_S}test_guarantee_{name}_draws_and_clips_the_same_rows_from_a_file"
+    for name in ("a_teacher", "dp_kip")
+)
+_L = "tests/test_teach_labelled.py::"
 
 MUTANTS = (
+    Mutant(
+        "rows in a file are others than those that were drawn",
+        _DEVICES,
+        "self._rows[np.asarray(indices)]",
+        "self._rows[np.sort(np.asarray(indices)) // 2]",
+        _STORED,
+    ),
+    Mutant(
+        "a labelled run's embedding leaves a budget to another teacher",
+        "experiments/runs/generated_images.py",
+        "noise_multiplier=0.0 if has_teacher else _multiplier(certificate, folder)",
+        "noise_multiplier=1e9 if has_teacher else _multiplier(certificate, folder)",
+        (f"{_L}test_guarantee_images_without_noise_leave_no_budget_to_another_teacher",),
+    ),
     Mutant(
         "every device adds noise of its own",
         _STEP,
