@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -94,3 +95,16 @@ def test_guarantee_a_teacher_of_another_run_is_refused(labelled: Path, tmp_path:
     np.savez(folder / "labelled.npz", **(arrays | {"weights": arrays["weights"] + 1}))
     with pytest.raises(InputError, match=r"labelled\.npz is not the file that privacy\.json"):
         generated_images.read(str(folder), DIGITS, ipc=1)
+
+
+def test_guarantee_a_teacher_of_untied_images_is_not_releasable(
+    labelled: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(labelled, folder)
+    certificate = drivers.read(folder, "privacy.json")
+    del certificate["sha256"]
+    (folder / "privacy.json").write_text(json.dumps(certificate))
+    found = generated_images.read(str(folder), DIGITS, ipc=1)
+    assert found.teacher is not None
+    assert not found.teacher.certificate["releasable"]

@@ -48,6 +48,9 @@ def test_matching_both_is_one_budget_and_can_be_reused(finished_both: Path, tmp_
     assert drive(*arguments, "--match=both") == 0
     with np.load(again / "teacher.npz") as a, np.load(out / "teacher.npz") as b:
         np.testing.assert_array_equal(a["means"], b["means"])
+    alone = tmp_path / "alone"
+    assert drive(*arguments[:-1], f"--out_dir={alone}") == 0
+    assert "noisy class means" in read(alone, "privacy.json")["covers"][0]  # they are there, too
 
 
 def test_embedding_alone_is_one_release_and_needs_no_teacher(

@@ -121,64 +121,37 @@ def _no_inception(facts: Facts) -> str | None:
     return None
 
 
+def _network(module: str, function: str, help_text: str) -> Evaluation:
+    """Return a network for images that is trained on a made set."""
+    judge = _judge(module, function)
+    return Evaluation(judge=judge, help=help_text, kinds=(IMAGE,), needs_labels=True)
+
+
+def _on_soft_labels(module: str, function: str) -> Evaluation:
+    hard = _network(module, function, "the same, on soft labels")
+    return dataclasses.replace(hard, objection=_no_soft_labels)
+
+
 EVALUATIONS: Mapping[str, Evaluation] = {
     KRR: Evaluation(
         judge=_of_the_run,
         help="kernel ridge regression, which distilling runs measure anyway",
         objection=_no_krr,
     ),
-    "convnet": Evaluation(
-        judge=_judge("convnet", "convnet"),
-        help="the papers' ConvNet, four minutes of a CPU per seed and 100 images",
-        kinds=(IMAGE,),
-        needs_labels=True,
+    "convnet": _network(
+        "convnet", "convnet", "the papers' ConvNet, four minutes of a CPU per seed and 100 images"
     ),
-    "convnet_soft": Evaluation(
-        judge=_judge("convnet", "convnet_soft"),
-        help="the same, on soft labels",
-        kinds=(IMAGE,),
-        needs_labels=True,
-        objection=_no_soft_labels,
+    "convnet_soft": _on_soft_labels("convnet", "convnet_soft"),
+    "convnet_dsa": _network(
+        "convnet",
+        "convnet_dsa",
+        "convnet with 1000 epochs and the augmentation of dataset condensation",
     ),
-    "convnet_dsa": Evaluation(
-        judge=_judge("convnet", "convnet_dsa"),
-        help="convnet with 1000 epochs and the augmentation of dataset condensation",
-        kinds=(IMAGE,),
-        needs_labels=True,
-    ),
-    "convnet_dsa_soft": Evaluation(
-        judge=_judge("convnet", "convnet_dsa_soft"),
-        help="the same, on soft labels",
-        kinds=(IMAGE,),
-        needs_labels=True,
-        objection=_no_soft_labels,
-    ),
-    "cnn": Evaluation(
-        judge=_judge("cnn", "cnn"),
-        help="small convolutional network, on the whole set",
-        kinds=(IMAGE,),
-        needs_labels=True,
-    ),
-    "cnn_soft": Evaluation(
-        judge=_judge("cnn", "cnn_soft"),
-        help="the same, on soft labels",
-        kinds=(IMAGE,),
-        needs_labels=True,
-        objection=_no_soft_labels,
-    ),
-    "wrn": Evaluation(
-        judge=_judge("cnn", "wrn"),
-        help="wide residual network, on the whole set, an hour of a CPU core",
-        kinds=(IMAGE,),
-        needs_labels=True,
-    ),
-    "wrn_soft": Evaluation(
-        judge=_judge("cnn", "wrn_soft"),
-        help="the same, on soft labels",
-        kinds=(IMAGE,),
-        needs_labels=True,
-        objection=_no_soft_labels,
-    ),
+    "convnet_dsa_soft": _on_soft_labels("convnet", "convnet_dsa_soft"),
+    "cnn": _network("cnn", "cnn", "small convolutional network, on the whole set"),
+    "cnn_soft": _on_soft_labels("cnn", "cnn_soft"),
+    "wrn": _network("cnn", "wrn", "wide residual network, on the whole set, an hour of a CPU core"),
+    "wrn_soft": _on_soft_labels("cnn", "wrn_soft"),
     "logistic": Evaluation(
         judge=_judge("classifiers", "logistic"), help="logistic regression", needs_labels=True
     ),

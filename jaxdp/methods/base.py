@@ -135,6 +135,11 @@ class Plan(abc.ABC, Generic[R]):
         return self.earlier.certificate()
 
     @property
+    def covers_again(self) -> tuple[str, ...] | None:
+        """What a release that is used again is called here; None where its own words hold."""
+        return None
+
+    @property
     def eps(self) -> float:
         """The budget: by setting, or that of what is used again; inf without privacy."""
         return budget(self.settings, self.earlier_certificate)
@@ -255,7 +260,7 @@ class Plan(abc.ABC, Generic[R]):
                 self.earlier_certificate,
                 allow_delta=settings.allow_delta,
                 allow_epsilon=settings.allow_epsilon,
-                covers=self.covers,
+                covers=self.covers_again,
             )
             return again | {"reused": self.words.reused}
         terms = Terms(

@@ -22,6 +22,13 @@ MUTANTS = (
         _STORED,
     ),
     Mutant(
+        "a labelled run's teacher is certified whatever its images are",
+        "experiments/runs/generated_images.py",
+        "certificate=images.certificate | {BESIDE: [images.digest]}",
+        "certificate=stored.certificate | {BESIDE: [images.digest]}",
+        (f"{_L}test_guarantee_a_teacher_of_untied_images_is_not_releasable",),
+    ),
+    Mutant(
         "a labelled run's embedding leaves a budget to another teacher",
         "experiments/runs/generated_images.py",
         "noise_multiplier=0.0 if has_teacher else _multiplier(certificate, folder)",

@@ -286,7 +286,7 @@ def finish(
         extra = functools.partial(embedding_distance, features=mean_features)
         extra_data = jnp.asarray(released.means)
     elif images is not None:
-        config = matching.MatchingConfig(image_shape=spec.image_shape)
+        config = matching.config_for(images, spec.image_shape)
         extra = functools.partial(matching.matching_distance, config=config)
         extra_data = jnp.asarray(images)
     weights = jnp.asarray(released.weights) if settings.uses_teacher else None

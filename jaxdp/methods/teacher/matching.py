@@ -7,8 +7,8 @@ drawn anew whenever the loss is computed, images `x_kj` of class k are compared 
 
 where m is the mean of the second term over classes: 0 for equal means, 1 for images that do not
 tell classes apart. The images `z` are released ones, such as a private generator's; then this costs
-no privacy. Images are brought to mean 0 and deviation 1 of all `z` first, as `T` moves brightness
-by up to a half.
+no privacy. Images are brought to mean 0 and deviation 1 of all `z` first (`config_for`), as `T`
+moves brightness by up to a half.
 
 References:
     Zhao & Bilen (2023), "Dataset condensation with distribution matching", equation 6.
@@ -20,6 +20,7 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxdp.images.siamese import siamese_augmented
@@ -37,6 +38,7 @@ class MatchingConfig:
         image_shape: (h, w, channels) of a row.
         batch_size: of the many images, drawn from each class for one value of the loss, >= 1.
         width: channels of the random network, >= 1.
+        mean, deviation: of the values of the many images; deviation > 0.
         moved: whether both sides are moved at all.
 
     Raises:
@@ -46,6 +48,8 @@ class MatchingConfig:
     image_shape: tuple[int, int, int]
     batch_size: int = 32
     width: int = 64
+    mean: float = 0.0
+    deviation: float = 1.0
     moved: bool = True
 
     def __post_init__(self) -> None:
@@ -53,6 +57,14 @@ class MatchingConfig:
             raise ValueError(
                 f"batch_size and width must be >= 1, got {self.batch_size} and {self.width}"
             )
+        if not self.deviation > 0:
+            raise ValueError(f"deviation must be > 0, got {self.deviation}")
+
+
+def config_for(images: np.ndarray, image_shape: tuple[int, int, int]) -> MatchingConfig:
+    """Return the configuration for images (c, m, d), which are looked at once."""
+    deviation = max(float(images.std()), _LEAST)
+    return MatchingConfig(image_shape=image_shape, mean=float(images.mean()), deviation=deviation)
 
 
 def matching_distance(
@@ -74,12 +86,11 @@ def matching_distance(
     num_classes, count, dim = images.shape
     chosen = jax.random.randint(batch_key, (num_classes, config.batch_size), 0, count)
     batch = jnp.take_along_axis(images, chosen[:, :, None], axis=1).reshape(-1, dim)
-    mean, deviation = jnp.mean(images), jnp.maximum(jnp.std(images), _LEAST)
     network = ConvNetTrunk(config.width)
     variables = network.init(network_key, jnp.zeros((1, *config.image_shape), x.dtype))
 
     def means(rows: Array) -> Array:
-        seen = (rows.reshape(-1, *config.image_shape) - mean) / deviation
+        seen = (rows.reshape(-1, *config.image_shape) - config.mean) / config.deviation
         if config.moved:
             # Photographs have colours; digits and letters are not reflected.
             reflect = config.image_shape[2] > 1

@@ -140,6 +140,11 @@ class TeacherPlan(base.Plan[Released]):
         return (f"{WORDS.released}: {COVERS[released]}", *DERIVED, *table)
 
     @property
+    def covers_again(self) -> tuple[str, ...] | None:
+        """Beside images the release is in files of this folder, not in those that it came from."""
+        return None if self.earlier.images is None else self.covers
+
+    @property
     def beside(self) -> dict[str, Any]:
         """Which embeddings are accounted for."""
         images = self.earlier.images

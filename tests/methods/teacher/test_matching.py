@@ -10,7 +10,7 @@ import numpy as np
 import optax
 import pytest
 
-from jaxdp.methods.teacher.matching import MatchingConfig, matching_distance
+from jaxdp.methods.teacher.matching import MatchingConfig, config_for, matching_distance
 from jaxdp.networks.classifiers import ConvNetTrunk
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -50,13 +50,14 @@ def test_without_movement_it_is_the_distance_of_class_means_in_a_random_network(
     apply = jax.jit(network.apply)
 
     def means(rows: jax.Array) -> np.ndarray:
-        seen = (rows - jnp.mean(only)) / jnp.std(only)
+        seen = (rows - 0.4) / 0.3
         features = np.asarray(apply(variables, seen.reshape(-1, *SHAPE)), np.float64)
         return features.reshape(C, -1, features.shape[1]).mean(axis=1)
 
     target = means(only)
     expected = np.sum((means(x) - target) ** 2) / np.sum((target - target.mean(axis=0)) ** 2)
-    found = float(compiled(x, KEY, only, config=STILL))
+    scaled = dataclasses.replace(STILL, mean=0.4, deviation=0.3)
+    found = float(compiled(x, KEY, only, config=scaled))
     assert found == pytest.approx(expected, rel=1e-3)
 
 
@@ -96,6 +97,7 @@ def test_images_that_are_all_the_same_give_a_finite_slope() -> None:
     same = jnp.full((C, M, 64), 0.5)
     slope = jax.jit(jax.grad(matching_distance), static_argnames="config")
     x = jax.random.uniform(KEY, (C * IPC, 64))
+    assert config_for(np.asarray(same), SHAPE).deviation > 0
     assert np.all(np.isfinite(slope(x, KEY, same, config=STILL)))
 
 
@@ -112,7 +114,7 @@ def test_descending_it_makes_images_of_each_class(images: jax.Array) -> None:
     assert np.all(alike[~np.eye(C, dtype=bool)] < 0.2)
 
 
-@pytest.mark.parametrize("changes", [{"batch_size": 0}, {"width": 0}])
+@pytest.mark.parametrize("changes", [{"batch_size": 0}, {"width": 0}, {"deviation": 0.0}])
 def test_impossible_configurations_are_refused(changes: dict) -> None:
-    with pytest.raises(ValueError, match=">= 1"):
+    with pytest.raises(ValueError, match=r">= 1|> 0"):
         dataclasses.replace(CONFIG, **changes)
