@@ -39,7 +39,6 @@ class MatchingConfig:
         batch_size: of the many images, drawn from each class for one value of the loss, >= 1.
         width: channels of the random network, >= 1.
         mean, deviation: of the values of the many images; deviation > 0.
-        moved: whether both sides are moved at all.
 
     Raises:
         ValueError: a value is out of range.
@@ -50,7 +49,6 @@ class MatchingConfig:
     width: int = 64
     mean: float = 0.0
     deviation: float = 1.0
-    moved: bool = True
 
     def __post_init__(self) -> None:
         if min(self.batch_size, self.width) < 1:
@@ -91,11 +89,10 @@ def matching_distance(
 
     def means(rows: Array) -> Array:
         seen = (rows.reshape(-1, *config.image_shape) - config.mean) / config.deviation
-        if config.moved:
-            # Photographs have colours; digits and letters are not reflected.
-            reflect = config.image_shape[2] > 1
-            seen = siamese_augmented(movement_key, seen, reflect=reflect, alike=True)
-        features: Array = network.apply(variables, seen)  # type: ignore[assignment]
+        # Photographs have colours; digits and letters are not reflected.
+        reflect = config.image_shape[2] > 1
+        moved = siamese_augmented(movement_key, seen, reflect=reflect, alike=True)
+        features: Array = network.apply(variables, moved)  # type: ignore[assignment]
         return jnp.mean(features.reshape(num_classes, -1, features.shape[1]), axis=1)
 
     target = jax.lax.stop_gradient(means(batch))
