@@ -1,7 +1,8 @@
 """What a run will take: seconds of each phase, memory and disk, told before the work.
 
 Everything is a function of public facts: the shape and number of examples, the number of classes,
-and complete settings. Seconds are those of two CPU cores without other work; a GPU needs fewer.
+and complete settings; and of the machine's memory, as arrays above a quarter of it are in a file.
+Seconds are those of two CPU cores without other work; a GPU needs fewer.
 They are right up to a factor of two or three.
 """
 
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.methods.teacher.settings import defaults
+from jaxdp.saved import npz as npz_files
 
 # Side of the coarse level of an image, and of its finer ones (`jaxdp.features.levels`).
 _COARSE, _FINE = 32, (64, 128)
@@ -130,12 +132,17 @@ def of_run(
     start = Phase("start", _START + facts.num_examples * facts.dim / 1e8)
     phases = [start, *found.phases, Phase("judging", judging)]
     left_out = _RELEASING if reused else ()
-    data = 3.0 * (read.num_examples + read.num_test) * read.dim
+    data = _held(3.0 * (read.num_examples + read.num_test) * read.dim)
     return Estimate(
         tuple(each for each in phases if each.seconds > 0 and each.name not in left_out),
         _PROGRAM_BYTES + data + found.memory,
         found.disk + 5e7,  # compiled programs, the report
     )
+
+
+def _held(size: float) -> float:
+    """Return how much memory arrays of so many bytes take at most: large ones are in a file."""
+    return min(size, npz_files.max_bytes() / 2)
 
 
 class Level(NamedTuple):
@@ -216,7 +223,7 @@ def _labelling(settings: Any, facts: Facts) -> Estimate:
         Phase("labels", _COMPILE + asked * each),
         Phase("student", learning),
     )
-    memory = max(public.memory, 2 * p * (n + facts.num_test)) + 2.0 * asked * facts.dim
+    memory = max(public.memory, _held(2 * p * (n + facts.num_test))) + 2.0 * asked * facts.dim
     return Estimate(phases, memory, public.disk)
 
 
@@ -237,7 +244,7 @@ def _teacher(settings: Any, facts: Facts) -> Estimate:
         phases.append(Phase("features", _COMPILE + (n + facts.num_test) * each))
         step = n * _DRAW + settings.batch_size * p * (1e-9 + 1.5e-10 * c)
         phases.append(Phase("private teacher", _COMPILE + settings.steps * step))
-        memory = max(memory, 6 * p * (n + facts.num_test))
+        memory = max(memory, _held(6 * p * (n + facts.num_test)))
     if settings.match != "teacher":
         seen = min(facts.dim, 3072)
         phases.append(Phase("class means", _COMPILE + 5 * n * _FORWARD * seen))
@@ -263,7 +270,7 @@ def _kip(settings: Any, facts: Facts) -> Estimate:
     step = 1.5e-3 + n * _DRAW + batch * s * s * c * (c + 1) * _KIP
     step += batch * s * p * 5e-11 + s**3 * 1.2e-9 + beside
     phases.append(Phase("distilling", 2 * _COMPILE + settings.steps * step))
-    kept = 8 * p * n if p != d else 0.0
+    kept = _held(8 * p * n) if p != d else 0.0
     return Estimate(tuple(phases), kept + 16 * batch * p + 800 * s * s, 32.0 * s * d)
 
 

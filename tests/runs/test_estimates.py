@@ -15,6 +15,7 @@ from experiments.run_flags import TeacherFlags
 from experiments.runs import amounts, before, estimates
 from experiments.runs.estimates import Estimate, Facts, Phase
 from jaxdp.methods.teacher.settings import Settings
+from jaxdp.saved import npz as npz_files
 
 GREY, COLOUR = (28, 28, 1), (32, 32, 3)
 # Method, dataset, shape, n, settings, and the seconds of the whole command on two quiet cores:
@@ -97,6 +98,16 @@ def test_more_work_takes_longer(method: str) -> None:
     ):
         assert more.seconds > few.seconds
         assert more.memory >= few.memory
+
+
+@pytest.mark.parametrize("method", ["teacher", "dp_kip"])
+def test_large_arrays_take_no_memory_as_they_are_in_a_file(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"kernel": "scatter"} if method == "dp_kip" else {}
+    monkeypatch.setattr(npz_files, "max_bytes", lambda: 2 * 10**9)
+    some, many = (estimated(method, GREY, n, **given) for n in (10**6, 10**7))
+    assert many.memory == some.memory < 5e9
 
 
 def test_phases_are_those_that_bars_name() -> None:
