@@ -40,17 +40,17 @@ _COLUMNS = ("seconds", "baseline_seconds", "ratio", "peak_mb", "baseline_peak_mb
 Size = tuple[int, int, int, int, int]
 
 
-def network(width: int) -> tuple[FeatureMap, Callable[[jax.Array], jax.Array]]:
+def network(width: int, dim: int = _DIM) -> tuple[FeatureMap, Callable[[jax.Array], jax.Array]]:
     """Return the map of `fc_1l`, and the unit-norm gradient of one example formed as a vector."""
     module = tangent.FullyConnected1(width, _CLASSES)
-    params = jax.jit(module.init)(jax.random.key(0), jnp.zeros((1, _DIM)))
+    params = jax.jit(module.init)(jax.random.key(0), jnp.zeros((1, dim)))
 
     def phi(row: jax.Array) -> jax.Array:
         gradient = jax.grad(lambda theta: module.apply(theta, row[None])[0])(params)
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(gradient)])
         return flat / jnp.linalg.norm(flat)
 
-    return entk_map(module.apply, params, _DIM), phi
+    return entk_map(module.apply, params, dim), phi
 
 
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:

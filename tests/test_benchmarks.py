@@ -96,3 +96,87 @@ def test_temporary_arrays_decide_what_fits(harness: ModuleType) -> None:
 @pytest.mark.slow
 def test_measurements_have_a_process_of_their_own(harness: ModuleType) -> None:
     assert harness.isolated(os.getpid) != os.getpid()
+
+
+_STUB = """#!/bin/sh
+echo "$@" >> "$0.calls"
+case "$1" in benchmarks/clipping.py) exit 3 ;; esac
+for word; do case "$word" in --out_dir=*)
+  mkdir -p "${word#--out_dir=}"; echo '{"train_seconds": 1}' > "${word#--out_dir=}/metrics.json" ;;
+esac; done
+"""
+
+
+def gpu_table(folder: Path, *flags: str) -> tuple[int, list[str], list[str]]:
+    """Return the exit code of the script with an interpreter that does nothing, calls and table."""
+    stub = folder / "python"
+    stub.write_text(_STUB)
+    stub.chmod(0o755)
+    done = subprocess.run(
+        [BENCHMARKS / "gpu_table.sh", "out", *flags],
+        cwd=folder,
+        env=os.environ | {"PYTHON": str(stub), "DATA": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    calls = (folder / "python.calls").read_text().splitlines()
+    return done.returncode, calls, (folder / "out/table.txt").read_text().splitlines()
+
+
+def test_the_table_of_a_gpu_goes_on_after_a_failure_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "cifar10.npz").touch()
+    code, calls, table = gpu_table(tmp_path)
+    assert code == 1
+    assert table[0].startswith("clipping: failed, see clipping.log")
+    assert all(f": done, {line.split()[-2]} s" in line for line in table[1:10])
+    assert any("experiments.dp_kip --dataset=cifar10" in call for call in calls)
+    kept = sorted(path.name for path in (tmp_path / "out").glob("*.json"))
+    assert kept == ["dp_kip.json", "dp_ntk.json", "teacher.json"]
+    assert not (tmp_path / "out/runs").exists()
+
+
+def test_the_table_of_a_gpu_says_which_data_are_missing(tmp_path: Path) -> None:
+    _, calls, table = gpu_table(tmp_path)
+    assert not any("experiments." in call for call in calls)
+    assert any(line.startswith("dp_kip, teacher, dp_ntk: left out") for line in table)
+
+
+def test_the_table_of_a_gpu_measures_by_every_benchmark_of_speed(tmp_path: Path) -> None:
+    """Others need data, several devices or hours."""
+    _, calls, _ = gpu_table(tmp_path, "--quick")
+    measured = {call.split()[0].removeprefix("benchmarks/") for call in calls if "--quick" in call}
+    others = {"audit.py", "membership.py", "rows_on_disk.py", "sharing.py", "tables.py"}
+    assert measured == set(SCRIPTS) - others - {"untuned_sets.py"}
+
+
+@pytest.mark.usefixtures("float64")
+def test_operations_are_counted_by_their_type_and_as_often_as_they_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    count = importlib.import_module("float64_share").operations
+    wide, narrow = jnp.zeros((2, 3)), jnp.zeros((3, 5), jnp.float32)
+
+    def looped(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+        product = y.T @ y  # (5, 5) of 3 terms
+        solved = jax.scipy.linalg.solve_triangular(jnp.eye(4), jnp.zeros((4, 6)))
+        return jax.lax.fori_loop(0, 7, lambda _, z: z @ jnp.ones((3, 3)), x), product + solved[0, 0]
+
+    found = count(jax.make_jaxpr(looped)(wide, narrow).jaxpr)
+    assert found[True] == pytest.approx(7 * 2 * 2 * 3 * 3 + 4 * 4 * 6, rel=0.6)
+    assert found[False] == pytest.approx(2 * 5 * 5 * 3, rel=0.6)
+    one = count(jax.make_jaxpr(lambda x: x @ x.T)(wide).jaxpr)
+    assert one[True] == 2 * 2 * 2 * 3 + 2 * 3  # and the transposition
+    assert one[False] == 0
+    image, kernel = jnp.zeros((1, 8, 8, 3), jnp.float32), jnp.zeros((3, 3, 3, 4), jnp.float32)
+    convolved = jax.make_jaxpr(
+        lambda x, w: jax.lax.conv_general_dilated(
+            x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+    )(image, kernel)
+    assert count(convolved.jaxpr) == {True: 0, False: 2 * 64 * 4 * 27}
+    either = jax.make_jaxpr(
+        lambda x: jax.lax.cond(x[0, 0] > 0, lambda z: z @ z.T, lambda z: z[:, :2], x)
+    )
+    assert count(either(wide).jaxpr)[True] >= 2 * 2 * 2 * 3

@@ -1,0 +1,160 @@
+"""How much of a step's arithmetic is float64, which many GPUs do at a small part of their rate.
+
+    python benchmarks/float64_share.py [--quick] [--out=FILE]
+
+Operations are counted in the program that jax traces: two for each multiplication of matrix
+products and convolutions, the usual counts of factorisations and triangular solves, and one for
+each element of anything else. A loop counts as often as it runs; of branches the longest counts.
+`slower_32` is how many times as long a step takes where float64 has a 32nd of float32's rate
+instead of the same, if nothing but arithmetic takes time; `slower_2` the same for a half.
+There is no baseline.
+"""
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import clipping
+import entk_embedding
+import jax
+import jax.numpy as jnp
+import numpy as np
+from _harness import argument_parser, isolated, measure, record, report
+
+from jaxdp import kernels, numerics
+from jaxdp.features import base as feature_maps
+from jaxdp.methods.teacher import classifier
+
+_COLUMNS = ("seconds", "gflops", "float64_share", "slower_2", "slower_32")
+_NUM_CLASSES = 10
+_WIDTH = 800  # of the e-NTK's network
+
+Case = tuple[str, tuple[int, ...]]
+# Support, pixels, batch; features, batch; pixels, batch.
+_CASES: tuple[Case, ...] = (
+    ("kip", (10, 784, 500)),
+    ("kip", (100, 3072, 500)),
+    ("kip", (500, 3072, 500)),
+    ("teacher", (3992, 4096)),
+    ("generator", (784, 5000)),
+)
+_QUICK_CASES: tuple[Case, ...] = (("kip", (10, 12, 7)), ("teacher", (5, 7)), ("generator", (4, 20)))
+
+
+def clipped_kip(s: int, d: int, batch: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return the exact clipped sum of DP-KIP with the FC-NTK, and its arguments."""
+    return functools.partial(clipping.exact, kernels.fc_ntk()), clipping.inputs(s, d, batch)
+
+
+def clipped_teacher(p: int, batch: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return the clipped sum of the private teacher, and its arguments."""
+    rng = np.random.default_rng(0)
+    weights = jnp.zeros((p, _NUM_CLASSES), jnp.float32)
+    features = jnp.asarray(rng.standard_normal((batch, p)), jnp.float16)
+    labels = jnp.arange(batch) % _NUM_CLASSES
+
+    def clipped_sum(*args: Any) -> jax.Array:
+        total = classifier.sum_clipped_grads(*args, jnp.ones(batch, bool), clip_norm=1.0)
+        return total.astype(jnp.float64)
+
+    return clipped_sum, (weights, features, labels)
+
+
+def generator_step(d: int, batch: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return the distance of drawn images to an embedding with its gradient, and its arguments."""
+    features = entk_embedding.network(_WIDTH, d)[0]
+    weights, mu = jnp.full(_NUM_CLASSES, 1 / _NUM_CLASSES), jnp.zeros((_NUM_CLASSES, features.dim))
+    x = jnp.asarray(np.random.default_rng(0).random((_NUM_CLASSES, batch // _NUM_CLASSES, d)))
+
+    def distance(x: jax.Array) -> jax.Array:
+        return feature_maps.squared_distance(mu, feature_maps.block_means(features, x, weights))
+
+    return jax.value_and_grad(distance), (x.astype(jnp.float32),)
+
+
+_STEPS = {"kip": clipped_kip, "teacher": clipped_teacher, "generator": generator_step}
+_FREE = ("generator",)  # nothing is clipped, so nothing needs jax's 64-bit mode
+
+
+def operations(jaxpr: Any) -> dict[bool, float]:
+    """Return how many operations of a traced program are in float64, and how many are not."""
+    total = {True: 0.0, False: 0.0}
+    for equation in jaxpr.eqns:
+        inner = _inner(equation)
+        if inner is not None:
+            for is_wide, count in inner.items():
+                total[is_wide] += count
+            continue
+        types = [
+            v.aval.dtype for v in (*equation.invars, *equation.outvars) if hasattr(v.aval, "dtype")
+        ]
+        total[jnp.float64 in types] += _count(equation)
+    return total
+
+
+def _inner(equation: Any) -> dict[bool, float] | None:
+    """Return the operations of the programs that an equation calls; None where it calls none."""
+    params = equation.params
+    if equation.primitive.name == "cond":
+        return max(
+            (operations(each.jaxpr) for each in params["branches"]), key=lambda n: sum(n.values())
+        )
+    found = [each for each in params.values() if hasattr(each, "jaxpr") or hasattr(each, "eqns")]
+    if not found:
+        return None
+    times = params.get("length", 1)  # of a scan
+    each = [operations(getattr(program, "jaxpr", program)) for program in found]
+    return {is_wide: times * sum(n[is_wide] for n in each) for is_wide in (True, False)}
+
+
+def _count(equation: Any) -> float:
+    name, out = equation.primitive.name, math.prod(equation.outvars[0].aval.shape)
+    shapes = [v.aval.shape for v in equation.invars]
+    if name == "dot_general":
+        (contracted, _), _ = equation.params["dimension_numbers"]
+        return 2 * out * math.prod(shapes[0][axis] for axis in contracted)
+    if name == "conv_general_dilated":
+        kernel_out = shapes[1][equation.params["dimension_numbers"].rhs_spec[0]]
+        return 2 * out * math.prod(shapes[1]) / kernel_out
+    if name == "cholesky":
+        return out * shapes[0][-1] / 3
+    if name == "triangular_solve":
+        return out * shapes[0][-1]
+    return float(out)
+
+
+def run(kind: str, size: tuple[int, ...]) -> dict[str, Any]:
+    """Count and measure one step."""
+    with contextlib.nullcontext() if kind in _FREE else numerics.float64():
+        step, args = _STEPS[kind](*size)
+        counts = operations(jax.make_jaxpr(step)(*args).jaxpr)
+        measured = measure(jax.jit(step), *args)
+    assert measured is not None
+    share = counts[True] / sum(counts.values())
+    return record(
+        f"{kind} {' x '.join(map(str, size))}",
+        measured[0],
+        None,
+        gflops=sum(counts.values()) / 1e9,
+        float64_share=share,
+        slower_2=1 + share,
+        slower_32=1 + 31 * share,
+    )
+
+
+def records(cases: tuple[Case, ...]) -> Iterator[dict[str, Any]]:
+    """Count and measure all steps."""
+    for case in cases:
+        yield isolated(run, *case)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    args = argument_parser(__doc__.splitlines()[0]).parse_args()
+    report(records(_QUICK_CASES if args.quick else _CASES), columns=_COLUMNS, out=args.out)
+
+
+if __name__ == "__main__":
+    main()
