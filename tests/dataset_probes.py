@@ -19,6 +19,7 @@ from faulty_input import Probe
 from hypothesis import strategies as st
 
 from experiments.data import sources as data_sources
+from experiments.data import tfds_data
 from experiments.data.load import load_dataset
 from experiments.runs import judging
 from jaxdp.methods import record
@@ -51,7 +52,7 @@ def planned(method: str, *arguments: str) -> Any:
     with faulty_input.patched(
         (accounting, "calibrate", _no_noise_is_computed),
         (data_sources, "read_digits", _cached_digits),
-        (data_sources, "read_tfds", no_download),
+        (tfds_data, "read", no_download),
     ):
         plan, run_folder, run_flags, data = prepared(method, *arguments)
         judging.chosen(plan, run_flags, data)

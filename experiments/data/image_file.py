@@ -4,6 +4,9 @@ Anybody may have written the file. So the format is one of these, whatever its n
 large an image is declared to be is looked at before memory is taken for it.
 """
 
+import contextlib
+import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -58,15 +61,36 @@ def read(name: str, path: Path) -> Image:
         InputError: it cannot be read.
     """
     decode = _decode_dicom if path.suffix.lower() in _DICOM else _decode
+    with _in_one_line(name, str(path)), open_plain(path) as file:
+        return decode(file)
+
+
+def of_bytes(name: str, place: str, content: bytes) -> Image:
+    """Read one image of PNG or JPEG from its bytes, as `read` does.
+
+    Args:
+        name: of the dataset.
+        place: where the bytes were found, for messages.
+        content: the bytes.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    with _in_one_line(name, place):
+        return _decode(io.BytesIO(content))
+
+
+@contextlib.contextmanager
+def _in_one_line(name: str, place: str) -> Iterator[None]:
+    """Turn what is wrong with an image into an error of one line."""
     try:
-        with open_plain(path) as file:
-            return decode(file)
+        yield
     except _OfAnotherKindError as error:
-        raise dataset_error(name, f"{path} {error}") from error
+        raise dataset_error(name, f"{place} {error}") from error
     except Exception as error:  # decoders raise whatever a damaged file led them to
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         raise dataset_error(
-            name, f"cannot read {path} ({str(reason)[:200]}): replace or remove that image"
+            name, f"cannot read {place} ({str(reason)[:200]}): replace or remove that image"
         ) from error
 
 

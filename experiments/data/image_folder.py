@@ -5,16 +5,14 @@ files is followed; `image_file` says what is decoded.
 """
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from experiments.data import image_file, large_arrays, persons
-from experiments.data.image_file import SUFFIXES, Image
-from experiments.data.resizing import resized
+from experiments.data import image_file, image_stack, persons
+from experiments.data.image_file import SUFFIXES
 from experiments.data.sources import RawData, Wanted, dataset_error
 from experiments.data.splits import held_out
 
@@ -105,7 +103,8 @@ def _raw(
             )
     paths, labels = zip(*files[0], *files[1], strict=True)
     whose = persons.named_by([path for path, _ in files[0]], wanted.persons.separator)
-    x, first = _read_images(name, paths, wanted)
+    images = ((path, image_file.read(name, path)) for path in paths)
+    x, first = image_stack.stacked(name, images, len(paths), wanted)
     y, n = np.array(labels), len(files[0])
     return RawData(
         *(x[:n], y[:n], x[n:], y[n:], tuple(classes), f"image folder {folder}"),
@@ -114,38 +113,6 @@ def _raw(
         notes=notes,
         persons=whose,
     )
-
-
-def _read_images(name: str, paths: tuple[Path, ...], wanted: Wanted) -> tuple[np.ndarray, Image]:
-    """Read images of one kind as (n, h, w, 1) or (n, h, w, 3); return the first as stored, too."""
-    import PIL.Image
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of oddities that do not keep an image from being read
-        warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
-        size, first = wanted.size, image_file.read(name, paths[0])
-        target = size.of(first.pixels.shape)
-        shape = (len(paths), *target, first.pixels.shape[2])
-        x = large_arrays.images(name, shape, first.pixels.dtype)
-        for i, path in enumerate(paths):
-            image = image_file.read(name, path)
-            _require_alike(name, (path, image), (paths[0], first), wanted)
-            x[i] = resized(image.pixels, target)
-    return x, first
-
-
-def _require_alike(
-    name: str, found: tuple[Path, Image], first: tuple[Path, Image], wanted: Wanted
-) -> None:
-    """Raise an `InputError` for an image of another kind, or of a size that is not asked for."""
-    here, there = found[1], first[1]
-    said = f"{found[0]} is {here} but {first[0]} is {there}"
-    if here.kind != there.kind:
-        raise dataset_error(name, f"{said}: give all images one mode, grey or RGB, of one depth")
-    if not wanted.size.mixes and here.pixels.shape != there.pixels.shape:
-        raise dataset_error(
-            name, f"{said}: give all images one size, or resize them by --image_size=64"
-        )
 
 
 def _is_hidden(path: Path) -> bool:

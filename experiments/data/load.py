@@ -17,7 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import array_files, classes, image_folder, large_arrays, resizing, tables
+from experiments.data import (
+    array_files,
+    classes,
+    image_folder,
+    large_arrays,
+    resizing,
+    tables,
+    tfds_data,
+)
 from experiments.data import sources as data_sources
 from experiments.data.checks import check_inputs, check_labels, check_range
 from experiments.data.known import CODECS, FLOATS, whole_numbers
@@ -320,8 +328,8 @@ def _read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:
         raw = array_files.read_npz(name, file)
     elif array_files.is_array_folder(folder):
         raw = array_files.read_arrays(name, folder)
-    elif name in TFDS_NAMES:
-        raw = data_sources.read_tfds(name, root, download)
+    elif name in TFDS_NAMES or tfds_data.find(name, root) is not None:
+        return tfds_data.read(name, root, download, wanted)
     else:
         raise _unknown_dataset(name, root)
     wanted.require_no_fraction(name, f"{raw.source} has a test split")
@@ -340,6 +348,7 @@ def _unknown_dataset(name: str, root: Path) -> Exception:
     if root.is_dir():
         names = {p.stem for p in root.glob("*.npz")}
         names |= {p.parent.name for p in root.glob("*/x_train.npy")}
+        names |= {p.parents[1].name for p in root.glob("*/*.*.*/dataset_info.json")}
         names |= {each.name for each in root.iterdir() if _has_images(each)}
         found = f"in --data_dir={root} there are {', '.join(sorted(names))}"
         if not names:

@@ -1,18 +1,11 @@
-"""Readers behind `experiments.data`: each returns arrays as stored, not yet checked.
+"""What readers of `experiments.data` share: what is asked for, and arrays as stored.
 
 Heavy packages are imported by the one reader that needs them, so that a driver starts fast.
 """
 
-import contextlib
 import importlib.util
-import io
-import json
-import sys
-import tempfile
-import types
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +17,6 @@ TFDS_NAMES = ("mnist", "fashion_mnist", "svhn_cropped", "cifar10", "cifar100")
 """The tensorflow-datasets names that are read, and if need be downloaded, by name."""
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 """What a file of arrays has to hold."""
-_REACH_SECONDS = 10
 
 
 class Wanted(NamedTuple):
@@ -95,124 +87,3 @@ def _digits_file() -> Path:
     if spec is None or spec.origin is None:
         raise dataset_error("digits", "scikit-learn brings it along, and is not installed")
     return Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz"
-
-
-def read_tfds(name: str, root: Path, download: bool) -> RawData:
-    """Read a tensorflow-datasets dataset without TensorFlow, downloading it if need be."""
-    import PIL.Image
-    import tensorflow_datasets as tfds
-
-    default = Path(tfds.core.constants.DATA_DIR).expanduser()
-    folder = _find_prepared(name, root) or _find_prepared(name, default)
-    if folder is None:
-        looked_for = (
-            f"there is no {root / name}.npz, no image folder {root / name} and "
-            f"no array_record data prepared by tensorflow-datasets in {root} or {default}"
-        )
-        folder = _download(name, root, download, looked_for)
-    # Decoded here, because tfds warns at every run that it would rather use OpenCV.
-    decoders = {"image": tfds.decode.SkipDecoding()}
-    arrays: list[np.ndarray] = []
-    try:
-        builder = tfds.builder_from_directory(folder)
-        for split in ("train", "test"):
-            stored = builder.as_data_source(split, decoders=decoders, file_format="array_record")
-            examples = stored.__getitems__(range(len(stored)))  # 7 times faster than one by one
-            images = [np.asarray(PIL.Image.open(io.BytesIO(e["image"]))) for e in examples]
-            arrays += [np.stack(images), np.array([e["label"] for e in examples])]
-    except Exception as error:  # tfds raises whatever the layer below it raised
-        raise dataset_error(
-            name, f"cannot read {folder} ({_brief(error)}): remove that folder and run again"
-        ) from error
-    x_train, y_train, x_test, y_test = arrays
-    return RawData(x_train, y_train, x_test, y_test, None, f"tensorflow-datasets in {folder}")
-
-
-def _brief(error: BaseException) -> str:
-    """Name an exception and quote the start of its message."""
-    return f"{type(error).__name__}: {error}"[:200]
-
-
-def _find_prepared(name: str, root: Path) -> Path | None:
-    """Find the newest version that tfds prepared in a format read without TensorFlow."""
-    found: dict[tuple[int, ...], Path] = {}
-    for path in root.glob(f"{name}/*.*.*/dataset_info.json"):
-        with contextlib.suppress(OSError, ValueError):
-            version = tuple(int(part) for part in path.parent.name.split("."))
-            info = json.loads(path.read_text())
-            if "array_record" in (info.get("fileFormat"), *info.get("alternativeFileFormats", ())):
-                found[version] = path.parent
-    return found[max(found)] if found else None
-
-
-def _download(name: str, root: Path, download: bool, looked_for: str) -> Path:
-    """Let tfds download and prepare a dataset, leaving all of it behind or nothing."""
-    import requests
-    import tensorflow_datasets as tfds
-
-    instead = f"put {root / name}.npz there with arrays {', '.join(ARRAYS)}"
-    if not download:
-        raise dataset_error(name, f"{looked_for}, and downloading is off: {instead}")
-    builder_class = tfds.builder_cls(name)
-    target = root / name / str(builder_class.VERSION)
-    if target.exists():
-        raise dataset_error(
-            name, f"{looked_for}, and {target} is in the way of a new copy: move it, or {instead}"
-        )
-    try:
-        # Offline, tfds spends minutes on retries and pages of warnings before it gives up.
-        requests.head(next(iter(builder_class.url_infos)), timeout=_REACH_SECONDS)
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=root, prefix=f".{name}-") as scratch:
-            prepared = _prepare(name, scratch)
-            target.parent.mkdir(exist_ok=True)
-            if not target.exists():  # a run started together with this one may have won
-                prepared.rename(target)
-    except Exception as error:  # tfds raises whatever the layer below it raised
-        raise dataset_error(
-            name,
-            f"{looked_for}, and downloading it failed ({_brief(error)}): connect to the "
-            f"network and run again, or {instead}",
-        ) from error
-    return target
-
-
-def _prepare(name: str, scratch: str) -> Path:
-    """Run tfds's own preparation of a dataset in a scratch folder, without TensorFlow."""
-    import tensorflow_datasets as tfds
-
-    builder = tfds.builder(name, data_dir=scratch, file_format="array_record")
-    with _without_tensorflow(builder):
-        builder.download_and_prepare(
-            download_config=tfds.download.DownloadConfig(try_download_gcs=False)
-        )
-    return Path(builder.data_path)
-
-
-@contextlib.contextmanager
-def _without_tensorflow(builder: Any) -> Iterator[None]:
-    """Stand in for TensorFlow where the builders of `TFDS_NAMES` call it.
-
-    They do so for two things: `tf.io.gfile.GFile` opens the downloaded files, and TensorFlow
-    writes arrays as PNG, which tfds leaves to Pillow if it is given Pillow images.
-    """
-    import PIL.Image
-
-    generate = builder._generate_examples
-
-    def generate_pillow_images(*args: Any, **kwargs: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
-        for key, example in generate(*args, **kwargs):
-            image = example["image"]
-            grey = image.shape[-1] == 1
-            image = PIL.Image.fromarray(image[..., 0] if grey else image)
-            yield key, {**example, "image": image}
-
-    module: Any = sys.modules[type(builder).__module__]
-    tensorflow = module.tf
-    gfile = types.SimpleNamespace(GFile=open)
-    module.tf = types.SimpleNamespace(io=types.SimpleNamespace(gfile=gfile))
-    builder._generate_examples = generate_pillow_images
-    try:
-        yield
-    finally:
-        module.tf = tensorflow

@@ -16,9 +16,10 @@ import scipy.io
 import tensorflow_datasets as tfds
 from tensorflow_datasets.image_classification import mnist
 
+from experiments.data import resizing
 from experiments.data.known import CLASS_NAMES, CODECS
 from experiments.data.load import load_dataset
-from experiments.data.sources import TFDS_NAMES
+from experiments.data.sources import TFDS_NAMES, Wanted
 from experiments.errors import InputError
 
 NUM_TRAIN, NUM_TEST = 7, 5
@@ -172,6 +173,158 @@ def test_data_prepared_as_tfrecord_is_named_and_kept(data_dir: Path) -> None:
         load_dataset("cifar10", data_dir=data_dir)
     check_message(caught.value, "cifar10", "no array_record data", f"{folder} is in the way")
     assert folder.exists()
+
+
+# --- One's own ---------------------------------------------------------------------------
+
+SIDES, NAMES = (5, 6), ("ant", "bee")
+
+
+class Own(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+    """A dataset of one's own, as tfds writes it."""
+
+    VERSION = tfds.core.Version("1.0.0")
+
+    def __init__(self, drawn: Any, features: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        self.name, self._drawn = "insects", drawn
+        self._features = features or {
+            "image": tfds.features.Image(shape=(None, None, 3)),
+            "label": tfds.features.ClassLabel(names=list(NAMES)),
+        }
+        super().__init__(**kwargs)
+
+    def _info(self) -> tfds.core.DatasetInfo:
+        features = tfds.features.FeaturesDict(self._features)
+        return tfds.core.DatasetInfo(builder=self, features=features)
+
+    def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
+        return {split: self._generate_examples(split) for split in self._drawn}
+
+    def _generate_examples(self, split: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        yield from enumerate(self._drawn[split])
+
+
+def own_examples(count: int, *, seed: int = 0, sides: tuple[int, int] = SIDES) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    images = rng.integers(0, 256, (count, *sides, 3), np.uint8)
+    return [{"image": png(each), "label": NAMES[i % 2]} for i, each in enumerate(images)]
+
+
+def own(root: Path, features: dict[str, Any] | None = None, **drawn: Any) -> Path:
+    builder = Own(drawn, features, data_dir=root, file_format="array_record")
+    builder.download_and_prepare()
+    return Path(builder.data_path)
+
+
+def test_own_prepared_data_are_read_with_their_classes(data_dir: Path) -> None:
+    folder = own(data_dir, train=own_examples(8), test=own_examples(4, seed=1))
+    data = load_dataset("insects", data_dir=data_dir)
+    assert data.source == f"tensorflow-datasets in {folder}"
+    assert data.class_names == NAMES
+    assert not data.counted_classes
+    assert (data.x_train.shape, data.x_test.shape) == ((8, *SIDES, 3), (4, *SIDES, 3))
+    drawn = [(np.asarray(PIL.Image.open(e["image"])), e["label"]) for e in own_examples(8)]
+    expected = {image.tobytes(): NAMES.index(label) for image, label in drawn}
+    pairs = zip(data.x_train, data.y_train, strict=True)
+    assert {image.tobytes(): label for image, label in pairs} == expected
+    with pytest.raises(InputError, match="insects"):
+        load_dataset("insect", data_dir=data_dir)
+    with pytest.raises(InputError, match="has a test split"):
+        load_dataset("insects", data_dir=data_dir, wanted=Wanted(test_fraction=0.5))
+
+
+def test_own_prepared_data_without_a_test_split_hold_some_out(data_dir: Path) -> None:
+    own(data_dir, train=own_examples(20))
+    data = load_dataset("insects", data_dir=data_dir, wanted=Wanted(test_fraction=0.3))
+    again = load_dataset("insects", data_dir=data_dir, wanted=Wanted(test_fraction=0.3))
+    assert (len(data.x_train), len(data.x_test)) == (14, 6)
+    np.testing.assert_array_equal(data.x_train, again.x_train)
+    together = {image.tobytes() for image in (*data.x_train, *data.x_test)}
+    assert len(together) == 20
+    other = load_dataset("insects", data_dir=data_dir, wanted=Wanted(test_fraction=0.3, seed=1))
+    assert {x.tobytes() for x in other.x_test} != {x.tobytes() for x in data.x_test}
+
+
+def test_guarantee_of_own_prepared_data_one_record_changes_one_training_record(
+    tmp_path: Path,
+) -> None:
+    """tfds orders records by a hash of their keys, so another record moves those after it."""
+    kept = own_examples(30)
+    kept_again, (other,) = own_examples(30), own_examples(1, seed=9)
+
+    def training(root: Path, examples: list[Any]) -> set[bytes]:
+        own(root, train=examples)
+        data = load_dataset("insects", data_dir=root, wanted=Wanted(test_fraction=0.5))
+        return {image.tobytes() for image in data.x_train}
+
+    before = training(tmp_path / "a", kept)
+    # The new record has the last key, the others have moved up.
+    after = training(tmp_path / "b", [*kept_again[1:], other])
+    assert len(before) == len(after) == 15
+    assert len(before - after) <= 1
+
+
+def test_own_prepared_data_are_resized_while_they_are_read(data_dir: Path) -> None:
+    mixed = [*own_examples(4), *own_examples(4, seed=1, sides=(9, 4))]
+    own(data_dir, train=mixed, test=own_examples(2))
+    with pytest.raises(InputError, match="--image_size"):
+        load_dataset("insects", data_dir=data_dir)
+    data = load_dataset("insects", data_dir=data_dir, wanted=Wanted(size=resizing.parse("7")))
+    assert data.x_train.shape == (8, 7, 7, 3)
+    assert data.preparation is not None
+
+
+@pytest.mark.parametrize(
+    ("features", "said"),
+    [
+        ({"image": tfds.features.Image(), "digit": tfds.features.Text()}, "needs label"),
+        (
+            {"picture": tfds.features.Text(), "label": tfds.features.ClassLabel(names=NAMES)},
+            "needs image of the type Image",
+        ),
+    ],
+)
+def test_own_prepared_data_of_another_form_are_refused(
+    data_dir: Path, features: dict[str, Any], said: str
+) -> None:
+    made = {"digit": "a", "picture": "b", "label": NAMES[0], "image": own_examples(1)[0]["image"]}
+    own(data_dir, features, train=[{key: made[key] for key in features}])
+    with pytest.raises(InputError) as caught:
+        load_dataset("insects", data_dir=data_dir)
+    check_message(caught.value, "insects", "has the features ", said)
+
+
+def test_own_prepared_images_of_floats_are_refused(data_dir: Path) -> None:
+    """They are stored as the bytes of coloured pixels, and would be read as such."""
+    grey = {
+        "image": tfds.features.Image(shape=(None, None, 1)),
+        "label": tfds.features.ClassLabel(names=NAMES),
+    }
+    examples = [{"image": png(np.zeros((2, 3), np.uint8)), "label": NAMES[0]}] * 2
+    path = own(data_dir, grey, train=examples) / "features.json"
+    text = path.read_text()
+    assert text.count('"uint8"') == 1
+    path.write_text(text.replace('"uint8"', '"float32"'))
+    with pytest.raises(InputError) as caught:
+        load_dataset("insects", data_dir=data_dir)
+    check_message(caught.value, "insects", "float32: store uint8 or uint16")
+
+
+def test_own_prepared_data_need_a_training_split_and_examples(data_dir: Path) -> None:
+    own(data_dir / "a", test=own_examples(2))
+    own(data_dir / "b", train=own_examples(1))
+    for folder in ("a", "b"):
+        with pytest.raises(InputError, match="too few examples in a split train"):
+            load_dataset("insects", data_dir=data_dir / folder)
+
+
+def test_a_damaged_image_of_own_prepared_data_is_named(data_dir: Path) -> None:
+    examples = own_examples(3)
+    broken = io.BytesIO(examples[1]["image"].getvalue()[:40])
+    own(data_dir, train=[examples[0], {**examples[1], "image": broken}], test=own_examples(2))
+    with pytest.raises(InputError) as caught:
+        load_dataset("insects", data_dir=data_dir)
+    check_message(caught.value, "insects", "cannot read train example ")
 
 
 # --- Downloading -------------------------------------------------------------------------

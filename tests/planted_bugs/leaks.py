@@ -169,9 +169,9 @@ MUTANTS = (
     ),
     Mutant(
         "images of a folder keep the values of the first one",
-        "experiments/data/image_folder.py",
-        "            x[i] = resized(image.pixels, target)\n",
-        "            x[i] = np.minimum(resized(image.pixels, target), first.pixels.max() // 2)\n",
+        "experiments/data/image_stack.py",
+        "            x[number] = resized(found[1].pixels, target)\n",
+        "            x[number] = np.minimum(resized(found[1].pixels, target), first[1].pixels.max() // 2)\n",
         (f"{_SIZE}test_guarantee_an_image_of_a_folder_is_resized_by_itself",),
     ),
     Mutant(
@@ -180,6 +180,16 @@ MUTANTS = (
         'f"{seed}/{each}".encode(errors="surrogateescape")',
         'f"{seed}/{names.index(each)}".encode()',
         (f"{_FOLDER}test_guarantee_another_image_changes_one_training_image_at_most",),
+    ),
+    Mutant(
+        "one example moves the places that all others of shards are held out by",
+        "experiments/data/tfds_data.py",
+        "names = [_digest(each) for _, each in",
+        "names = [str(place) for place, _ in",
+        (
+            "tests/data/test_tfds.py::"
+            "test_guarantee_of_own_prepared_data_one_record_changes_one_training_record",
+        ),
     ),
     Mutant(
         "classes without images are named",
