@@ -170,8 +170,8 @@ MUTANTS = (
     Mutant(
         "images of a folder keep the values of the first one",
         "experiments/data/image_stack.py",
-        "            x[number] = resized(found[1].pixels, target)\n",
-        "            x[number] = np.minimum(resized(found[1].pixels, target), first[1].pixels.max() // 2)\n",
+        "resized(found[1].pixels, target)",
+        "np.minimum(resized(found[1].pixels, target), first[1].pixels.max() // 2)",
         (f"{_SIZE}test_guarantee_an_image_of_a_folder_is_resized_by_itself",),
     ),
     Mutant(
