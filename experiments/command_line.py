@@ -57,6 +57,7 @@ def parse(argv: Sequence[str], *, takes_files: bool = False) -> list[str]:
     try:
         FLAGS.set_gnu_getopt(takes_files)
         rest = FLAGS(list(argv))
+        logging.set_verbosity(logging.WARNING)  # orbax and tfds report every step they take
         if len(rest) > 1 and not takes_files:
             raise InputError(f"{rest[1]}: unexpected argument; flags look like --dataset=mnist")
         return rest
@@ -154,7 +155,6 @@ def prepare() -> None:
     # every 700 would take a sixth of the time to the first step.
     gc.set_threshold(50_000, 20, 100)
     memory.keep_freed()
-    logging.set_verbosity(logging.WARNING)  # orbax reports every step it takes
     if FLAGS.keep_programs:
         program_cache.use()
     # jax solves small systems through OpenBLAS, whose threads wait by spinning and fight
