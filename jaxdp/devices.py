@@ -8,7 +8,7 @@ What a step adds to a sum depends on its own example alone, so devices need to m
 that sum. Whatever is drawn, coins and noise, is drawn alike by all of them from the same key.
 
 Rows that are mapped from a file and take more than a quarter of the memory stay there, and a step
-reads those that it has drawn.
+reads those that it has drawn; each device those of its own part.
 """
 
 import functools
@@ -39,17 +39,32 @@ class StoredRows:
     the program and not data, so another one is another compilation.
     """
 
-    def __init__(self, rows: np.ndarray) -> None:
-        """Take a mapped array, in a type that jax keeps as it is."""
-        self._rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
+    def __init__(self, rows: np.ndarray, num_rows: int | None = None) -> None:
+        """Take the rows of this process, a mapped array in a type that jax keeps as it is.
+
+        Args:
+            rows: of this process.
+            num_rows: of all processes; those of `rows` where it is the only one.
+        """
+        self._rows, self.dtype = rows, rows.dtype
+        self.shape = (padded(len(rows) if num_rows is None else num_rows), *rows.shape[1:])
 
     def __getitem__(self, indices: Int[Array, "*m"]) -> Shaped[Array, "*m d"]:
-        """Return rows, read when the compiled function gets there."""
+        """Return rows, read when the compiled function gets there; inside of `across` its own."""
         like = jax.ShapeDtypeStruct((*indices.shape, *self.shape[1:]), self.dtype)
-        return jax.pure_callback(self._read, like, indices)
+        return jax.pure_callback(self._read, like, indices + self._first())
+
+    def _first(self) -> Int[Array, ""] | int:
+        """Return where the rows of this device begin in the file."""
+        shards = num_shards()
+        if shards == 1:
+            return 0
+        before = jax.process_index() * jax.local_device_count()
+        return (jax.lax.axis_index(ROWS) - before) * (self.shape[0] // shards)
 
     def _read(self, indices: Any) -> np.ndarray:
-        return np.asarray(self._rows[np.asarray(indices)])
+        # What fills up the last device's rows is in no file, and never counts.
+        return np.asarray(self._rows[np.minimum(np.asarray(indices), len(self._rows) - 1)])
 
 
 jax.tree_util.register_pytree_node(StoredRows, lambda rows: ((), rows), lambda rows, _: rows)
@@ -81,15 +96,17 @@ def padded(num_rows: int) -> int:
 def by_rows(x: np.ndarray | Array, num_rows: int | None = None) -> Array | StoredRows:
     """Return rows on the devices, an equal part on each, filled up by rows of zeros.
 
-    With one device it is the array as it is, or `StoredRows` where it is too large.
+    With one device it is the array as it is. It is `StoredRows` where it is too large, in all
+    processes or in none.
 
     Args:
         x: the rows of this process: `processes.own_part` of all.
         num_rows: of all processes; those of `x` where it is the only one.
     """
+    if _everywhere(isinstance(x, np.ndarray) and stays_in_file(x)):
+        assert isinstance(x, np.ndarray)
+        return StoredRows(x, num_rows)
     if jax.device_count() == 1:
-        if isinstance(x, np.ndarray) and stays_in_file(x):
-            return StoredRows(x)
         return jnp.asarray(x)
     total = padded(len(x) if num_rows is None else num_rows)
     here = total // jax.device_count() * jax.local_device_count()
@@ -97,8 +114,19 @@ def by_rows(x: np.ndarray | Array, num_rows: int | None = None) -> Array | Store
     return _placed(filled, _SPLIT, (total, *x.shape[1:]))
 
 
+def _everywhere(here: bool) -> bool:
+    """Return whether it is so in all processes, whose programs have to be alike."""
+    if jax.process_count() == 1:
+        return here
+    from jax.experimental import multihost_utils
+
+    return bool(np.all(multihost_utils.process_allgather(np.asarray(here))))
+
+
 def is_by_rows(x: Any) -> bool:
     """Return whether rows lie on several devices, as `by_rows` lays them."""
+    if isinstance(x, StoredRows):
+        return jax.device_count() > 1
     sharding = getattr(x, "sharding", None)
     return isinstance(sharding, NamedSharding) and sharding.spec == _SPLIT
 

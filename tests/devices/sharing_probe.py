@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -42,7 +46,9 @@ def mechanism(**changes: Any) -> SubsampledGaussian:
     return SubsampledGaussian(**{"num_examples": N, "num_steps": STEPS, **values, **changes})
 
 
-def steps(described: SubsampledGaussian, clipped: Any, width: int) -> np.ndarray:
+def steps(
+    described: SubsampledGaussian, clipped: Any, width: int, rows: np.ndarray | None = None
+) -> np.ndarray:
     """Return what every step releases (steps, width) of rows of one value, their own numbers."""
 
     def step(state: State, key: Any, x: Any, labels: Any) -> State:
@@ -50,7 +56,7 @@ def steps(described: SubsampledGaussian, clipped: Any, width: int) -> np.ndarray
         return State(state.step + 1, state.found.at[state.step].set(mean.astype(jnp.float32)))
 
     start = State(jnp.zeros((), jnp.int32), jnp.zeros((STEPS, width), jnp.float32))
-    x = devices.by_rows(np.arange(N))
+    x = devices.by_rows(np.arange(N) if rows is None else rows)
     labels = devices.by_rows(np.zeros(N, int))
     done = dp_sgd.accounted_steps(described, step)(start, private_key(SEED), x, labels, STEPS)
     assert isinstance(done.found.sharding, jax.sharding.SingleDeviceSharding)
@@ -82,14 +88,43 @@ def coins() -> np.ndarray:
     return thrown
 
 
-def released(method: Any, **settings: Any) -> np.ndarray:
+@contextlib.contextmanager
+def in_files(path: str) -> Iterator[Callable[[np.ndarray], np.ndarray]]:
+    """Give what maps arrays from files, on a machine so small that they stay there."""
+    before, devices._memory_bytes = devices._memory_bytes, lambda: 40
+    with tempfile.TemporaryDirectory(dir=Path(path).parent) as folder:
+
+        def mapped(rows: np.ndarray) -> np.ndarray:
+            file = Path(folder) / f"{len(list(Path(folder).iterdir()))}.npy"
+            np.save(file, rows)
+            found = devices.by_rows(np.load(file, mmap_mode="r"))
+            assert isinstance(found, devices.StoredRows)
+            return np.load(file, mmap_mode="r")
+
+        yield mapped
+    devices._memory_bytes = before
+
+
+class FileRunner(PlainRunner):
+    """Keeps what a map makes of rows in a file."""
+
+    def __init__(self, mapped: Callable[[np.ndarray], np.ndarray]) -> None:
+        super().__init__(progress=False)
+        self._mapped = mapped
+
+    def rows(self, row_map: Any, x: np.ndarray, *, what: str) -> np.ndarray:
+        return self._mapped(super().rows(row_map, x, what=what))
+
+
+def released(method: Any, mapped: Any = None, **settings: Any) -> np.ndarray:
     """Return all that a method releases at a fixed noise seed, as one row of numbers."""
     x, y = data()
     spec = jaxdp.Spec.images("probe", x.shape, class_names=["a", "b", "c"])
     chosen = method.Settings(eps=2.0, delta=1e-3, noise_seed=SEED, seed=SEED, **settings)
     plan = method.make_plan(method.complete(chosen, spec, NOTHING), spec, NOTHING)
     private = checked(jaxdp.Private(x, y), spec)
-    found = plan.release(private, private_key(SEED), PlainRunner(progress=False))
+    runner = PlainRunner(progress=False) if mapped is None else FileRunner(mapped)
+    found = plan.release(private, private_key(SEED), runner)
     leaves = [np.asarray(leaf).ravel() for leaf in jax.tree.leaves(tuple(found))]
     return np.concatenate([leaf for leaf in leaves if leaf.dtype.kind == "f"])
 
@@ -107,6 +142,12 @@ def main(path: str) -> None:
         "teacher": released(jaxdp.methods.teacher, ipc=1, steps=5, batch_size=20, whiten=0),
         "dp_ntk": released(jaxdp.methods.dp_ntk, features="rff", steps=2, batch_size=20),
     }
+    with in_files(path) as mapped:
+        from_file = steps(free, drawn, N, mapped(np.arange(N, dtype=np.int32)))
+        found["drawn from a file"] = from_file * free.expected_batch_size * free.clip_norm
+        found["teacher from a file"] = released(
+            jaxdp.methods.teacher, mapped, ipc=1, steps=5, batch_size=20, whiten=0
+        )
     np.savez(path, **found)
 
 

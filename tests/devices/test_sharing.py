@@ -62,6 +62,17 @@ def test_guarantee_noise_is_added_once_by_all_devices_together(
     assert abs(np.corrcoef(noise)[0, 1:]).max() < 5 / np.sqrt(noise.shape[1])
 
 
+def test_guarantee_every_device_reads_its_own_rows_from_a_file(
+    made: dict[int, dict[str, np.ndarray]],
+) -> None:
+    for count in (1, 8):
+        np.testing.assert_allclose(made[count]["drawn from a file"], made[1]["coins"], atol=1e-6)
+        expected = made[1]["teacher"]
+        np.testing.assert_allclose(
+            made[count]["teacher from a file"], expected, rtol=1e-5, atol=1e-6
+        )
+
+
 @pytest.mark.parametrize("method", ["dp_kip", "teacher", "dp_ntk"])
 def test_guarantee_eight_devices_release_what_one_does(
     made: dict[int, dict[str, np.ndarray]], method: str

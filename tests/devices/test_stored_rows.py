@@ -18,10 +18,7 @@ from experiments.runs import rows as feature_rows
 from jaxdp import devices
 from jaxdp.saved import npz as npz_files
 
-pytestmark = [
-    pytest.mark.usefixtures("quick_compilation", "few_public_images"),
-    pytest.mark.skipif(jax.device_count() > 1, reason="several devices load their rows"),
-]
+pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
 
 
 def mapped(path: Path, rows: np.ndarray) -> np.memmap:
@@ -70,6 +67,20 @@ def test_an_array_in_memory_is_never_left_in_a_file(little_memory: None) -> None
     assert isinstance(devices.by_rows(np.zeros((5000, 3), np.float16)), jax.Array)
 
 
+def test_a_device_of_a_later_process_reads_from_the_file_of_its_own_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Device 3 of 4 is the second one of process 1, whose file has 9 of 19 rows."""
+    own = np.arange(9, dtype=np.int32)[:, None] + 10
+    stored = devices.StoredRows(mapped(tmp_path / "x.npy", own), 20)
+    monkeypatch.setattr(devices, "num_shards", lambda: 4)
+    monkeypatch.setattr(jax.lax, "axis_index", lambda axis: jnp.asarray(3))
+    monkeypatch.setattr(jax, "process_index", lambda: 1)
+    monkeypatch.setattr(jax, "local_device_count", lambda: 2)
+    # The last of its five rows fills up.
+    np.testing.assert_array_equal(stored[jnp.arange(5)][:, 0], [15, 16, 17, 18, 18])
+
+
 @pytest.mark.parametrize("flags", [(), ("--kernel=scatter",)], ids=["pixels", "features"])
 def test_guarantee_dp_kip_draws_and_clips_the_same_rows_from_a_file(
     flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -109,9 +120,9 @@ def _assert_same(
     seen = []
 
     class Seen(devices.StoredRows):
-        def __init__(self, rows: np.ndarray) -> None:
+        def __init__(self, rows: np.ndarray, num_rows: int | None = None) -> None:
             seen.append(rows)
-            super().__init__(rows)
+            super().__init__(rows, num_rows)
 
     jax.tree_util.register_pytree_node(Seen, lambda rows: ((), rows), lambda rows, _: rows)
     monkeypatch.setattr(devices, "StoredRows", Seen)

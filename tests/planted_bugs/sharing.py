@@ -17,9 +17,19 @@ MUTANTS = (
     Mutant(
         "rows in a file are others than those that were drawn",
         _DEVICES,
-        "self._rows[np.asarray(indices)]",
-        "self._rows[np.sort(np.asarray(indices)) // 2]",
+        "np.minimum(np.asarray(indices), len",
+        "np.minimum(np.sort(np.asarray(indices)) // 2, len",
         _STORED,
+    ),
+    Mutant(
+        "every device reads the rows of the first one from a file",
+        "jaxdp/devices.py",
+        "like, indices + self._first())",
+        "like, indices)",
+        (
+            "tests/devices/test_sharing.py::"
+            "test_guarantee_every_device_reads_its_own_rows_from_a_file",
+        ),
     ),
     Mutant(
         "a labelled run's teacher is certified whatever its images are",
