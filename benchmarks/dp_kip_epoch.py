@@ -32,7 +32,8 @@ from _harness import (
 )
 
 from experiments import command_line, dp_kip
-from experiments.data.load import Dataset, dataset_for
+from experiments.data.dataset import Dataset
+from experiments.data.load import dataset_for
 from experiments.run_flags import KipFlags
 from experiments.runs import driver
 from jaxdp.methods.dp_kip import KipPlan, Settings

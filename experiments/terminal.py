@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.report.values import round_up
 
 if TYPE_CHECKING:
-    from experiments.data.load import Dataset
+    from experiments.data.dataset import Dataset
 
 
 def bar_style() -> dict[str, Any]:

@@ -17,7 +17,8 @@ import pytest
 from absl.testing import flagsaver
 
 from experiments import command_line, dp_kip, dp_kip_teacher, dp_ntk
-from experiments.data.load import Dataset, dataset_for
+from experiments.data.dataset import Dataset
+from experiments.data.load import dataset_for
 from experiments.run_flags import GenerateFlags, KipFlags, TeacherFlags
 from experiments.runs import driver
 from experiments.runs.folder import RunFolder

@@ -10,7 +10,7 @@ import drivers
 import numpy as np
 import pytest
 
-from experiments.data.load import Dataset
+from experiments.data.dataset import Dataset
 from jaxdp.methods.dp_ntk.plan import NtkPlan
 from jaxdp.methods.teacher.plan import TeacherPlan
 

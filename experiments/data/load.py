@@ -28,66 +28,18 @@ from experiments.data import (
 )
 from experiments.data import sources as data_sources
 from experiments.data.checks import check_inputs, check_labels, check_range
+from experiments.data.dataset import Dataset
 from experiments.data.known import CODECS, FLOATS, whole_numbers
 from experiments.data.outside_files import user_path
 from experiments.data.persons import Persons
 from experiments.data.resizing import ImageSize
 from experiments.data.sources import TFDS_NAMES, RawData, Wanted, dataset_error
 from experiments.errors import InputError
-from jaxdp.data import WHOLE_TYPES, Codec, Private, Spec, TableCodec
+from jaxdp.data import WHOLE_TYPES, Codec, TableCodec
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import ONE_HOT
 
 _BY_DEFAULT = Wanted()
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Dataset:
-    """A labelled dataset with a train and a test split; x as stored (whole numbers or floats).
-
-    `counted_classes` says that nobody declared how many classes there are: the labels were counted.
-    `preparation` says what was done to every image by itself, `notes` are lines for the terminal.
-    `records_per_person` says how many training records of a person there are at most. What methods
-    are given of it are `spec`, public facts, and `private`, the training split.
-    """
-
-    name: str
-    x_train: np.ndarray
-    y_train: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
-    class_names: tuple[str, ...]
-    codec: Codec | TableCodec
-    source: str
-    counted_classes: bool = False
-    preparation: str | None = None
-    notes: tuple[str, ...] = ()
-    records_per_person: int = 1
-
-    @property
-    def spec(self) -> Spec:
-        """The public facts: (h, w, channels) is the shape of an image, (d,) that of a row."""
-        if isinstance(self.codec, TableCodec):
-            layout = self.codec.layout
-            table = Spec.table(self.name, layout.schema, len(self.x_train), form=layout.form)
-            return dataclasses.replace(table, records_per_person=self.records_per_person)
-        shape = self.x_train.shape[1:]
-        return Spec(
-            name=self.name,
-            kind="image" if len(shape) == 3 else "table",
-            shape=shape,
-            class_names=self.class_names,
-            num_examples=len(self.x_train),
-            codec=self.codec,
-            counted_classes=self.counted_classes,
-            preparation=self.preparation,
-            records_per_person=self.records_per_person,
-        )
-
-    @property
-    def private(self) -> Private:
-        """The training split."""
-        return Private(self.x_train, self.y_train)
 
 
 def load_dataset(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from experiments.data.load import Dataset
+from experiments.data.dataset import Dataset
 from experiments.runs import amounts, cautions, estimates
 from experiments.terminal import in_a_line
 from jaxdp.methods.runner import PUBLIC_MAP, PlainRunner

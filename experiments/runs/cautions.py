@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data.load import Dataset
+from experiments.data.dataset import Dataset
 from experiments.runs import estimates, recommendation
 from jaxdp.methods.base import Plan
 

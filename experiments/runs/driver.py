@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.data.load import Dataset, dataset_for, require_range
+from experiments.data.dataset import Dataset
+from experiments.data.load import dataset_for, require_range
 from experiments.evaluation import registry
 from experiments.evaluation.figures import Prediction, figures
 from experiments.runs import before, cautions, generated_images, judging, released

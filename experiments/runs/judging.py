@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from experiments.data.load import Dataset, require_range
+from experiments.data.dataset import Dataset
+from experiments.data.load import require_range
 from experiments.errors import InputError
 from experiments.evaluation import copies, fidelity, inception, registry
 from experiments.evaluation.facts import Facts

@@ -8,7 +8,8 @@ import pytest
 from toy_data import arrays
 
 from experiments.data import classes
-from experiments.data.load import Dataset, dataset_for, load_dataset
+from experiments.data.dataset import Dataset
+from experiments.data.load import dataset_for, load_dataset
 from experiments.data.sources import Wanted
 from experiments.errors import InputError
 from experiments.run_flags import RunFlags

@@ -7,8 +7,9 @@ import PIL.Image
 import pytest
 from toy_data import IMAGES, arrays, check_message, colour, save_image
 
+from experiments.data.dataset import Dataset
 from experiments.data.image_folder import is_image_folder
-from experiments.data.load import Dataset, load_dataset
+from experiments.data.load import load_dataset
 from experiments.data.sources import Wanted
 from experiments.data.splits import held_out
 from experiments.errors import InputError

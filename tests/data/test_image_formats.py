@@ -9,7 +9,8 @@ import PIL.Image
 import pytest
 from toy_data import IMAGES, arrays, check_message, colour, save_image
 
-from experiments.data.load import Dataset, load_dataset, require_range
+from experiments.data.dataset import Dataset
+from experiments.data.load import load_dataset, require_range
 from experiments.data.sources import Wanted
 from experiments.errors import InputError
 from jaxdp.data import Codec

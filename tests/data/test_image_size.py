@@ -8,8 +8,9 @@ import PIL.Image
 import pytest
 from toy_data import arrays, check_message, save_image
 
+from experiments.data.dataset import Dataset
 from experiments.data.image_folder import read_image_folder
-from experiments.data.load import Dataset, load_dataset
+from experiments.data.load import load_dataset
 from experiments.data.resizing import BY_DEFAULT, LARGEST, all_resized, parse, resized
 from experiments.data.sources import Wanted
 from experiments.errors import InputError

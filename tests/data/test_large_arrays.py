@@ -12,7 +12,8 @@ import pytest
 from toy_data import save_image
 
 from experiments.data import large_arrays
-from experiments.data.load import Dataset, load_dataset
+from experiments.data.dataset import Dataset
+from experiments.data.load import load_dataset
 from experiments.data.resizing import parse
 from experiments.data.sources import Wanted
 from jaxdp.saved import npz as npz_files

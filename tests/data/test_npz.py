@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from toy_data import IMAGES, arrays, check_message
 
+from experiments.data.dataset import Dataset
 from experiments.data.known import CLASS_NAMES
-from experiments.data.load import Dataset, load_dataset
+from experiments.data.load import load_dataset
 from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
 from experiments.terminal import in_a_line

@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "bounds of the data for public ones",
-        "experiments/data/load.py",
+        "experiments/data/dataset.py",
         "            codec=self.codec,\n",
         "            codec=dataclasses.replace(self.codec, high=float(self.x_train.max())),\n",
         (f"{_WRITTEN}[dp_kip]",),

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import toy_runs
 
-from experiments.data.load import Dataset, load_dataset
+from experiments.data.dataset import Dataset
+from experiments.data.load import load_dataset
 from experiments.runs import cautions
 
 INSTEAD = "this does better: x"

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from generated_folder import GENERATED_EPS, written
 
-from experiments.data.load import Dataset, load_dataset
+from experiments.data.dataset import Dataset
+from experiments.data.load import load_dataset
 from experiments.errors import InputError
 from experiments.runs import generated_images
 
