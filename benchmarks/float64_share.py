@@ -4,7 +4,8 @@
 
 Operations are counted in the program that jax traces: two for each multiplication of matrix
 products and convolutions, the usual counts of factorisations and triangular solves, and one for
-each element of anything else. A loop counts as often as it runs; of branches the longest counts.
+each element of anything else. A loop counts as often as it runs, once where that is not known; of
+branches the longest counts.
 `slower_32` is how many times as long a step takes where float64 has a 32nd of float32's rate
 instead of the same, if nothing but arithmetic takes time; `slower_2` the same for a half.
 There is no baseline.

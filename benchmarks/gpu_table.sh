@@ -4,7 +4,8 @@
 #   benchmarks/gpu_table.sh OUT [--quick]
 #
 # OUT gets a file of each benchmark, the metrics of three runs on CIFAR-10, and table.txt, which says
-# how each part ended and how many seconds it took. What does not fit into the time is cut off.
+# how each part ended and how many seconds it took. What does not fit into its time is cut off;
+# what it had measured is in its log.
 # PYTHON names the interpreter, DATA the folder of cifar10.npz. --quick shows that all of it runs,
 # on a CPU, with toy sizes and the bundled digits.
 set -uo pipefail
@@ -13,6 +14,7 @@ out=${1:?"usage: benchmarks/gpu_table.sh OUT [--quick]"}
 quick=${2:-}
 python=${PYTHON:-python}
 data=${DATA:-data}
+# The parts' limits add up to this.
 seconds_in_all=530
 # What 20,000 steps of the default generator take is told from so many.
 ntk_steps=300
@@ -43,13 +45,14 @@ part() {
 cell() {
   local name=$1 most=$2 module=$3
   shift 3
+  rm -f "$out/$name.json" # of an earlier call
   part "$name" "$most" "$python" -m "experiments.$module" "$@" --out_dir="$out/runs/$name" --overwrite
   if [[ -f "$out/runs/$name/metrics.json" ]]; then
     cp "$out/runs/$name/metrics.json" "$out/$name.json"
   fi
 }
 
-for each in clipping:70 float64_share:30 ntk_throughput:50 scattering:40 networks:40 entk_embedding:60 dp_kip_epoch:80; do
+for each in clipping:50 float64_share:20 ntk_throughput:40 scattering:30 networks:30 entk_embedding:40 dp_kip_epoch:50; do
   name=${each%%:*}
   part "$name" "${each##*:}" "$python" "benchmarks/$name.py" ${quick:+--quick} --out="$out/$name.txt"
 done
@@ -59,9 +62,9 @@ if [[ -n $quick ]]; then
   cell teacher 60 dp_kip_teacher --dataset=digits --ipc=1 --eps=1 --steps=3 --distill_steps=3
   cell dp_ntk 60 dp_ntk --dataset=digits --eps=1 --steps=3 --batch_size=20 --num_synthetic=20 --evaluate=none
 elif [[ -f $data/cifar10.npz ]]; then
-  cell dp_kip 150 dp_kip --dataset=cifar10 --data_dir="$data" --ipc=50 --eps=1
-  cell teacher 120 dp_kip_teacher --dataset=cifar10 --data_dir="$data" --ipc=10 --eps=1
-  cell dp_ntk 120 dp_ntk --dataset=cifar10 --data_dir="$data" --eps=10 --steps="$ntk_steps" --num_synthetic=1000 --evaluate=none
+  cell dp_kip 110 dp_kip --dataset=cifar10 --data_dir="$data" --ipc=50 --eps=1
+  cell teacher 80 dp_kip_teacher --dataset=cifar10 --data_dir="$data" --ipc=10 --eps=1
+  cell dp_ntk 80 dp_ntk --dataset=cifar10 --data_dir="$data" --eps=10 --steps="$ntk_steps" --num_synthetic=1000 --evaluate=none
   echo "dp_ntk: train_seconds of dp_ntk.json are those of $ntk_steps steps, compilation included; the default is 20000" | tee -a "$table"
 else
   echo "dp_kip, teacher, dp_ntk: left out, there is no $data/cifar10.npz" | tee -a "$table"

@@ -14,10 +14,9 @@ import numpy as np
 from experiments.data import image_file, image_stack, persons
 from experiments.data.image_file import SUFFIXES
 from experiments.data.sources import RawData, Wanted, dataset_error
-from experiments.data.splits import held_out
+from experiments.data.splits import TEST_FRACTION, held_out
 
 _ENDINGS = "png|jpg|tif|bmp|dcm"
-_TEST_FRACTION = 0.1
 # How many names or endings a line lists, and how long an ending may be.
 _LISTED, _LONGEST = 5, 10
 _FOLDERS = "folders in class folders"
@@ -71,7 +70,7 @@ def _read_unsplit(name: str, folder: Path, wanted: Wanted) -> RawData:
     files = _listed(name, folder, folder, classes, left_out)
     if len(files) < 2:
         raise dataset_error(name, f"{folder} has one image: two are needed, one of them to test on")
-    fraction = wanted.test_fraction or _TEST_FRACTION
+    fraction = wanted.test_fraction or TEST_FRACTION
     whose = persons.named_by([path for path, _ in files], wanted.persons.separator)
     if whose is None:
         places = [str(path.relative_to(folder)) for path, _ in files]

@@ -57,7 +57,7 @@ def load_dataset(
 
     Args:
         name: "digits", a tensorflow-datasets name in `TFDS_NAMES`, or the name of an npz
-            file or an image folder in `data_dir`.
+            file, an image folder or prepared tensorflow-datasets data in `data_dir`.
         data_dir: folder of npz files, image folders and prepared tensorflow-datasets data.
         download: whether a dataset in `TFDS_NAMES` found nowhere may be downloaded into
             `data_dir`, which is made for it if need be.

@@ -4,6 +4,9 @@ import hashlib
 import math
 from collections.abc import Sequence
 
+TEST_FRACTION = 0.1
+"""Of all records, where nothing else is asked for."""
+
 
 def held_out(names: Sequence[str], fraction: float, *, seed: int) -> list[bool]:
     """Return which records are held out: those with the smallest numbers drawn by name and seed.

@@ -18,6 +18,7 @@ import numpy as np
 
 from experiments.data.outside_files import user_path
 from experiments.data.persons import held_out_persons
+from experiments.data.splits import TEST_FRACTION
 from experiments.errors import InputError
 from jaxdp.saved.files import open_plain
 from jaxdp.tables import frames
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CHUNK = 200_000
-_TEST_FRACTION = 0.1
 _PARQUET = (".parquet", ".pq")
 
 
@@ -168,7 +168,7 @@ def read_splits(flags: Any, schema: Schema, *, seed: int) -> tuple[Split, Split]
         return table, read_table(source, schema, flags.person_column)
     if len(table.x) < 2:
         raise InputError(f"--csv={flags.csv}: two records are needed, one of them to test on")
-    fraction = flags.test_fraction or _TEST_FRACTION
+    fraction = flags.test_fraction or TEST_FRACTION
     if table.persons is None:
         test = held_out(len(table.x), fraction, seed=seed)
     else:

@@ -21,11 +21,10 @@ import numpy as np
 from experiments.data import image_file, image_stack
 from experiments.data.image_file import Image
 from experiments.data.sources import ARRAYS, TFDS_NAMES, RawData, Wanted, dataset_error
-from experiments.data.splits import held_out
+from experiments.data.splits import TEST_FRACTION, held_out
 from experiments.errors import InputError
 
 _REACH_SECONDS = 10
-_TEST_FRACTION = 0.1
 # Examples that are read at once: 7 times faster than one by one.
 _CHUNK = 1000
 _Part = tuple[str, list[int]]
@@ -101,7 +100,7 @@ def _parts(
     if "test" in sizes:
         wanted.require_no_fraction(name, f"{folder} has a test split")
         return [(split, list(range(size))) for split, size in sizes.items()], ()
-    fraction = wanted.test_fraction or _TEST_FRACTION
+    fraction = wanted.test_fraction or TEST_FRACTION
     # Not by places: one record more or less would move those of others.
     names = [_digest(each) for _, each in _examples(stored["train"], list(range(sizes["train"])))]
     test = held_out(names, fraction, seed=wanted.seed)
