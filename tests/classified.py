@@ -75,7 +75,7 @@ def at_random(plan: Any, *_: Any) -> Any:
     if isinstance(plan, LabelledPlan):
         mu = rng.normal(size=(num, plan.generation.features.dim)).astype(np.float32)
         return labelled.Released(jnp.asarray(mu), weights)
-    means = rng.normal(size=(num, plan.mean_features.dim)) if plan.uses_means else None
+    means = rng.normal(size=(num, plan.means.features.dim)) if plan.uses_means else None
     return teacher.Released(weights if plan.uses_teacher else None, means)
 
 

@@ -18,13 +18,15 @@ from teaching import DIGITS, TOY, drive, plan_of, read_teacher
 
 from experiments import dp_kip_teacher as driver
 from experiments.runs import generated_images
+from jaxdp.images.packing import Packing
 from jaxdp.privacy import accounting
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
 
 # Alike in all runs with class means, which compile long.
-MEANS = ("--subset=300", "--whiten=0", "--distill_steps=2")
+SHORT = ("--subset=300", "--whiten=0", "--distill_steps=2")
+MEANS = (*SHORT, "--networks=2")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,7 @@ def test_embedding_alone_is_one_release_and_needs_no_teacher(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    options = ("--match=embedding", *MEANS)
+    options = ("--match=embedding", *SHORT)  # of scattering features
     assert drive(*options, "--eps=5", f"--out_dir={out}") == 0
     certificate = read(out, "privacy.json")
     assert certificate["mechanism"] == "Gaussian, one release of the whole data"
@@ -84,7 +86,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("generated") / "run")
 
 
-BESIDE = ("--match=both", *MEANS)
+BESIDE = ("--match=both", *SHORT)
 
 
 @pytest.fixture(scope="module")
@@ -207,13 +209,38 @@ def test_means_of_other_features_are_refused(
     assert "another version made it" in capsys.readouterr().err
 
 
-def test_guarantee_class_means_move_by_one_example_as_accounted() -> None:
-    """Features of all views of stored rows have norm 1 at most together, and nearly attain it."""
-    means = plan_of(*TOY, "--match=both").means
+@pytest.mark.parametrize("networks", [0, 2])
+def test_guarantee_class_means_move_by_one_example_as_accounted(networks: int) -> None:
+    """Features of all views, or of all networks, of stored rows have norm 1 at most together."""
+    means = plan_of(*TOY, "--match=both", f"--networks={networks}").means
     rows = jax.random.uniform(jax.random.key(0), (4, 64), maxval=16.0)
     each = jax.jit(jax.vmap(means.features.weighted_sum, in_axes=(None, 0)))(rows, jnp.eye(4))
     norms = jnp.linalg.norm(each, axis=1)
     assert jnp.all((norms > 0.999) & (norms <= 1))
+
+
+def test_small_images_are_made_enlarged_and_as_they_are(
+    finished_both: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    teacher, out = f"--teacher={finished_both / 'teacher.npz'}", tmp_path / "packed"
+    arguments = (teacher, *SHORT, "--match=both", "--ipc=2")
+    assert drive(*arguments, "--packing=2", f"--out_dir={out}") == 0
+    with np.load(out / "distilled.npz") as saved:
+        x, packed, y = saved["x"], saved["packed"], saved["y"]
+    assert (x.shape, packed.shape) == ((80, 8, 8, 1), (20, 8, 8, 1))
+    assert np.bincount(y).tolist() == [8] * 10
+    packing = Packing(image_shape=(8, 8, 1), factor=2)
+    whole = packing.enlarged(packing.unpacked(jnp.asarray(packed.reshape(20, -1))))
+    np.testing.assert_allclose(x.reshape(80, -1), whole, atol=1e-5)
+    assert drive(*arguments, "--packing=3", f"--out_dir={tmp_path / 'odd'}") == 2
+    assert "images of 8 x 8 pixels do not hold 3 x 3; 1 packs none" in capsys.readouterr().err
+
+
+def test_networks_without_class_means_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drive(*TOY, "--networks=2", f"--out_dir={tmp_path / 'run'}") == 2
+    assert "there are no class means here" in capsys.readouterr().err
 
 
 def test_runs_without_noise_are_not_releasable() -> None:

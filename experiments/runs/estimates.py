@@ -24,6 +24,7 @@ _START = 5.0
 _COMPILE = 4.0
 _FORWARD = 1.8e-7  # scattering of a pixel
 _BACKWARD = 1e-6  # the same with its gradient
+_NETWORK = 1.1e-7, 6e-7  # a small random network of a pixel, and with its gradient
 _DRAW = 1e-7  # whether one record is in a step's sample
 _FLOP = 1 / 2e10
 # What a patch and a word of the teacher's dictionary take together, in pixels of scattering.
@@ -228,7 +229,8 @@ def _labelling(settings: Any, facts: Facts) -> Estimate:
 
 
 def _teacher(settings: Any, facts: Facts) -> Estimate:
-    n, c, made = facts.num_examples, facts.num_classes, settings.ipc * facts.num_classes
+    n, c = facts.num_examples, facts.num_classes
+    made = settings.ipc * settings.packing**2 * c
     phases: list[Phase] = []
     memory = disk = pixels = 0.0
     if facts.is_image:
@@ -246,13 +248,22 @@ def _teacher(settings: Any, facts: Facts) -> Estimate:
         phases.append(Phase("private teacher", _COMPILE + settings.steps * step))
         memory = max(memory, _held(6 * p * (n + facts.num_test)))
     if settings.match != "teacher":
-        seen = min(facts.dim, 3072)
-        phases.append(Phase("class means", _COMPILE + 5 * n * _FORWARD * seen))
-        back += 5 * _BACKWARD * seen  # five views of an image
+        forward, backward = _class_means(settings, facts)
+        phases.append(Phase("class means", _COMPILE + n * forward))
+        back = backward + (back if settings.uses_teacher else 0.0)
     seconds = 1.5 * _COMPILE + settings.distill_steps * made * back
     phases.append(Phase("distilling", seconds))
     memory += 1e3 * made * pixels + 64 * made * facts.dim
     return Estimate(tuple(phases), memory, disk + 64 * made * facts.dim)
+
+
+def _class_means(settings: Any, facts: Facts) -> tuple[float, float]:
+    """Return seconds of an image in the map of class means, and of a step with its gradient."""
+    if settings.networks:
+        seen = min(facts.shape[0], 32) * min(facts.shape[1], 32)
+        return settings.networks * _NETWORK[0] * seen, _NETWORK[1] * seen  # one at a step
+    seen = 5 * min(facts.dim, 3072)  # five views of an image
+    return _FORWARD * seen, _BACKWARD * seen
 
 
 def _kip(settings: Any, facts: Facts) -> Estimate:

@@ -22,7 +22,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from jaxdp.networks.classifiers import ResNet18Trunk
 from jaxdp.numerics import ByBackend
@@ -67,7 +67,7 @@ def perceptual_features(
     shapes, params = jax.eval_shape(trunk.init_with_output, jax.random.key(0), example)
     num_features = sum(activation.size for activation in jax.tree.leaves(shapes))
     jax.eval_shape(lambda: normalise(jnp.zeros(num_features), normalisation))
-    weights = _random_weights(params, seed)
+    weights = random_weights(params, jax.random.key(seed))
 
     def one(row: Float[Array, " d"]) -> Float[Array, " p"]:
         image = jnp.broadcast_to(row.reshape(image_shape), (rows, columns, 3))
@@ -86,16 +86,18 @@ def perceptual_features(
     return features
 
 
-def _random_weights(params: Any, seed: int) -> Any:
+def random_weights(params: Any, key: Key[Array, ""]) -> Any:
     """Draw normal kernels of variance 1 / fan-in; scales are 1 and offsets 0.
+
+    Args:
+        params: shapes of a network's parameters.
+        key: public.
 
     One stream in the order of the tree: weights that are public forever should not depend on how
     flax derives a key for every layer. It also compiles one generator instead of twenty.
     """
     leaves = jax.tree.leaves(params)
-    stream = jax.random.normal(
-        jax.random.key(seed), (sum(leaf.size for leaf in leaves),), jnp.float32
-    )
+    stream = jax.random.normal(key, (sum(leaf.size for leaf in leaves),), jnp.float32)
     ends = itertools.accumulate(leaf.size for leaf in leaves)
     drawn = [
         stream[end - leaf.size : end].reshape(leaf.shape) / math.prod(leaf.shape[:-1]) ** 0.5

@@ -228,6 +228,15 @@ def with_soft_labels(made: Made, soft: np.ndarray) -> Made:
     return dataclasses.replace(made, arrays=made.arrays | {"y_soft": soft}, soft_labels=soft)
 
 
+def with_packed(made: Made, packed: np.ndarray) -> Made:
+    """Return a distilled set with the whole images (m, d) that hold its small ones.
+
+    They are on the scale of its rows. Its examples are the small ones, enlarged.
+    """
+    images = packed.reshape(-1, *made.spec.shape)
+    return dataclasses.replace(made, arrays=made.arrays | {"packed": images})
+
+
 def distilled(
     spec: Spec,
     rows: np.ndarray,
@@ -243,13 +252,13 @@ def distilled(
     Args:
         spec: facts about the data.
         rows: (m, d) float32, as the classifier sees them.
-        labels: (m,) int32.
+        labels: (m,) integers.
         shift: `rows = (stored - shift) / scale`.
         scale: see `shift`.
         classifier: of the method.
         y_scores: (m, c) labels of the regression, where they may be learnt.
     """
-    x = rows.reshape(-1, *spec.shape)
+    x, labels = rows.reshape(-1, *spec.shape), labels.astype(np.int32)
     table = isinstance(spec.codec, TableCodec)
     scores = {} if y_scores is None else {"y_scores": y_scores}
     return Made(

@@ -79,7 +79,9 @@ def test_features_are_all_activations_from_stem_to_average(
 def test_weights_are_normal_with_a_variance_of_one_per_input() -> None:
     trunk = classifiers.ResNet18Trunk(8)
     params = jax.eval_shape(trunk.init, jax.random.key(0), jnp.zeros((1, *SHAPE), jnp.float32))
-    first, other = (perceptual._random_weights(params, seed)["params"] for seed in (0, 1))
+    first, other = (
+        perceptual.random_weights(params, jax.random.key(seed))["params"] for seed in (0, 1)
+    )
     kernels = [leaf for leaf in jax.tree.leaves(first) if leaf.ndim == 4]
     assert len(kernels) == 20
     draws = np.concatenate([np.ravel(k) * np.prod(k.shape[:3]) ** 0.5 for k in kernels])

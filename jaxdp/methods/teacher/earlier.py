@@ -1,8 +1,11 @@
 """Whether what earlier runs have released fits a run with a private teacher."""
 
 from jaxdp.data import Spec
+from jaxdp.features import random_networks
+from jaxdp.images.packing import Packing
 from jaxdp.methods.settings import SettingsError, bad
 from jaxdp.methods.stored import Earlier, Stored, require_same_data, require_same_unit
+from jaxdp.methods.teacher.public_maps import mean_map
 from jaxdp.methods.teacher.released import Released
 from jaxdp.methods.teacher.settings import Settings
 
@@ -43,29 +46,50 @@ def check_table(settings: Settings, earlier: Earlier) -> None:
     """Raise a `SettingsError` where settings or earlier releases are about images alone."""
     if settings.match != "teacher":
         raise bad(settings, "match", "works on images; records of tables have a teacher alone")
+    if settings.packing != 1:
+        raise bad(settings, "packing", "works on images, leave it out")
     if settings.total_variation:
         raise bad(settings, "total_variation", "works on images, leave it out")
     if earlier.images is not None:
         raise SettingsError(f"{earlier.images.source}: holds no images of this table")
 
 
-def check_width(
-    stored: Stored[Released], *, weights: int | None = None, means: int | None = None
-) -> None:
-    """Raise a `SettingsError` where what is stored is of other features than today's.
+def check_packing(settings: Settings, spec: Spec) -> None:
+    """Raise a `SettingsError` where images do not hold as many small ones as are asked for."""
+    try:
+        Packing(image_shape=spec.image_shape, factor=settings.packing)
+    except ValueError as error:
+        raise bad(settings, "packing", f"{error}; 1 packs none") from error
+
+
+def check_width(stored: Stored[Released], num_features: int) -> None:
+    """Raise a `SettingsError` where a stored teacher is of other features than today's.
 
     Args:
-        stored: an earlier release, of what is asked for at least.
-        weights: number of features of a teacher today; None where it is not used.
-        means: the same of class means.
+        stored: an earlier release, with a teacher.
+        num_features: of a teacher today.
     """
-    released = stored.released
-    for what, today, found in (
-        ("weights", weights, None if released.weights is None else released.weights.shape[0]),
-        ("means", means, None if released.means is None else released.means.shape[1]),
-    ):
-        if today is not None and found != today:
-            raise SettingsError(
-                f"{stored.source}: holds {what} of {found} features, and today's are {today}: "
-                "another version made it; leave it out and train anew"
-            )
+    assert stored.released.weights is not None
+    _require_same(stored, "weights", len(stored.released.weights), num_features)
+
+
+def check_means(stored: Stored[Released]) -> None:
+    """Raise a `SettingsError` where stored class means are of other features than today's.
+
+    Args:
+        stored: an earlier release, with class means.
+    """
+    height, width, channels = stored.example_shape
+    means = stored.released.means
+    assert means is not None
+    shape, count = (height, width, channels), stored.options.networks
+    today = count * random_networks.num_features(shape) if count else mean_map(shape).dim
+    _require_same(stored, "means", means.shape[1], today)
+
+
+def _require_same(stored: Stored[Released], what: str, found: int, today: int) -> None:
+    if found != today:
+        raise SettingsError(
+            f"{stored.source}: holds {what} of {found} features, and today's are {today}: "
+            "another version made it; leave it out and train anew"
+        )

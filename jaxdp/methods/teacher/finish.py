@@ -34,6 +34,8 @@ from jaxtyping import Array, Float, Key
 
 from jaxdp.data import Spec
 from jaxdp.features.base import FeatureMap, block_means, squared_distance
+from jaxdp.features.random_networks import RandomNetworks
+from jaxdp.images.packing import Packing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.steps import Runner, Steps
@@ -68,13 +70,16 @@ class DistillConfig:
         cosine_weight: >= 0.
         learn_labels: whether the support's labels are moved, too.
         total_variation: weight of `total_variation`, >= 0; needs `image_shape`.
-        image_shape: (h, w, channels) of a support row, where total variation is asked for.
+        image_shape: (h, w, channels) of a row of the support, where total variation is asked for.
         extra_loss: another target, `(x (s, d), key, extra_data) -> ()`: a distance to released
             class means or images. It must not see private data. `key` is a fresh public one at
             every step.
         extra_weight: its weight, >= 0.
         seed: public; of the keys that `extra_loss` is given.
         bounds: pixels are kept between these two; None for no bounds.
+        enlarged: from rows of the support (s, e) to those that features and `extra_loss` see
+            (s, d), differentiable; None where they are the same. Total variation is that of the
+            support itself.
 
     Raises:
         ValueError: a value is out of range.
@@ -91,6 +96,7 @@ class DistillConfig:
     extra_weight: float = 1.0
     seed: int = 0
     bounds: tuple[float, float] | None = None
+    enlarged: Callable[[Array], Array] | None = None
 
     def __post_init__(self) -> None:
         if self.num_steps < 1:
@@ -168,6 +174,33 @@ def embedding_distance(
     return squared_distance(nu, means) / means.shape[0]
 
 
+def network_distance(
+    x: Float[Array, "s d"],
+    key: Key[Array, ""],
+    means: Float[Array, "c q"],
+    *,
+    networks: RandomNetworks,
+) -> Float[Array, ""]:
+    """Return the mean over classes of `|mean_j phi(x_kj) - m_k|^2` in one random network.
+
+    A target for images that train networks, made for `DistillConfig.extra_loss`. A step in one
+    network is short, and over the steps all have their turn.
+
+    Args:
+        x: rows ordered by class, equally many of each.
+        key: public; it draws the network.
+        means: released class means of `networks.all()`.
+        networks: see there.
+
+    References:
+        Zhao & Bilen (2023), "Dataset condensation with distribution matching", equation 5.
+    """
+    number = jax.random.randint(key, (), 0, networks.num_networks)
+    blocks = x.reshape(means.shape[0], -1, x.shape[1])
+    nu = block_means(networks.one(number), blocks, jnp.ones(means.shape[0], x.dtype))
+    return squared_distance(nu, networks.part(means, number)) / means.shape[0]
+
+
 def loss(
     support: SupportSet,
     teacher_weights: Float[Array, "p c"] | None,
@@ -179,13 +212,14 @@ def loss(
 ) -> Float[Array, ""]:
     """Return what distillation minimises; see `DistillConfig`."""
     total = jnp.zeros((), support.x.dtype)
+    rows = support.x if config.enlarged is None else config.enlarged(support.x)
     if teacher_weights is not None and config.cosine_weight > 0:
-        induced = induced_weights(feature_fn(support.x), support.y, ridge=config.ridge)
+        induced = induced_weights(feature_fn(rows), support.y, ridge=config.ridge)
         total += config.cosine_weight * (1 - cosine(induced, teacher_weights))
     if config.image_shape is not None and config.total_variation > 0:
         total += config.total_variation * total_variation(support.x, image_shape=config.image_shape)
     if config.extra_loss is not None:
-        total += config.extra_weight * config.extra_loss(support.x, key, extra_data)
+        total += config.extra_weight * config.extra_loss(rows, key, extra_data)
     return total
 
 
@@ -260,11 +294,12 @@ def finish(
     *,
     settings: Settings,
     spec: Spec,
+    packing: Packing | None,
     feature_fn: FeatureFn,
-    mean_features: FeatureMap | None,
+    mean_map: FeatureMap | RandomNetworks | None,
     images: np.ndarray | None,
 ) -> SupportSet:
-    """Return a support that has been moved towards what was released.
+    """Return a support, of images as small as packed, moved towards what was released.
 
     It starts anew in a run that goes on: it is short and free.
 
@@ -274,23 +309,28 @@ def finish(
         runner: takes the steps.
         settings: complete.
         spec: of the images.
+        packing: of small images; None for records of a table.
         feature_fn: the teacher's public map.
-        mean_features: the public map of class means; None where none are matched.
+        mean_map: the public map of class means; None where none are matched.
         images: (c, m, d) generated images to match; None where none are.
 
     Guarantee:
         Post-processing: no argument takes private data.
     """
     extra, extra_data = None, None
-    if mean_features is not None:
-        extra = functools.partial(embedding_distance, features=mean_features)
+    if mean_map is not None:
+        if isinstance(mean_map, RandomNetworks):
+            extra = functools.partial(network_distance, networks=mean_map)
+        else:
+            extra = functools.partial(embedding_distance, features=mean_map)
         extra_data = jnp.asarray(released.means)
     elif images is not None:
-        config = matching.config_for(images, spec.image_shape)
-        extra = functools.partial(matching.matching_distance, config=config)
+        many = matching.config_for(images, spec.image_shape)
+        extra = functools.partial(matching.matching_distance, config=many)
         extra_data = jnp.asarray(images)
     weights = jnp.asarray(released.weights) if settings.uses_teacher else None
-    algorithm = distill(weights, feature_fn, _config(settings, spec, extra), extra_data)
+    config = _config(settings, packing, extra)
+    algorithm = distill(weights, feature_fn, config, extra_data)
     state = runner.loop(
         Steps(
             name="distilling",
@@ -299,13 +339,18 @@ def finish(
             num_steps=settings.distill_steps,
             free=True,
             kept=False,
-            shown=lambda now: now.support,
+            shown=lambda now: whole(now.support, packing),
         )
     )
     return state.support
 
 
-def _config(settings: Settings, spec: Spec, extra_loss: Any) -> DistillConfig:
+def whole(support: SupportSet, packing: Packing | None) -> SupportSet:
+    """Return a support of small images with each as large as a whole one."""
+    return support if packing is None else support._replace(x=packing.enlarged(support.x))
+
+
+def _config(settings: Settings, packing: Packing | None, extra_loss: Any) -> DistillConfig:
     return DistillConfig(
         num_steps=settings.distill_steps,
         ridge=settings.ridge,
@@ -314,7 +359,8 @@ def _config(settings: Settings, spec: Spec, extra_loss: Any) -> DistillConfig:
         extra_loss=extra_loss,
         learn_labels=settings.learn_labels,
         total_variation=settings.total_variation,
-        image_shape=spec.image_shape if spec.is_image else None,
+        image_shape=None if packing is None else packing.small_shape,
+        enlarged=None if packing is None else packing.enlarged,
         seed=settings.seed,
         bounds=(0.0, 1.0),  # pixels that can be shown; costs next to no accuracy
     )

@@ -13,18 +13,27 @@ from jaxdp.data import Private, Spec
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.map_parts import FeatureFn
+from jaxdp.features.random_networks import RandomNetworks, random_networks
+from jaxdp.images.packing import Packing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods import base
 from jaxdp.methods.base import DISTILLED_TABLE, Words
-from jaxdp.methods.made import Made, distilled, shares, softmax, with_soft_labels
+from jaxdp.methods.made import Made, distilled, shares, softmax, with_packed, with_soft_labels
 from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
 from jaxdp.methods.teacher import classifier, starts
 from jaxdp.methods.teacher import finish as distillation
 from jaxdp.methods.teacher import release as releasing
-from jaxdp.methods.teacher.earlier import BESIDE, check_earlier, check_table, check_width
+from jaxdp.methods.teacher.earlier import (
+    BESIDE,
+    check_earlier,
+    check_means,
+    check_packing,
+    check_table,
+    check_width,
+)
 from jaxdp.methods.teacher.mechanisms import mechanisms_for
 from jaxdp.methods.teacher.public_maps import (
     mean_map,
@@ -33,7 +42,7 @@ from jaxdp.methods.teacher.public_maps import (
     require_image_map,
 )
 from jaxdp.methods.teacher.released import FORM, Released
-from jaxdp.methods.teacher.settings import MapOptions, Settings, draws_noise
+from jaxdp.methods.teacher.settings import MapOptions, ReleaseOptions, Settings, draws_noise
 from jaxdp.methods.teacher.words import (
     COVERS,
     DERIVED,
@@ -162,14 +171,15 @@ class TeacherPlan(base.Plan[Released]):
         return FORM
 
     @property
-    def stored_options(self) -> MapOptions:
+    def stored_options(self) -> ReleaseOptions:
         """How features of what is released are made."""
-        return self.options
+        return part_of(self.settings, ReleaseOptions)
 
     @property
     def num_made(self) -> int:
         """How many examples will be made."""
-        return self.settings.ipc * self.spec.num_classes
+        each = 1 if self.packing is None else self.packing.count
+        return self.settings.ipc * each * self.spec.num_classes
 
     @property
     def titles(self) -> tuple[str, str]:
@@ -182,7 +192,7 @@ class TeacherPlan(base.Plan[Released]):
     @property
     def num_bytes(self) -> int:
         """About what the files of a run take."""
-        return 64 * self.settings.ipc * self.spec.num_classes * self.spec.dim + 2**26
+        return 64 * self.num_made * self.spec.dim + 2**26
 
     @property
     def old_noise(self) -> str:
@@ -200,9 +210,19 @@ class TeacherPlan(base.Plan[Released]):
         return part_of(self.settings, MapOptions)
 
     @functools.cached_property
-    def mean_features(self) -> FeatureMap:
-        """The public map whose class means are matched."""
-        return mean_map(self.spec.image_shape)
+    def mean_map(self) -> FeatureMap | RandomNetworks | None:
+        """The public map whose class means are matched; None where none are."""
+        if not self.uses_means:
+            return None
+        shape, count = self.spec.image_shape, self.settings.networks
+        return random_networks(shape, count, cached=self.cached) if count else mean_map(shape)
+
+    @property
+    def packing(self) -> Packing | None:
+        """How small images lie in distilled ones; None for records of a table."""
+        if not self.spec.is_image:
+            return None
+        return Packing(image_shape=self.spec.image_shape, factor=self.settings.packing)
 
     @functools.cached_property
     def row_map(self) -> RowMap:
@@ -266,9 +286,11 @@ class TeacherPlan(base.Plan[Released]):
     @property
     def means(self) -> releasing.Means | None:
         """The release of class means; None where a run has none."""
-        if self.means_multiplier is None:
+        chosen = self.mean_map
+        if self.means_multiplier is None or chosen is None:
             return None
-        features = feature_maps.of_stored(self.mean_features, self.spec.codec.to_unit)
+        chosen = chosen.all() if isinstance(chosen, RandomNetworks) else chosen
+        features = feature_maps.of_stored(chosen, self.spec.codec.to_unit)
         return releasing.Means(features, self.means_multiplier)
 
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
@@ -288,7 +310,7 @@ class TeacherPlan(base.Plan[Released]):
         """Return images that were moved towards what was released."""
         images = None if self.earlier.images is None else self.earlier.images.x
         start = starts.initial_support(
-            self.settings, self.spec, dark=self.uses_means, images=images
+            self.settings, self.spec, self.packing, dark=self.uses_means, images=images
         )
         support = distillation.finish(
             released,
@@ -296,23 +318,27 @@ class TeacherPlan(base.Plan[Released]):
             runner,
             settings=self.settings,
             spec=self.spec,
+            packing=self.packing,
             feature_fn=self.feature_fn,
-            mean_features=self.mean_features if self.uses_means else None,
+            mean_map=self.mean_map,
             images=images,
         )
         return self._made(released, support, runner)
 
-    def _made(self, released: Released, support: SupportSet, runner: Runner) -> Made:
-        spec, codec = self.spec, self.spec.codec
+    def _made(self, released: Released, small: SupportSet, runner: Runner) -> Made:
+        spec, codec, packing = self.spec, self.spec.codec, self.packing
+        support = distillation.whole(small, packing)
         made = distilled(
             spec,
             np.asarray(support.x),
-            np.repeat(np.arange(spec.num_classes), self.settings.ipc).astype(np.int32),
+            np.repeat(np.arange(spec.num_classes), self.num_made // spec.num_classes),
             shift=codec.low,
             scale=codec.high - codec.low,
             y_scores=np.asarray(support.y),
             classifier=self.classifier(released if self.uses_teacher else support, runner),
         )
+        if packing is not None and packing.factor > 1:
+            made = with_packed(made, np.asarray(packing.packed(small.x)))
         if not self.makes_soft_labels:
             return made
         return with_soft_labels(made, self._soft_labels(released, support))
@@ -361,6 +387,7 @@ def make_plan(
         check_table(settings, earlier)
     else:
         require_image_map(settings, spec)
+        check_packing(settings, spec)
     check_earlier(settings, spec, earlier)
     mechanism, multiplier = mechanisms_for(settings, spec, earlier)
     plan = TeacherPlan(
@@ -373,7 +400,7 @@ def make_plan(
     )
     if earlier.stored is not None:
         if plan.uses_teacher and spec.is_image:
-            check_width(earlier.stored, weights=num_features(settings, spec))
+            check_width(earlier.stored, num_features(settings, spec))
         if plan.uses_means:
-            check_width(earlier.stored, means=plan.mean_features.dim)
+            check_means(earlier.stored)
     return plan

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxdp.methods.stored import Form
-from jaxdp.methods.teacher.settings import MapOptions
+from jaxdp.methods.teacher.settings import ReleaseOptions
 
 
 class Released(NamedTuple):
@@ -14,7 +14,7 @@ class Released(NamedTuple):
 
     Attributes:
         weights: (p, c) of the teacher on `public_maps.public_map`; None without one.
-        means: (c, q) noisy class means of `public_maps.mean_map`; None without them.
+        means: (c, q) noisy class means of a public map; None without them.
     """
 
     weights: np.ndarray | None = None
@@ -47,9 +47,9 @@ FORM = Form(
     flag="teacher",
     what="a teacher that a run has released",
     options_key="map_config",
-    options=MapOptions,
+    options=ReleaseOptions,
     from_arrays=from_arrays,
     float32_arrays=("weights",),
     nothing=Released(),
-    untold={"patches": 0},
+    untold={"patches": 0, "networks": 0},
 )

@@ -45,12 +45,25 @@ class MapOptions:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Settings(MapOptions, Distilling):
+class ReleaseOptions(MapOptions):
+    """What both public maps are made from: the teacher's, and that of class means."""
+
+    networks: ByData[int] = setting(
+        None,
+        "Random networks in whose features class means are released (--match=embedding or both); 0 "
+        "takes scattering features (default: 64 for colour images).",
+        at_least=0,
+        at_most=1024,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings(ReleaseOptions, Distilling):
     """Settings of the private teacher; None stands for a default that depends on the data."""
 
     match: str = setting(
         "teacher",
-        "What the images are moved towards: teacher; embedding, private class means of scattering "
+        "What the images are moved towards: teacher; embedding, private class means of public "
         "features, for images that train networks; or both.",
         among=MATCHES,
     )
@@ -76,8 +89,14 @@ class Settings(MapOptions, Distilling):
         None, "First step size of Adam in the distillation.", above=0
     )
     learn_labels: bool = setting(False, "Also learn the labels of the distilled images.")
-    total_variation: float = setting(
-        0.0, "Weight of a penalty on rough distilled images.", at_least=0
+    total_variation: ByData[float] = setting(
+        None, "Weight of a penalty on rough distilled images (by --match).", at_least=0
+    )
+    packing: ByData[int] = setting(
+        None,
+        "Small images in the place of each distilled one, so many side by side and below each "
+        "other; they are enlarged to train on (default: 2 for photographs that train networks).",
+        at_least=1,
     )
 
     def __post_init__(self) -> None:
@@ -146,10 +165,16 @@ _CLEAR: dict[str, dict[str, Any]] = {
 # Beside a distance of class means, or of generated images, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
 _COSINE_BESIDE_IMAGES = 0.3
-_MATCHING = (600, 0.01)
+_MATCHING_IMAGES, _MATCHING_NETWORKS = (600, 0.01), (1000, 0.02)
+_SMOOTHNESS_IN_NETWORKS = 0.24
+_NETWORKS = 64  # 48 were as good as 128
+# By how much photographs are packed, and the shortest side from which.
+_PACKED, _LEAST_PACKED = 2, 16
 
 
-def defaults(settings: Settings, dataset: str, *, beside_images: bool) -> dict[str, Any]:
+def defaults(
+    settings: Settings, dataset: str, *, beside_images: bool, networks: int = 0
+) -> dict[str, Any]:
     """Return the values of a dataset, a budget and what images are matched with."""
     rows = _CLEAR if settings.eps >= _LARGE_EPSILON else _NOISY
     table = _GENERAL | rows.get(dataset, {})
@@ -157,13 +182,16 @@ def defaults(settings: Settings, dataset: str, *, beside_images: bool) -> dict[s
         ratio = table["final_learning_rate"] / table["learning_rate"]
         table["final_learning_rate"] = ratio * settings.learning_rate
     steps, rate = _distillation(settings.ipc)
-    table["cosine_weight"] = 1.0
+    table |= {"cosine_weight": 1.0, "total_variation": 0.0, "packing": 1}
     if settings.match != "teacher":
-        steps, rate = 2 * steps, rate / 2
-        beside = _COSINE_BESIDE_MEANS
+        steps, rate, beside = 2 * steps, rate / 2, _COSINE_BESIDE_MEANS
+        if networks:
+            steps, rate = _MATCHING_NETWORKS
+            table["total_variation"] = _SMOOTHNESS_IN_NETWORKS
         if beside_images:
-            (steps, rate), beside = _MATCHING, _COSINE_BESIDE_IMAGES
+            (steps, rate), beside = _MATCHING_IMAGES, _COSINE_BESIDE_IMAGES
         table["cosine_weight"] = beside if settings.match == "both" else 0.0
+    table["networks"] = networks
     return table | {"distill_steps": steps, "distill_learning_rate": rate}
 
 
@@ -194,11 +222,19 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
                 raise bad(settings, name, "needs a teacher, which --match=embedding does without")
     if images is not None and settings.match == "teacher":
         raise SettingsError(f"{images.source}: is for --match=embedding or --match=both")
+    uses_means = settings.match != "teacher" and images is None
+    if stored is None and settings.networks and not uses_means:
+        raise bad(settings, "networks", "there are no class means here, leave it out")
     if settings.noise_seed is not None and not draws_noise(settings, earlier):
         raise bad(settings, "noise_seed", "nothing is released anew here, leave it out")
     name = spec.name if spec.is_image else TABLE
-    table = defaults(settings, name, beside_images=images is not None)
+    networks = _networks_of(settings, spec) if uses_means else 0
+    if stored is not None and uses_means:
+        networks = stored.options.networks
+    table = defaults(settings, name, beside_images=images is not None, networks=networks)
     table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
+    if settings.match != "teacher":
+        table["packing"] = _packing_of(spec)
     if stored is not None:
         stored.require_options(settings)
         table |= dataclasses.asdict(stored.options)
@@ -208,6 +244,22 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         return dataclasses.replace(done, epochs=epochs)
     steps = math.ceil(done.epochs * spec.num_examples / done.batch_size)
     return dataclasses.replace(done, steps=steps)
+
+
+def _networks_of(settings: Settings, spec: Any) -> int:
+    """Return in how many random networks class means are released; digits need none."""
+    if settings.networks is not None:
+        return settings.networks
+    return _NETWORKS if spec.is_image and spec.shape[2] > 1 else 0
+
+
+def _packing_of(spec: Any) -> int:
+    """Return by how much images that train networks are packed: photographs, which have colours."""
+    if not spec.is_image or spec.shape[2] == 1:
+        return 1
+    sides = spec.shape[:2]
+    fits = min(sides) >= _LEAST_PACKED and not any(side % _PACKED for side in sides)
+    return _PACKED if fits else 1
 
 
 def draws_noise(settings: Settings, earlier: Any) -> bool:

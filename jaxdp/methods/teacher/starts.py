@@ -7,6 +7,7 @@ from jaxtyping import Array, Key
 
 from jaxdp.data import Spec
 from jaxdp.images import smoothing
+from jaxdp.images.packing import Packing
 from jaxdp.kernels import preprocess
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.teacher.settings import Settings
@@ -16,21 +17,23 @@ _DARK = {"mean": 0.1, "scale": 0.15, "smooth": 2.0}
 
 
 def initial_support(
-    settings: Settings, spec: Spec, *, dark: bool, images: np.ndarray | None
+    settings: Settings,
+    spec: Spec,
+    packing: Packing | None,
+    *,
+    dark: bool,
+    images: np.ndarray | None,
 ) -> SupportSet:
-    """Return the images before the first step.
+    """Return the images before the first step, each of which may be a small one.
 
     Args:
         settings: complete.
         spec: of the images.
+        packing: of small images; None for records of a table.
         dark: whether they start as dark blurs.
         images: (c, m, d) generated images to start from; None for noise.
     """
-    if images is not None:
-        x = representatives(images, settings.ipc, seed=settings.seed)
-        labels = jnp.repeat(jnp.arange(spec.num_classes), settings.ipc)
-        return SupportSet(jnp.asarray(x), preprocess.centred_one_hot(labels, spec.num_classes))
-    if not spec.is_image:
+    if packing is None:
         # White noise, as one row of pixels.
         return initial_images(
             jax.random.key(settings.seed),
@@ -38,11 +41,16 @@ def initial_support(
             num_classes=spec.num_classes,
             image_shape=(1, spec.dim, 1),
         )
+    each = settings.ipc * packing.count
+    if images is not None:
+        x = packing.reduced(jnp.asarray(representatives(images, each, seed=settings.seed)))
+        labels = jnp.repeat(jnp.arange(spec.num_classes), each)
+        return SupportSet(x, preprocess.centred_one_hot(labels, spec.num_classes))
     return initial_images(
         jax.random.key(settings.seed),
-        ipc=settings.ipc,
+        ipc=each,
         num_classes=spec.num_classes,
-        image_shape=spec.image_shape,
+        image_shape=packing.small_shape,
         **(_DARK if dark else {}),
     )
 

@@ -12,6 +12,8 @@ import pytest
 
 from jaxdp import kernels
 from jaxdp.features import base as feature_maps
+from jaxdp.features import random_networks
+from jaxdp.features.random_networks import RandomNetworks
 from jaxdp.kernels import kip
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.teacher import finish as teacher_kip
@@ -67,6 +69,48 @@ def test_embedding_distance_is_that_of_class_means(projection: jax.Array) -> Non
     features = feature_maps.unit_features(feature_fn, D)
     found = teacher_kip.embedding_distance(x, jax.random.key(0), means, features=features)
     assert float(found) == pytest.approx(float(expected), rel=1e-4)
+
+
+def test_network_distance_is_that_of_class_means_in_a_network_that_is_drawn() -> None:
+    p, number = random_networks.num_features(SHAPE), 2
+    networks = RandomNetworks(SHAPE, np.zeros((number, p), np.float32))
+    x = jax.random.uniform(jax.random.key(3), (C * IPC, D))
+    means = jax.random.normal(jax.random.key(4), (C, number * p)) / p
+    each = jnp.full(IPC, 1 / IPC)
+    expected = []
+    for k in range(number):
+        nu = jnp.stack([networks.one(k).weighted_sum(b, each) for b in x.reshape(C, IPC, D)])
+        target = means[:, k * p : (k + 1) * p] * np.sqrt(number)
+        expected.append(float(jnp.mean(jnp.sum((nu - target) ** 2, axis=1))))
+    distance = jax.jit(lambda key: teacher_kip.network_distance(x, key, means, networks=networks))
+    found = [float(distance(jax.random.key(seed))) for seed in range(8)]
+    for value in found:
+        assert min(abs(value - one) for one in expected) < 1e-4
+    for one in expected:  # both have their turn
+        assert min(abs(value - one) for value in found) < 1e-4
+
+
+def test_small_images_are_seen_enlarged_and_moved_as_they_are(
+    feature_fn: teacher_kip.FeatureFn, teacher_weights: jax.Array
+) -> None:
+    small = initial_images(jax.random.key(2), ipc=IPC, num_classes=C, image_shape=(2, 5, 1))
+
+    def enlarged(x: jax.Array) -> jax.Array:
+        return jnp.repeat(x.reshape(-1, 2, 5), 2, axis=1).reshape(len(x), -1)
+
+    key, options = jax.random.key(0), {"total_variation": 0.5, "image_shape": (2, 5, 1)}
+    found = teacher_kip.loss(
+        small, teacher_weights, feature_fn, config(enlarged=enlarged, **options), key=key
+    )
+    whole = small._replace(x=enlarged(small.x))
+    plain = teacher_kip.loss(whole, teacher_weights, feature_fn, config(), key=key)
+    variation = teacher_kip.total_variation(small.x, image_shape=(2, 5, 1))
+    assert float(found) == pytest.approx(float(plain + 0.5 * variation), rel=1e-5)
+    settings = config(num_steps=2, enlarged=enlarged, **options)
+    algorithm = teacher_kip.distill(teacher_weights, feature_fn, settings)
+    moved = algorithm.update(algorithm.init(small), 2).support.x
+    assert moved.shape == small.x.shape
+    assert float(jnp.max(jnp.abs(moved - small.x))) > 0
 
 
 def test_induced_weights_are_the_formula_in_float64() -> None:
