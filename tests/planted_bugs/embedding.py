@@ -167,6 +167,16 @@ MUTANTS = (
         (f"{_F}test_guarantee_features_have_norm_at_most_one",),
     ),
     Mutant(
+        "features of random networks have the norm of as many",
+        "jaxdp/features/random_networks.py",
+        "return parts.reshape(-1) / jnp.sqrt(jnp.asarray(count, x.dtype))",
+        "return parts.reshape(-1)",
+        (
+            "tests/features/test_random_networks.py::"
+            "test_guarantee_features_of_any_row_have_norm_at_most_one",
+        ),
+    ),
+    Mutant(
         "joined maps have the least diameter",
         _MAPS,
         "diameter = math.sqrt(sum(share * part.diameter**2 for part, share in parts))",
