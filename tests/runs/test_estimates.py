@@ -123,7 +123,9 @@ def test_phases_are_those_that_bars_name() -> None:
 
 def test_what_is_used_again_takes_no_time() -> None:
     package = importlib.import_module("jaxdp.methods.teacher.settings")
-    settings = package.Settings(steps=100, batch_size=10, distill_steps=5, whiten=0.0, mirror=False)
+    settings = package.Settings(
+        steps=100, batch_size=10, distill_steps=5, whiten=0.0, mirror=False, packing=1
+    )
     facts = Facts(GREY, 60000, 10)
     anew, again = (estimates.of_run("teacher", settings, facts, reused=r) for r in (False, True))
     assert "private teacher" in {phase.name for phase in anew.phases}
