@@ -236,6 +236,14 @@ def test_small_images_are_made_enlarged_and_as_they_are(
     assert "images of 8 x 8 pixels do not hold 3 x 3; 1 packs none" in capsys.readouterr().err
 
 
+def test_small_images_need_enough_generated_ones(
+    generated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--match=embedding", f"--synthetic={generated}", "--ipc=1", "--packing=8")
+    assert drive(*arguments, f"--out_dir={tmp_path / 'run'}") == 2
+    assert "--packing=8: needs 64 generated images of each class" in capsys.readouterr().err
+
+
 def test_networks_without_class_means_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,14 @@ def check_earlier(settings: Settings, spec: Spec, earlier: Earlier) -> None:
     stored, images = earlier
     if images is not None:
         require_same_unit(images.certificate, images.source, spec)
+        asked, there = settings.ipc * settings.packing**2, images.x.shape[1]
+        if asked > there:
+            raise bad(
+                settings,
+                "packing",
+                f"needs {asked} generated images of each class, and {images.source} has {there}; 1 "
+                "packs none",
+            )
     if stored is None:
         return
     require_same_data(stored, spec, spec.num_classes)
