@@ -115,7 +115,7 @@ def test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable(tmp_path:
 def test_guarantee_a_teacher_is_used_beside_its_own_images_alone() -> None:
     """Each has a certificate of its own, and together they have cost more than either says."""
     spec = planned("dp_kip_teacher").spec
-    settings = teacher.Settings(match="both")
+    settings = teacher.Settings(match="both", packing=1)
     certificate = {BESIDE: ["first"], "ledger": {}}
     stored = stored_teacher(certificate, weights=np.ones((3, 10)))
 
