@@ -310,7 +310,7 @@ class TeacherPlan(base.Plan[Released]):
         """Return images that were moved towards what was released."""
         images = None if self.earlier.images is None else self.earlier.images.x
         start = starts.initial_support(
-            self.settings, self.spec, self.packing, dark=self.uses_means, images=images
+            self.settings, self.spec, self.packing, blurred=self.uses_means, images=images
         )
         support = distillation.finish(
             released,

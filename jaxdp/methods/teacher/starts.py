@@ -12,8 +12,10 @@ from jaxdp.kernels import preprocess
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.teacher.settings import Settings
 
-# Images that have to look like something start as dark blurs, not as white noise.
+# Images that have to look like something start as blurs, not as white noise: digits and garments
+# as dark ones, for such is their background, and photographs as grey ones.
 _DARK = {"mean": 0.1, "scale": 0.15, "smooth": 2.0}
+_GREY = {"mean": 0.5, "scale": 0.15, "smooth": 1.0}
 
 
 def initial_support(
@@ -21,7 +23,7 @@ def initial_support(
     spec: Spec,
     packing: Packing | None,
     *,
-    dark: bool,
+    blurred: bool,
     images: np.ndarray | None,
 ) -> SupportSet:
     """Return the images before the first step, each of which may be a small one.
@@ -30,7 +32,7 @@ def initial_support(
         settings: complete.
         spec: of the images.
         packing: of small images; None for records of a table.
-        dark: whether they start as dark blurs.
+        blurred: whether they start as blurs: grey ones where images have colours, or dark ones.
         images: (c, m, d) generated images to start from; None for noise.
     """
     if packing is None:
@@ -46,12 +48,13 @@ def initial_support(
         x = packing.reduced(jnp.asarray(representatives(images, each, seed=settings.seed)))
         labels = jnp.repeat(jnp.arange(spec.num_classes), each)
         return SupportSet(x, preprocess.centred_one_hot(labels, spec.num_classes))
+    blur = _DARK if spec.shape[2] == 1 else _GREY
     return initial_images(
         jax.random.key(settings.seed),
         ipc=each,
         num_classes=spec.num_classes,
         image_shape=packing.small_shape,
-        **(_DARK if dark else {}),
+        **(blur if blurred else {}),
     )
 
 

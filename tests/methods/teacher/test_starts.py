@@ -7,7 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp.methods.teacher.starts import initial_images, representatives
+from jaxdp.data import Spec
+from jaxdp.images import Packing
+from jaxdp.methods.teacher.settings import Settings
+from jaxdp.methods.teacher.starts import initial_images, initial_support, representatives
 
 
 def clusters(count: int) -> np.ndarray:
@@ -79,3 +82,22 @@ def test_impossible_starts_are_refused(changes: dict, match: str) -> None:
     values = {"ipc": 1, "num_classes": 2, "image_shape": (4, 5, 1)} | changes
     with pytest.raises(ValueError, match=match):
         initial_images(jax.random.key(0), **values)
+
+
+@pytest.mark.parametrize(("channels", "grey"), [(1, 0.1), (3, 0.5)])
+def test_blurs_are_dark_for_digits_and_grey_for_photographs(channels: int, grey: float) -> None:
+    """A blur as dark as a digit's background leaves many photographs as noise."""
+    spec = Spec.images("toy", (10, 16, 16, channels), class_names=["a", "b"])
+    packing = Packing(image_shape=spec.image_shape, factor=2)
+    settings = Settings(ipc=3)
+    blurred, white = (
+        initial_support(settings, spec, packing, blurred=blurred, images=None).x
+        for blurred in (True, False)
+    )
+    assert blurred.shape == (2 * 3 * 4, 8 * 8 * channels)
+    assert float(jnp.median(blurred)) == pytest.approx(grey, abs=0.05)
+
+    def roughness(x: jax.Array) -> float:
+        return float(jnp.std(jnp.diff(x.reshape(-1, 8, 8, channels), axis=1)) / jnp.std(x))
+
+    assert roughness(blurred) < 0.8 * roughness(white)
