@@ -250,7 +250,7 @@ def _teacher(settings: Any, facts: Facts) -> Estimate:
     if settings.match != "teacher":
         forward, backward = _class_means(settings, facts)
         phases.append(Phase("class means", _COMPILE + n * forward))
-        back = backward + (back if settings.uses_teacher else 0.0)
+        back = backward + (back if settings.cosine_weight else 0.0)
     seconds = 1.5 * _COMPILE + settings.distill_steps * made * back
     phases.append(Phase("distilling", seconds))
     memory += 1e3 * made * pixels + 64 * made * facts.dim

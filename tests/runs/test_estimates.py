@@ -121,6 +121,16 @@ def test_phases_are_those_that_bars_name() -> None:
     ]
 
 
+def test_a_teacher_that_images_are_not_moved_towards_slows_no_step() -> None:
+    given = {"match": "both", "packing": 2, "patches": 512}
+    moved, only_labelled = (
+        estimated("teacher", COLOUR, 1000, cosine_weight=weight, **given).phases[-1]
+        for weight in (0.06, 0.0)
+    )
+    assert moved.name == "distilling"
+    assert only_labelled.seconds < moved.seconds / 4
+
+
 def test_what_is_used_again_takes_no_time() -> None:
     package = importlib.import_module("jaxdp.methods.teacher.settings")
     settings = package.Settings(
