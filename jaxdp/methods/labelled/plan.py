@@ -30,7 +30,8 @@ from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
 from jaxdp.methods.teacher import classifier
-from jaxdp.methods.teacher import plan as teaching
+from jaxdp.methods.teacher.plan import TeacherPlan
+from jaxdp.methods.teacher.planning import make_plan as make_teacher_plan
 from jaxdp.methods.teacher.released import Released as Taught
 from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.privacy import accounting
@@ -51,7 +52,7 @@ class LabelledPlan(base.Plan[Released]):
     """
 
     generation: generation.NtkPlan
-    teaching: teaching.TeacherPlan
+    teaching: TeacherPlan
     mechanism: SubsampledGaussian
     release_of_embedding: GaussianRelease
 
@@ -215,7 +216,7 @@ def make_plan(
         SettingsError: whatever is wrong.
     """
     generator = generation.make_plan(generation_settings(settings), spec, cached=cached)
-    taught = teaching.make_plan(teacher_settings(settings, spec), spec, cached=cached)
+    taught = make_teacher_plan(teacher_settings(settings, spec), spec, cached=cached)
     check_earlier(earlier, spec, generator.features.dim)
     noise = _embedding_release(settings, generator, earlier)
     mechanism = taught.mechanism

@@ -16,7 +16,8 @@ from .finish import (
     loss,
     total_variation,
 )
-from .plan import TeacherPlan, make_plan
+from .plan import TeacherPlan
+from .planning import make_plan
 from .release import release_class_means
 from .released import FORM, Released
 from .settings import Settings, complete, folder_name

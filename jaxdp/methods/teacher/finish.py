@@ -33,13 +33,13 @@ import optax
 from jaxtyping import Array, Float, Key
 
 from jaxdp.data import Spec
-from jaxdp.features.base import FeatureMap, block_means, squared_distance
+from jaxdp.features.base import FeatureMap
 from jaxdp.features.random_networks import RandomNetworks
 from jaxdp.images.packing import Packing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.steps import Runner, Steps
-from jaxdp.methods.teacher import matching
+from jaxdp.methods.teacher import matching, targets
 from jaxdp.methods.teacher.released import Released
 from jaxdp.methods.teacher.settings import Settings
 
@@ -150,55 +150,6 @@ def total_variation(
     down = jnp.diff(images, axis=1, append=images[:, -1:])
     right = jnp.diff(images, axis=2, append=images[:, :, -1:])
     return jnp.mean(jnp.sqrt(down**2 + right**2 + _SMOOTH_MODULUS))
-
-
-def embedding_distance(
-    x: Float[Array, "s d"],
-    key: Key[Array, ""],
-    means: Float[Array, "c p"],
-    *,
-    features: FeatureMap,
-) -> Float[Array, ""]:
-    """Return the mean over classes of `|mean_j phi(x_kj) - m_k|^2`, for rows ordered by class.
-
-    A second target for images that should look like their classes, not only predict them: made
-    for `DistillConfig.extra_loss`, with released class means of unit-norm features. `key` is not
-    used.
-
-    References:
-        Zhao & Bilen (2023), "Dataset condensation with distribution matching", equation 5.
-    """
-    del key
-    blocks = x.reshape(means.shape[0], -1, x.shape[1])
-    nu = block_means(features, blocks, jnp.ones(means.shape[0], x.dtype))
-    return squared_distance(nu, means) / means.shape[0]
-
-
-def network_distance(
-    x: Float[Array, "s d"],
-    key: Key[Array, ""],
-    means: Float[Array, "c q"],
-    *,
-    networks: RandomNetworks,
-) -> Float[Array, ""]:
-    """Return the mean over classes of `|mean_j phi(x_kj) - m_k|^2` in one random network.
-
-    A target for images that train networks, made for `DistillConfig.extra_loss`. A step in one
-    network is short, and over the steps all have their turn.
-
-    Args:
-        x: rows ordered by class, equally many of each.
-        key: public; it draws the network.
-        means: released class means of `networks.all()`.
-        networks: see there.
-
-    References:
-        Zhao & Bilen (2023), "Dataset condensation with distribution matching", equation 5.
-    """
-    number = jax.random.randint(key, (), 0, networks.num_networks)
-    blocks = x.reshape(means.shape[0], -1, x.shape[1])
-    nu = block_means(networks.one(number), blocks, jnp.ones(means.shape[0], x.dtype))
-    return squared_distance(nu, networks.part(means, number)) / means.shape[0]
 
 
 def loss(
@@ -320,9 +271,9 @@ def finish(
     extra, extra_data = None, None
     if mean_map is not None:
         if isinstance(mean_map, RandomNetworks):
-            extra = functools.partial(network_distance, networks=mean_map)
+            extra = functools.partial(targets.network_distance, networks=mean_map)
         else:
-            extra = functools.partial(embedding_distance, features=mean_map)
+            extra = functools.partial(targets.embedding_distance, features=mean_map)
         extra_data = jnp.asarray(released.means)
     elif images is not None:
         many = matching.config_for(images, spec.image_shape)

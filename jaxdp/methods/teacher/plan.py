@@ -1,4 +1,4 @@
-"""From settings of the private teacher to a checked run: public maps, noise, distillation."""
+"""A run with a private teacher: public maps, what is released, distillation."""
 
 import dataclasses
 import functools
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from jaxdp.data import Private, Spec
+from jaxdp.data import Private
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.map_parts import FeatureFn
@@ -22,27 +22,14 @@ from jaxdp.methods.base import DISTILLED_TABLE, Words
 from jaxdp.methods.made import Made, distilled, shares, softmax, with_packed, with_soft_labels
 from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
-from jaxdp.methods.stored import NOTHING, Earlier, Form
+from jaxdp.methods.stored import Form
 from jaxdp.methods.teacher import classifier, starts
 from jaxdp.methods.teacher import finish as distillation
 from jaxdp.methods.teacher import release as releasing
-from jaxdp.methods.teacher.earlier import (
-    BESIDE,
-    check_earlier,
-    check_means,
-    check_packing,
-    check_table,
-    check_width,
-)
-from jaxdp.methods.teacher.mechanisms import mechanisms_for
-from jaxdp.methods.teacher.public_maps import (
-    mean_map,
-    num_features,
-    public_map,
-    require_image_map,
-)
+from jaxdp.methods.teacher.earlier import BESIDE
+from jaxdp.methods.teacher.public_maps import mean_map, public_map
 from jaxdp.methods.teacher.released import FORM, Released
-from jaxdp.methods.teacher.settings import MapOptions, ReleaseOptions, Settings, draws_noise
+from jaxdp.methods.teacher.settings import MapOptions, ReleaseOptions, draws_noise
 from jaxdp.methods.teacher.words import (
     COVERS,
     DERIVED,
@@ -55,7 +42,6 @@ from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
-from jaxdp.tables.schema import BINS
 
 _CHUNK_LIMIT = ByBackend(cpu=512, accelerator=8192)
 # Settings of a training, which a run without one does not list.
@@ -362,45 +348,3 @@ class TeacherPlan(base.Plan[Released]):
     def unlisted(self) -> tuple[str, ...]:
         """Settings of a training that this run does without."""
         return () if self.uses_teacher and self.earlier.stored is None else _TRAINING
-
-
-def make_plan(
-    settings: Settings,
-    spec: Spec,
-    earlier: Earlier = NOTHING,
-    *,
-    cached: Cached = compute_anew,
-) -> TeacherPlan:
-    """Calibrate the noise, and check that everything fits.
-
-    Args:
-        settings: as `complete` returns them.
-        spec: facts about the data.
-        earlier: what earlier runs have released.
-        cached: keeps the whitening of the public map.
-
-    Raises:
-        SettingsError: whatever is wrong.
-    """
-    if spec.schema is not None:
-        spec = spec.in_form(BINS)
-        check_table(settings, earlier)
-    else:
-        require_image_map(settings, spec)
-        check_packing(settings, spec)
-    check_earlier(settings, spec, earlier)
-    mechanism, multiplier = mechanisms_for(settings, spec, earlier)
-    plan = TeacherPlan(
-        settings=settings,
-        spec=spec,
-        earlier=earlier,
-        mechanism=mechanism,
-        means_multiplier=multiplier,
-        cached=cached,
-    )
-    if earlier.stored is not None:
-        if plan.uses_teacher and spec.is_image:
-            check_width(earlier.stored, num_features(settings, spec))
-        if plan.uses_means:
-            check_means(earlier.stored)
-    return plan

@@ -17,6 +17,7 @@ from jaxdp.features.random_networks import RandomNetworks
 from jaxdp.kernels import kip
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.teacher import finish as teacher_kip
+from jaxdp.methods.teacher import targets
 from jaxdp.methods.teacher.starts import initial_images
 
 SHAPE = (4, 5, 1)
@@ -67,7 +68,7 @@ def test_embedding_distance_is_that_of_class_means(projection: jax.Array) -> Non
     phi = phi / np.linalg.norm(phi, axis=1, keepdims=True)
     expected = np.mean(np.sum((phi.reshape(C, IPC, P).mean(1) - means) ** 2, axis=1))
     features = feature_maps.unit_features(feature_fn, D)
-    found = teacher_kip.embedding_distance(x, jax.random.key(0), means, features=features)
+    found = targets.embedding_distance(x, jax.random.key(0), means, features=features)
     assert float(found) == pytest.approx(float(expected), rel=1e-4)
 
 
@@ -82,7 +83,7 @@ def test_network_distance_is_that_of_class_means_in_a_network_that_is_drawn() ->
         nu = jnp.stack([networks.one(k).weighted_sum(b, each) for b in x.reshape(C, IPC, D)])
         target = means[:, k * p : (k + 1) * p] * np.sqrt(number)
         expected.append(float(jnp.mean(jnp.sum((nu - target) ** 2, axis=1))))
-    distance = jax.jit(lambda key: teacher_kip.network_distance(x, key, means, networks=networks))
+    distance = jax.jit(lambda key: targets.network_distance(x, key, means, networks=networks))
     found = [float(distance(jax.random.key(seed))) for seed in range(8)]
     for value in found:
         assert min(abs(value - one) for one in expected) < 1e-4

@@ -1,0 +1,59 @@
+"""A run with a private teacher, checked before anything of it is computed."""
+
+from jaxdp.data import Spec
+from jaxdp.methods.steps import Cached, compute_anew
+from jaxdp.methods.stored import NOTHING, Earlier
+from jaxdp.methods.teacher.earlier import (
+    check_earlier,
+    check_means,
+    check_packing,
+    check_table,
+    check_width,
+)
+from jaxdp.methods.teacher.mechanisms import mechanisms_for
+from jaxdp.methods.teacher.plan import TeacherPlan
+from jaxdp.methods.teacher.public_maps import num_features, require_image_map
+from jaxdp.methods.teacher.settings import Settings
+from jaxdp.tables.schema import BINS
+
+
+def make_plan(
+    settings: Settings,
+    spec: Spec,
+    earlier: Earlier = NOTHING,
+    *,
+    cached: Cached = compute_anew,
+) -> TeacherPlan:
+    """Calibrate the noise, and check that everything fits.
+
+    Args:
+        settings: as `complete` returns them.
+        spec: facts about the data.
+        earlier: what earlier runs have released.
+        cached: keeps the whitening of the public map.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    if spec.schema is not None:
+        spec = spec.in_form(BINS)
+        check_table(settings, earlier)
+    else:
+        require_image_map(settings, spec)
+        check_packing(settings, spec)
+    check_earlier(settings, spec, earlier)
+    mechanism, multiplier = mechanisms_for(settings, spec, earlier)
+    plan = TeacherPlan(
+        settings=settings,
+        spec=spec,
+        earlier=earlier,
+        mechanism=mechanism,
+        means_multiplier=multiplier,
+        cached=cached,
+    )
+    if earlier.stored is not None:
+        if plan.uses_teacher and spec.is_image:
+            check_width(earlier.stored, num_features(settings, spec))
+        if plan.uses_means:
+            check_means(earlier.stored)
+    return plan
