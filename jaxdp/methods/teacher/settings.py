@@ -165,9 +165,9 @@ _CLEAR: dict[str, dict[str, Any]] = {
 # Beside a distance of class means, or of generated images, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
 _COSINE_BESIDE_IMAGES = 0.3
-_MATCHING_IMAGES, _MATCHING_NETWORKS = (600, 0.01), (1000, 0.02)
+_MATCHING_IMAGES, _MATCHING_NETWORKS = (600, 0.01), (600, 0.02)
 _SMOOTHNESS_IN_NETWORKS = 0.24
-_NETWORKS = 64  # 48 were as good as 128
+_NETWORKS = 32  # as good as 64 or 128
 # By how much photographs are packed, and the shortest side from which.
 _PACKED, _LEAST_PACKED = 2, 16
 
