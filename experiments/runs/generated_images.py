@@ -27,7 +27,9 @@ _UNTIED = (
     f"the images in {_NAME} of --synthetic were made by version 0.1.0, and nothing shows that they "
     "come from its release: generate them again, which --embedding does for free"
 )
-# As many images of a class as are looked at; more change little.
+# As many images of a class as are looked at; more change little. A set with a teacher holds those
+# that are hard to tell, and copies that mix two images: those that it is surest of look like their
+# class, and are better to distil from.
 _MOST = 2000
 
 
@@ -85,7 +87,7 @@ def read(folder: str, spec: Spec, *, ipc: int) -> Generated:
     _require_finished(path, folder)
     form: Any = labelled.FORM if has_teacher else dp_ntk.FORM
     embedding = released.read(path / of_release, form)
-    x, y = _arrays(path / _NAME, folder, spec.num_classes)
+    x, y, sureness = _arrays(path / _NAME, folder, spec.num_classes)
     for what, here, there in (
         ("images of shape", list(spec.shape), list(x.shape[1:])),
         ("classes:", spec.num_classes, len(embedding.released.mu)),
@@ -102,7 +104,8 @@ def read(folder: str, spec: Spec, *, ipc: int) -> Generated:
             "more with --num_synthetic"
         )
     each = min(_MOST, int(counts.min()))
-    chosen = [np.flatnonzero(y == label)[:each] for label in range(spec.num_classes)]
+    surest = np.argsort(-sureness, kind="stable")  # in the order of the file where all are alike
+    chosen = [surest[y[surest] == label][:each] for label in range(spec.num_classes)]
     rows = x[np.stack(chosen)].reshape(spec.num_classes, each, -1).astype(np.float32)
     certificate = _certificate(path, folder, embedding.certificate, of_release)
     mu = np.ascontiguousarray(embedding.released.mu)
@@ -143,7 +146,12 @@ def _teacher(stored: Stored[Any], images: GeneratedImages) -> Stored[Any]:
     )
 
 
-def _arrays(path: Path, folder: str, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def _arrays(path: Path, folder: str, num_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return images, labels, and how probable each label is; 1 where no teacher has told.
+
+    Raises:
+        InputError: they do not fit each other.
+    """
     try:
         arrays = npz_files.load(path)
         x, y = arrays["x"], arrays["y"]
@@ -151,11 +159,14 @@ def _arrays(path: Path, folder: str, num_classes: int) -> tuple[np.ndarray, np.n
             raise ValueError(f"its labels do not fit {len(x)} images")
         if y.max() >= num_classes:
             raise ValueError(f"it has labels beyond {num_classes} classes")
-        if not np.all(np.isfinite(x)):
+        scores = arrays["y_scores"] if "y_scores" in arrays else np.ones((len(x), num_classes))
+        if scores.shape != (len(x), num_classes):
+            raise ValueError(f"its soft labels do not fit {len(x)} images")
+        if not (np.all(np.isfinite(x)) and np.all(np.isfinite(scores))):
             raise ValueError("it has values that are not finite")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"--synthetic={folder}: {_NAME} cannot be used ({error})") from error
-    return x, y
+    return x, y, scores[np.arange(len(y)), y]
 
 
 def _certificate(

@@ -38,6 +38,21 @@ def test_classes_of_different_sizes_are_cut_to_the_smallest(
     assert found.x.shape == (10, 3, 64)
 
 
+def test_images_that_a_teacher_is_surest_of_come_first(
+    tmp_path: Path, digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is chosen to train networks is hard to tell, and not what a class looks like."""
+    monkeypatch.setattr(generated_images, "_MOST", 2)
+    scores = np.full((40, 10), 0.02)
+    scores[np.arange(40), np.repeat(np.arange(10), 4)] = np.tile([0.5, 0.9, 0.6, 0.9], 10)
+    folder = written(tmp_path / "run", y_scores=scores)
+    found = generated_images.read(str(folder), digits.spec, ipc=2).images
+    # Images 9 and 11 are of class 2, and all pixels have the number of the image.
+    np.testing.assert_allclose(found.x[2, :, 0], np.array([9, 11]) / 16)
+    plain = generated_images.read(str(written(tmp_path / "plain")), digits.spec, ipc=2).images
+    np.testing.assert_allclose(plain.x[2, :, 0], np.array([8, 9]) / 16)
+
+
 def test_guarantee_the_multiplier_is_that_of_all_releases_for_a_removed_example(
     tmp_path: Path, digits: Dataset
 ) -> None:
@@ -70,6 +85,8 @@ def test_guarantee_another_release_has_another_digest(tmp_path: Path, digits: Da
         ({"y": np.repeat(np.arange(10), 4) + 1}, "beyond 10 classes"),
         ({"y": np.zeros(39, int)}, "labels do not fit"),
         ({"x": np.full((40, 8, 8, 1), np.nan)}, "not finite"),
+        ({"y_scores": np.full((40, 10), np.nan)}, "not finite"),
+        ({"y_scores": np.ones((40, 9))}, "soft labels do not fit"),
     ],
 )
 def test_images_that_do_not_fit_are_refused(
