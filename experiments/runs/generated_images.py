@@ -28,8 +28,7 @@ _UNTIED = (
     "come from its release: generate them again, which --embedding does for free"
 )
 # As many images of a class as are looked at; more change little. A set with a teacher holds those
-# that are hard to tell, and copies that mix two images: those that it is surest of look like their
-# class, and are better to distil from.
+# that are hard to tell: what is distilled from those that it is surest of is easier to name.
 _MOST = 2000
 
 

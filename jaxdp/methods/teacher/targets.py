@@ -52,6 +52,5 @@ def network_distance(
         Zhao & Bilen (2023), "Dataset condensation with distribution matching", equation 5.
     """
     number = jax.random.randint(key, (), 0, networks.num_networks)
-    blocks = x.reshape(means.shape[0], -1, x.shape[1])
-    nu = block_means(networks.one(number), blocks, jnp.ones(means.shape[0], x.dtype))
-    return squared_distance(nu, networks.part(means, number)) / means.shape[0]
+    part = networks.part(means, number)
+    return embedding_distance(x, key, part, features=networks.one(number))
