@@ -23,6 +23,8 @@ _LEAST_NORM = 2.0**-40
 
 # Most classes that are written out one after the other.
 _UNROLLED = 16
+# Most features of all classes' rows that are held at once: 128 MB in float32.
+_HELD = 2**25
 
 WeightedSum = Callable[[Float[Array, "n d"], Float[Array, " n"]], Float[Array, " p"]]
 
@@ -41,6 +43,8 @@ class FeatureMap(NamedTuple):
             XLA's loops hinder on CPUs.
         together: classes of at most so many rows are embedded in one call, as what is left of
             each such product is too small to be fast.
+        explicit: whether the features of each row are computed, so that several sums over the same
+            rows take hardly longer than one.
     """
 
     dim: int
@@ -48,6 +52,7 @@ class FeatureMap(NamedTuple):
     diameter: float = 2.0
     inline: bool = False
     together: int = 0
+    explicit: bool = False
 
 
 def is_usable(norms: Array) -> Array:
@@ -125,7 +130,7 @@ def unit_features(
         parts = [_unit_sum(phi**k, weights) for k in range(1, moments + 1)]
         return jnp.concatenate(parts) / jnp.sqrt(jnp.asarray(moments, x.dtype))
 
-    return FeatureMap(size, weighted_sum)
+    return FeatureMap(size, weighted_sum, explicit=True)
 
 
 def _unit_sum(phi: Float[Array, "n p"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
@@ -187,23 +192,35 @@ def joined(parts: Sequence[tuple[FeatureMap, float]]) -> FeatureMap:
         )
 
     diameter = math.sqrt(sum(share * part.diameter**2 for part, share in parts))
-    inline = any(part.inline for part, _ in parts)
-    return FeatureMap(sum(part.dim for part, _ in parts), weighted_sum, diameter, inline=inline)
+    return FeatureMap(
+        dim=sum(part.dim for part, _ in parts),
+        weighted_sum=weighted_sum,
+        diameter=diameter,
+        inline=any(part.inline for part, _ in parts),
+        explicit=all(part.explicit for part, _ in parts),
+    )
 
 
 def block_means(
     features: FeatureMap, x: Float[Array, "c b d"], class_weights: Float[Array, " c"]
 ) -> Float[Array, "c p"]:
     """Return `w_k (1/b) sum_j phi(x_kj)`, the embedding of b generated examples per class."""
-    each = jnp.full(x.shape[1], 1 / x.shape[1], x.dtype)
+    num_classes, per_class, _ = x.shape
+    each = jnp.full(per_class, 1 / per_class, x.dtype)
 
     def of_class(block: tuple[Array, Array]) -> Array:
         rows, weight = block
         return features.weighted_sum(rows, weight * each)
 
-    if x.shape[1] <= features.together:
+    if features.explicit and num_classes * per_class * features.dim <= _HELD:
+        # One large product in the place of a small one for each class; other classes weigh nothing.
+        weights = jnp.diag(class_weights)[:, :, None] * each
+        rows = x.reshape(num_classes * per_class, -1)
+        sums = jax.vmap(features.weighted_sum, in_axes=(None, 0))
+        return sums(rows, weights.reshape(num_classes, -1))
+    if per_class <= features.together:
         return jax.vmap(features.weighted_sum)(x, class_weights[:, None] * each)
-    if features.inline and x.shape[0] <= _UNROLLED:
+    if features.inline and num_classes <= _UNROLLED:
         return jnp.stack([of_class(block) for block in zip(x, class_weights, strict=True)])
     return jax.lax.map(of_class, (x, class_weights))
 

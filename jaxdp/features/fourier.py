@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from jaxdp.features.checks import require_columns, require_positive, require_width
+from jaxdp.features.circle import cos_sin
 
 # TF32 products on GPUs would cost the kernel three digits, and a mean its bound 1/n.
 _HIGHEST = jax.lax.Precision.HIGHEST
@@ -114,5 +115,5 @@ def _waves(angles: Float[Array, "n k"]) -> Float[Array, "n p"]:
     """Return rows of norm 1, zeros where an angle is not finite."""
     finite = jnp.all(jnp.isfinite(angles), axis=1, keepdims=True)
     angles = jnp.where(finite, angles, 0.0)
-    waves = jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=1)
+    waves = jnp.concatenate(cos_sin(angles), axis=1)
     return jnp.where(finite, waves / math.sqrt(angles.shape[1]), 0.0)

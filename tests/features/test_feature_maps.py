@@ -99,3 +99,22 @@ def test_features_of_stored_examples_are_those_of_their_rows() -> None:
     found = feature_maps.of_stored(features, codec.to_unit).weighted_sum(stored, weights)
     expected = features.weighted_sum((jnp.asarray(stored, jnp.float32) - 2) / 16, weights)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["unit", "two moments", "joined"])
+def test_all_classes_are_embedded_in_one_product(name: str) -> None:
+    """With the same result and gradient as class by class; a broken row leaves the others alone."""
+    features, dim = explicit_maps()[name]
+    assert features.explicit
+    blocks = jnp.asarray(rows(dim, 4 * CLASSES)).reshape(CLASSES, 4, dim)
+    blocks = blocks.at[1, 2, 0].set(jnp.inf)
+    weights = jnp.asarray([0.5, 0.3, 0.2])
+
+    def of(features: FeatureMap) -> tuple[jax.Array, jax.Array]:
+        def embedding(x: jax.Array) -> jax.Array:
+            return feature_maps.block_means(features, x, weights)
+
+        return embedding(blocks), jax.grad(lambda x: jnp.sum(embedding(x) ** 3))(blocks)
+
+    for found, expected in zip(of(features), of(features._replace(explicit=False)), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)

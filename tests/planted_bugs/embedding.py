@@ -204,4 +204,11 @@ MUTANTS = (
         "waves * math.sqrt(2 / angles.shape[1])",
         (f"{_R}test_guarantee_norms_are_at_most_one",),
     ),
+    Mutant(
+        "cosines of large angles leave the circle",
+        "jaxdp/features/circle.py",
+        "r = jnp.clip(r, -_MOST, _MOST)",
+        "r = r + 0.0",
+        ("tests/features/test_circle.py::test_guarantee_they_are_on_the_circle_at_every_angle",),
+    ),
 )

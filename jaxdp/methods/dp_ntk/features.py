@@ -202,13 +202,12 @@ def _scatter_rbf(options: "FeatureOptions", spec: Any, num_logits: int, cached: 
         length_scale=_PIXEL_SCALE * math.sqrt(seen),
     )
     pixels = levels.then(levels.shrunk(image, levels.COARSE), pixels)
-    both = feature_maps.joined(
+    return feature_maps.joined(
         [
             (feature_maps.unit_features(shapes, dim), 1 - _PIXEL_SHARE),
             (feature_maps.unit_features(pixels, dim), _PIXEL_SHARE),
         ]
     )
-    return both._replace(inline=True)
 
 
 def _marginals(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
