@@ -40,8 +40,6 @@ _WIDTH = 32
 _SEED, _IMAGES_SEED, _NUM_IMAGES = 20242, 20243, 1000
 # Brings images to mean 0 and deviation 1, about: movements change brightness by up to a half.
 _GREY, _CONTRAST = 0.5, 0.25
-# Classes of so many rows are one call for the networks.
-_TOGETHER = 4096
 
 Number = int | Int[Array, ""]
 
@@ -67,10 +65,9 @@ class RandomNetworks:
     def one(self, number: Number) -> FeatureMap:
         """Return the map of one network, of norm 1 at most; its number may be traced."""
         raw, mean = _features(self.image_shape), jnp.asarray(self.means)[number]
-        features = feature_maps.unit_features(
+        return feature_maps.unit_features(
             lambda rows: raw(number, rows) - mean, math.prod(self.image_shape)
         )
-        return features._replace(together=_TOGETHER)
 
     def all(self) -> FeatureMap:
         """Return the map of all networks, one after another.

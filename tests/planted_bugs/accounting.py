@@ -75,8 +75,8 @@ MUTANTS = (
     Mutant(
         "calibration ends below the target's noise",
         _FILE,
-        "return dataclasses.replace(mechanism, noise_multiplier=high)",
-        "return dataclasses.replace(mechanism, noise_multiplier=high / (1 + tolerance))",
+        "return dataclasses.replace(mechanism, noise_multiplier=2.0**high)",
+        "return dataclasses.replace(mechanism, noise_multiplier=2.0**high / (1 + tolerance))",
         (f"{_T}test_guarantee_calibrate_never_exceeds_the_target[1.0-pld]",),
     ),
     Mutant(
