@@ -13,7 +13,7 @@ from experiments.data.dataset import Dataset
 from experiments.data.load import dataset_for, require_range
 from experiments.evaluation import registry
 from experiments.evaluation.figures import Prediction, figures
-from experiments.runs import before, cautions, generated_images, judging, released
+from experiments.runs import before, cautions, judging, released
 from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.runner import METRICS, FolderRunner, first_metrics
@@ -157,6 +157,8 @@ def _earlier(package: Any, settings: Any, run_flags: Any, data: Dataset) -> Earl
     folder = getattr(run_flags, "synthetic", None)
     if folder is None:
         return Earlier(stored)
+    from experiments.runs import generated_images  # imports flax
+
     return generated_images.beside(stored, folder, data.spec, settings)
 
 

@@ -173,4 +173,14 @@ MUTANTS = (
         "files = {name: name for name in there}",
         (f"{_I}test_images_come_by_class_and_in_the_unit_range",),
     ),
+    Mutant(
+        "a plan passes over what earlier runs have released",
+        "jaxdp/methods/teacher/planning.py",
+        "    check_earlier(settings, spec, earlier)\n",
+        "",
+        (
+            "tests/test_teach_means.py::"
+            "test_guarantee_a_teacher_is_used_with_the_images_it_was_accounted_with_alone",
+        ),
+    ),
 )
