@@ -51,6 +51,8 @@ def same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no file of a run hold the time."""
     monkeypatch.setattr(run_runner, "time", types.SimpleNamespace(monotonic=lambda: 0.0))
     monkeypatch.setattr("tqdm.std.time", lambda: 0.0)
+    # A thread that looks every ten seconds of its own clock whether a bar is late.
+    monkeypatch.setattr("tqdm._monitor.TMonitor.get_instances", lambda monitor: [])
     monkeypatch.setattr(generator_file, "files_digest", numbers_in)
 
 

@@ -18,7 +18,7 @@ References:
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -127,12 +127,8 @@ def scattering(
     Raises:
         ValueError: see `filter_bank`.
     """
-    bank = filter_bank(x.shape[1], x.shape[2], max_scale, num_angles)
+    one = _transform_of(x.shape[1], x.shape[2], max_scale, num_angles)
     x = _with_even_sides(x)
-
-    def one(image: Array) -> Array:
-        return _transform(image, bank)
-
     # Larger images, fewer at once.
     chunk = max(1, _CHUNK.here * _PIXELS // max(_PIXELS, x.shape[1] * x.shape[2]))
     if x.shape[0] <= chunk:
@@ -145,6 +141,13 @@ def scattering(
 def _with_even_sides(x: Float[Array, "n h w"]) -> Float[Array, "n m q"]:
     odd = x.shape[1] % 2, x.shape[2] % 2
     return jnp.pad(x, ((0, 0), (0, odd[0]), (0, odd[1])), mode="edge") if any(odd) else x
+
+
+@functools.cache
+def _transform_of(height: int, width: int, max_scale: int, num_angles: int) -> Any:
+    """Return the transform of one image; jit's, so that the programs it is in trace it once."""
+    bank = filter_bank(height, width, max_scale, num_angles)
+    return jax.jit(functools.partial(_transform, bank=bank))
 
 
 def _transform(x: Float[Array, "h w"], bank: FilterBank) -> Float[Array, "paths p q"]:
