@@ -20,6 +20,7 @@ Where to go:
     jaxdp.data        what is public about data, what is private
     jaxdp.numerics    64-bit mode
     jaxdp.devices     rows shared out over devices
+    jaxdp.large_arrays  arrays in a file where memory is short
     jaxdp.processes   processes, on one host or several, that share a run
 
 A setting that does not do raises a jaxdp.SettingsError, which says what to do.

@@ -13,7 +13,6 @@ reads those that it has drawn; each device those of its own part.
 
 import functools
 import math
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -23,13 +22,11 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Int, PyTree, Shaped
 
+from jaxdp import large_arrays
+
 ROWS = "rows"
 """The axis of devices; inside of `across` it is bound."""
 _SPLIT, _COPIED = PartitionSpec(ROWS), PartitionSpec()
-
-
-# Beyond this part of the memory mapped rows are not loaded.
-_MOST_MEMORY = 1 / 4
 
 
 class StoredRows:
@@ -73,11 +70,7 @@ jax.tree_util.register_pytree_node(StoredRows, lambda rows: ((), rows), lambda r
 def stays_in_file(x: np.ndarray) -> bool:
     """Return whether an array is mapped from a file and too large to be loaded."""
     size = math.prod(map(int, x.shape)) * x.dtype.itemsize
-    return isinstance(x, np.memmap) and size > _MOST_MEMORY * _memory_bytes()
-
-
-def _memory_bytes() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return isinstance(x, np.memmap) and size > large_arrays.most_bytes()
 
 
 def num_shards() -> int:

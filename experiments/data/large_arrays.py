@@ -1,22 +1,13 @@
-"""Arrays in memory, or in a file without a name where they are large."""
-
-import errno
-import math
-import os
-import tempfile
+"""Arrays for images, in memory or in a file without a name where they are large."""
 
 import numpy as np
 
 from experiments.data.sources import dataset_error
-from jaxdp.saved import npz as npz_files
-
-
-class NoRoomError(Exception):
-    """The folder for temporary files has too little room; the message says what was needed."""
+from jaxdp.large_arrays import NoRoomError, empty
 
 
 def images(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return an array for images (n, h, w, ch), as `empty` does.
+    """Return an array for images (n, h, w, ch), as `jaxdp.large_arrays.empty` does.
 
     Args:
         name: of the dataset.
@@ -34,43 +25,3 @@ def images(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
             f"{shape[0]} images of {shape[2]}x{shape[1]} pixels {error}: give a smaller "
             "--image_size, or another folder as TMPDIR",
         ) from error
-
-
-def empty(shape: tuple[int, ...], dtype: np.dtype | type) -> np.ndarray:
-    """Return an array whose values are not set.
-
-    One that takes more than a quarter of the machine's memory is mapped from a file in the folder
-    for temporary files. The file has no name: nobody else finds it, and it ends with the program,
-    however that ends.
-
-    Raises:
-        NoRoomError: the folder has too little room.
-    """
-    needed = math.prod(map(int, shape)) * np.dtype(dtype).itemsize  # numpy's numbers wrap around
-    if needed <= npz_files.max_bytes() // 2:
-        return np.empty(shape, dtype)
-    folder = tempfile.gettempdir()
-    with tempfile.TemporaryFile(dir=folder) as file:
-        try:
-            _reserve(file.fileno(), needed)
-        except (OSError, OverflowError) as error:
-            if isinstance(error, OSError) and error.errno not in (
-                errno.ENOSPC,
-                errno.EFBIG,
-                errno.EDQUOT,
-            ):
-                raise
-            raise NoRoomError(
-                f"take {needed / 1e9:.3g} GB, more than a quarter of the memory, and {folder} has "
-                "no room for them"
-            ) from error
-        return np.memmap(file, dtype, "r+", shape=shape)
-
-
-def _reserve(file: int, size: int) -> None:
-    """Bring an empty file to a size, with room on the disk where the system can tell."""
-    if hasattr(os, "posix_fallocate"):  # macOS has none
-        # Pages that a full disk cannot take later would end the program by a signal.
-        os.posix_fallocate(file, 0, size)
-    else:
-        os.ftruncate(file, size)

@@ -11,9 +11,9 @@ import itertools
 import math
 from typing import Any, NamedTuple
 
+from jaxdp import large_arrays
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.methods.teacher.settings import defaults
-from jaxdp.saved import npz as npz_files
 
 # Side of the coarse level of an image, and of its finer ones (`jaxdp.features.levels`).
 _COARSE, _FINE = 32, (64, 128)
@@ -143,7 +143,7 @@ def of_run(
 
 def _held(size: float) -> float:
     """Return how much memory arrays of so many bytes take at most: large ones are in a file."""
-    return min(size, npz_files.max_bytes() / 2)
+    return min(size, large_arrays.most_bytes())
 
 
 class Level(NamedTuple):

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import large_arrays
 from experiments.data.outside_files import user_path
 from experiments.errors import InputError
+from jaxdp import large_arrays
 from jaxdp.methods.runner import PlainRunner, in_chunks
 from jaxdp.methods.steps import Rows
 from jaxdp.saved.files import open_plain

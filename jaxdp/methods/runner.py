@@ -15,11 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import TqdmWarning
 
-from jaxdp import devices, numerics, processes
+from jaxdp import devices, large_arrays, numerics, processes
 from jaxdp.data import Private, Spec, checked
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
+from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import RowMap, Rows, Steps, Watch
 from jaxdp.methods.stored import NOTHING
 from jaxdp.numerics import ByBackend
@@ -144,9 +145,21 @@ class PlainRunner:
         return state
 
     def rows(self, row_map: RowMap, x: np.ndarray, *, what: str) -> np.ndarray:
-        """Return what a map makes of stored rows (n, d), a chunk at a time."""
+        """Return what a map makes of stored rows (n, d), a chunk at a time.
+
+        What takes more than a quarter of the memory is in a file without a name.
+
+        Raises:
+            SettingsError: there is no room for it.
+        """
         first, rest = in_chunks(row_map.fn, x, row_map.dtype)
-        return self.filled(np.empty((len(x), first.shape[1]), row_map.dtype), first, rest, what)
+        try:
+            made = large_arrays.empty((len(x), first.shape[1]), row_map.dtype)
+        except large_arrays.NoRoomError as error:
+            raise SettingsError(
+                f"{what}: {len(x)} rows {error}; give another folder as TMPDIR"
+            ) from error
+        return self.filled(made, first, rest, what)
 
     def filled(
         self, rows: np.ndarray, first: np.ndarray, rest: Iterator[np.ndarray], what: str

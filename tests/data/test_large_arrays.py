@@ -16,7 +16,6 @@ from experiments.data.dataset import Dataset
 from experiments.data.load import load_dataset
 from experiments.data.resizing import parse
 from experiments.data.sources import Wanted
-from jaxdp.saved import npz as npz_files
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def test_images_are_those_in_memory_and_leave_no_file(
 ) -> None:
     expected = _loaded(folder, size)
     assert not isinstance(expected.x_train, np.memmap)
-    monkeypatch.setattr(npz_files, "max_bytes", lambda: 100)
+    monkeypatch.setattr("jaxdp.large_arrays.most_bytes", lambda: 50)
     found = _loaded(folder, size)
     assert isinstance(found.x_train, np.memmap)
     np.testing.assert_array_equal(found.x_train, expected.x_train)
@@ -57,7 +56,7 @@ def test_an_npz_file_that_is_resized_goes_there_too(
 ) -> None:
     x, y = np.zeros((4, 8, 8), np.uint8), np.arange(4) % 2
     np.savez(tmp_path / "toy.npz", x_train=x, y_train=y, x_test=x, y_test=y)
-    monkeypatch.setattr(npz_files, "max_bytes", lambda: 3000)
+    monkeypatch.setattr("jaxdp.large_arrays.most_bytes", lambda: 1500)
     assert not isinstance(_loaded(tmp_path, None).x_train, np.memmap)
     assert isinstance(_loaded(tmp_path, "40").x_train, np.memmap)
 
@@ -80,7 +79,7 @@ def test_sizes_beyond_whole_numbers_of_64_bits_do_not_wrap_around(
 def test_a_system_without_reservations_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _loaded(folder, None).x_train
     monkeypatch.delattr(os, "posix_fallocate")
-    monkeypatch.setattr(npz_files, "max_bytes", lambda: 100)
+    monkeypatch.setattr("jaxdp.large_arrays.most_bytes", lambda: 50)
     np.testing.assert_array_equal(_loaded(folder, None).x_train, expected)
 
 
@@ -89,6 +88,6 @@ def test_other_errors_of_the_disk_are_told(monkeypatch: pytest.MonkeyPatch) -> N
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "posix_fallocate", broken)
-    monkeypatch.setattr(npz_files, "max_bytes", lambda: 1)
+    monkeypatch.setattr("jaxdp.large_arrays.most_bytes", lambda: 0)
     with pytest.raises(OSError, match="Input/output error"):
         large_arrays.images("toy", (2, 2, 2, 1), np.dtype(np.uint8))

@@ -17,6 +17,7 @@ from experiments.data import resizing
 from experiments.data.load import load_dataset
 from experiments.data.outside_files import user_path
 from experiments.errors import InputError
+from jaxdp import large_arrays
 from jaxdp.saved import npz as npz_files
 from jaxdp.saved.files import json_object, open_plain
 
@@ -192,7 +193,7 @@ def test_images_that_are_too_large_are_not_decoded(
     assert "5000x5000 pixels are more than 16777216" in said or "a.png" in said
     PIL.Image.new("1", (20000, 20000)).save(path)  # Pillow's own limit
     assert "DecompressionBombError" in refusal(toy)
-    monkeypatch.setattr(npz_files, "max_bytes", lambda: 40)
+    monkeypatch.setattr(large_arrays, "most_bytes", lambda: 20)
     monkeypatch.setattr("os.posix_fallocate", no_room)
     path.unlink()
     assert "more than a quarter of the memory" in refusal(toy)

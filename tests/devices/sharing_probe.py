@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxdp
-from jaxdp import devices
+from jaxdp import devices, large_arrays
 from jaxdp.data import checked
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.stored import NOTHING
@@ -91,7 +91,7 @@ def coins() -> np.ndarray:
 @contextlib.contextmanager
 def in_files(path: str) -> Iterator[Callable[[np.ndarray], np.ndarray]]:
     """Give what maps arrays from files, on a machine so small that they stay there."""
-    before, devices._memory_bytes = devices._memory_bytes, lambda: 40
+    before, large_arrays.most_bytes = large_arrays.most_bytes, lambda: 10
     with tempfile.TemporaryDirectory(dir=Path(path).parent) as folder:
 
         def mapped(rows: np.ndarray) -> np.ndarray:
@@ -102,7 +102,7 @@ def in_files(path: str) -> Iterator[Callable[[np.ndarray], np.ndarray]]:
             return np.load(file, mmap_mode="r")
 
         yield mapped
-    devices._memory_bytes = before
+    large_arrays.most_bytes = before
 
 
 class FileRunner(PlainRunner):

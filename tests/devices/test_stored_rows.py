@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import drivers
@@ -12,11 +14,12 @@ import pytest
 import toy_runs
 from reuse import made
 
-from experiments.data import large_arrays
 from experiments.errors import InputError
 from experiments.runs import rows as feature_rows
-from jaxdp import devices
-from jaxdp.saved import npz as npz_files
+from jaxdp import devices, large_arrays
+from jaxdp.methods.runner import PlainRunner
+from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.steps import RowMap
 
 pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
 
@@ -29,7 +32,7 @@ def mapped(path: Path, rows: np.ndarray) -> np.memmap:
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of 400 bytes, so that nothing of the data fits into a quarter of it."""
-    monkeypatch.setattr(devices, "_memory_bytes", lambda: 400)
+    monkeypatch.setattr(large_arrays, "most_bytes", lambda: 100)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float16, np.float32])
@@ -126,8 +129,7 @@ def _assert_same(
 
     jax.tree_util.register_pytree_node(Seen, lambda rows: ((), rows), lambda rows, _: rows)
     monkeypatch.setattr(devices, "StoredRows", Seen)
-    monkeypatch.setattr(devices, "_memory_bytes", lambda: 400)
-    monkeypatch.setattr(npz_files, "max_bytes", lambda: 200)
+    monkeypatch.setattr(large_arrays, "most_bytes", lambda: 100)
     np.testing.assert_array_equal(run(tmp_path / "file"), expected)
     assert seen
     assert all(isinstance(rows, np.memmap) for rows in seen)
@@ -142,3 +144,20 @@ def test_features_that_no_disk_holds_are_one_line(
     monkeypatch.setattr(large_arrays, "empty", no_room)
     with pytest.raises(InputError, match="the features of 3 examples take 9 GB"):
         feature_rows.features_of(lambda x: x, np.zeros((3, 2), np.float32), description="")
+
+
+def test_rows_that_a_library_call_makes_are_in_a_file_where_they_are_large(
+    little_memory: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So each process of a run has its features in a file, and not the first one alone."""
+    row_map, x = RowMap(lambda rows: 2 * rows, {}, np.float32), np.arange(90.0).reshape(30, 3)
+    found = PlainRunner(progress=False).rows(row_map, x, what="features")
+    assert devices.stays_in_file(found)
+    np.testing.assert_array_equal(found, 2 * x)
+
+    def no_room(*_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    with pytest.raises(SettingsError, match=r"features: 30 rows take .* TMPDIR"):
+        PlainRunner(progress=False).rows(row_map, x, what="features")

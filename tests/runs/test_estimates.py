@@ -14,8 +14,8 @@ import pytest
 from experiments.run_flags import TeacherFlags
 from experiments.runs import amounts, before, estimates
 from experiments.runs.estimates import Estimate, Facts, Phase
+from jaxdp import large_arrays
 from jaxdp.methods.teacher.settings import Settings
-from jaxdp.saved import npz as npz_files
 
 GREY, COLOUR = (28, 28, 1), (32, 32, 3)
 # Method, dataset, shape, n, settings, and the seconds of the whole command on two quiet cores:
@@ -105,7 +105,7 @@ def test_large_arrays_take_no_memory_as_they_are_in_a_file(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {"kernel": "scatter"} if method == "dp_kip" else {}
-    monkeypatch.setattr(npz_files, "max_bytes", lambda: 2 * 10**9)
+    monkeypatch.setattr(large_arrays, "most_bytes", lambda: 10**9)
     some, many = (estimated(method, GREY, n, **given) for n in (10**6, 10**7))
     assert many.memory == some.memory < 5e9
 
