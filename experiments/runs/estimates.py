@@ -304,8 +304,8 @@ def _generator(method: str, settings: Any, facts: Facts) -> Estimate:
         phases, memory, disk = list(public.phases), public.memory, public.disk
         pixels, p = (sum(column) for column in list(zip(*parts, strict=True))[:2])
         products = (p * 4000 + min(d, 3072) * 2000) * _FLOP / 3
-        per_example = 0.25 * _BACKWARD * pixels + 2 * products
-        forward = _FORWARD * pixels + 2 * products
+        per_example = 0.2 * _BACKWARD * pixels + 0.8 * products
+        forward = 0.5 * _FORWARD * pixels + 0.4 * products
     elif settings.features == "scatter":
         coarse = levels_of(facts.shape)[0]
         forward, per_example = _FORWARD * coarse.pixels, 1.3 * _BACKWARD * coarse.pixels
