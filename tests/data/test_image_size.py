@@ -14,7 +14,6 @@ from experiments.data.load import load_dataset
 from experiments.data.resizing import BY_DEFAULT, LARGEST, all_resized, parse, resized
 from experiments.data.sources import Wanted
 from experiments.errors import InputError
-from jaxdp.saved import npz as npz_files
 
 RNG = np.random.default_rng(0)
 
@@ -172,7 +171,7 @@ def test_what_is_enlarged_beyond_memory_and_disk_is_refused_before_it_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder_of(tmp_path, noise(4, 4), noise(4, 4))
-    monkeypatch.setattr(npz_files, "max_bytes", lambda: 10**6)
+    monkeypatch.setattr("jaxdp.large_arrays.most_bytes", lambda: 500_000)
 
     def no_room(*_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
