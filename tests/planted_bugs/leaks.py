@@ -103,7 +103,7 @@ MUTANTS = (
         "a statistic of private features on the terminal",
         _TEACHER,
         "    return np.asarray(state.average)\n",
-        '    print(f"features of mean {float(jnp.mean(features)):.4g}")\n'
+        '    print(f"features of mean {float(np.mean(features)):.4g}")\n'
         "    return np.asarray(state.average)\n",
         (f"{_WRITTEN}[dp_kip_teacher]",),
     ),

@@ -41,7 +41,7 @@ MUTANTS = (
         _FRAMES,
         "MISSING_NUMBER if column.nullable else 0.5, at)",
         "MISSING_NUMBER if column.nullable else at[~missing].mean(), at)",
-        (f"{_F}test_guarantee_a_record_depends_on_itself_alone",),
+        (f"{_F}test_guarantee_a_missing_number_is_the_middle_whatever_the_others_are",),
     ),
     Mutant(
         "numbers above what the table holds are clipped to that",

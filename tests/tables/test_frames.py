@@ -64,6 +64,14 @@ def test_guarantee_a_record_depends_on_itself_alone(
     np.testing.assert_array_equal(changed[1:], whole[1:])
 
 
+def test_guarantee_a_missing_number_is_the_middle_whatever_the_others_are() -> None:
+    """The one above draws a missing number beside others too seldom."""
+    schema = one_column(NUMBER | {"nullable": False})
+    low, high = NUMBER["lower"], NUMBER["upper"]
+    for others in ([low, low], [high, high], [low, high, high]):
+        assert stored_of([math.nan, *map(float, others)], schema)[0] == 0.5
+
+
 @pytest.mark.parametrize("values", [[0.0, -0.0], [True, 1], [1, True], ["1", 1], [1.0, True, "1"]])
 def test_guarantee_values_that_are_equal_do_not_speak_for_each_other(values: list[Any]) -> None:
     schema = one_column({"type": "categorical", "categories": ["0", "True", "1"]})
