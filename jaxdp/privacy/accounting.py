@@ -308,8 +308,8 @@ def _likely_noise(
     """
     people = mechanism.records_per_person
     alone = analytic_gaussian_stddev(epsilon=target_epsilon, delta=delta, sensitivity=1.0)
-    left = alone**-2 - sum((people / noise) ** 2 for noise in also)
-    # Others that spend nearly everything leave little to go by.
+    left = alone**-2 - sum((people / noise) ** 2 for noise in also if noise)
+    # Others that spend nearly everything, or more, leave little to go by.
     part = max(left, 0.01 * alone**-2) / mechanism.num_steps / mechanism.sampling_rate**2
     sigma = people / math.sqrt(math.log1p(part))
     return min(max(_START * sigma, 2 * _LEAST_NOISE), _MOST_NOISE)

@@ -211,6 +211,12 @@ def test_unreachable_epsilon_is_an_error(accountant: str) -> None:
     assert issubclass(UnreachableEpsilonError, ValueError)
 
 
+@pytest.mark.parametrize("beside", [0.0, 0.5])
+def test_no_noise_makes_up_for_a_release_that_spends_more_than_everything(beside: float) -> None:
+    with pytest.raises(UnreachableEpsilonError):
+        calibrate(run(1.0, num_steps=1), target_epsilon=1.0, delta=DELTA, also=(beside,))
+
+
 @pytest.mark.parametrize("target", [0.0, -1.0, math.inf, math.nan])
 def test_bad_targets_are_refused(target: float) -> None:
     with pytest.raises(ValueError, match="target_epsilon"):
