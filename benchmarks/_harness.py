@@ -1,6 +1,7 @@
 """What the benchmarks share: timing, peak memory, one JSON line per case, a table.
 
-Every measurement runs in a fresh process, because a process's peak memory never goes down.
+Every measurement runs in a fresh process, because a process's peak memory never goes down; with
+`--together` all run in this one, which saves starting an accelerator, and no memory is reported.
 JSON lines go to standard output, the table to standard error.
 """
 
@@ -64,11 +65,15 @@ def isolated(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Toy runs, whose memory nobody reads, stay in this one: starting jax is most of their time.
     """
-    if "--quick" in sys.argv:
+    if "--quick" in sys.argv or _are_together():
         return function(*args, **kwargs)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
         return pool.submit(function, *args, **kwargs).result()
+
+
+def _are_together() -> bool:
+    return "--together" in sys.argv
 
 
 def measure(
@@ -115,11 +120,11 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
 
 def measurement(seconds: float, compile_seconds: float, before_mb: float) -> Measurement:
     """Return a measurement that ends now; `before_mb` is what `start_memory_mb` returned."""
-    peak = memory_mb()
+    peak = None if _are_together() else memory_mb()
     return Measurement(
         seconds=seconds,
         compile_seconds=compile_seconds,
-        peak_mb=peak - before_mb,
+        peak_mb=None if peak is None else peak - before_mb,
         process_peak_mb=peak,
         device=device_name(),
     )
@@ -201,6 +206,7 @@ def argument_parser(description: str) -> argparse.ArgumentParser:
     """Return a parser with the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="toy sizes, to see that it runs")
+    parser.add_argument("--together", action="store_true", help="one process, no memory")
     parser.add_argument("--out", type=Path, help="file for the table and the JSON lines")
     return parser
 

@@ -6,6 +6,8 @@ Operations are counted in the program that jax traces: two for each multiplicati
 products and convolutions, the usual counts of factorisations and triangular solves, and one for
 each element of anything else. A loop counts as often as it runs, once where that is not known; of
 branches the longest counts.
+`product_share` is the time that so many operations take as large matrix products of their type,
+which is measured, as a part of the time that the step takes.
 `slower_32` is how many times as long a step takes where float64 has a 32nd of float32's rate
 instead of the same, if nothing but arithmetic takes time; `slower_2` the same for a half.
 There is no baseline.
@@ -28,7 +30,7 @@ from jaxdp import kernels, numerics
 from jaxdp.features import base as feature_maps
 from jaxdp.methods.teacher import classifier
 
-_COLUMNS = ("seconds", "gflops", "float64_share", "slower_2", "slower_32")
+_COLUMNS = ("seconds", "gflops", "float64_share", "product_share", "slower_2", "slower_32")
 _NUM_CLASSES = 10
 _WIDTH = 800  # of the e-NTK's network
 
@@ -77,6 +79,8 @@ def generator_step(d: int, batch: int) -> tuple[Callable[..., Any], tuple[Any, .
 
 _STEPS = {"kip": clipped_kip, "teacher": clipped_teacher, "generator": generator_step}
 _FREE = ("generator",)  # nothing is clipped, so nothing needs jax's 64-bit mode
+# Rows of the matrices whose product is measured: as many as keep the device busy.
+_ROWS_ON_CPU, _ROWS_ON_ACCELERATOR = 2048, 8192
 
 
 def operations(jaxpr: Any) -> dict[bool, float]:
@@ -126,7 +130,17 @@ def _count(equation: Any) -> float:
     return float(out)
 
 
-def run(kind: str, size: tuple[int, ...]) -> dict[str, Any]:
+def product_rate(is_wide: bool, rows: int | None = None) -> float:
+    """Return the operations per second of a large matrix product at full precision."""
+    n = rows or (_ROWS_ON_CPU if jax.default_backend() == "cpu" else _ROWS_ON_ACCELERATOR)
+    with numerics.float64():
+        x = jax.random.normal(jax.random.key(0), (n, n), jnp.float64 if is_wide else jnp.float32)
+        measured = measure(jax.jit(functools.partial(jnp.matmul, precision="highest")), x, x)
+    assert measured is not None
+    return 2 * n**3 / measured[0].seconds
+
+
+def run(kind: str, size: tuple[int, ...], rates: dict[bool, float]) -> dict[str, Any]:
     """Count and measure one step."""
     with contextlib.nullcontext() if kind in _FREE else numerics.float64():
         step, args = _STEPS[kind](*size)
@@ -140,21 +154,25 @@ def run(kind: str, size: tuple[int, ...]) -> dict[str, Any]:
         None,
         gflops=sum(counts.values()) / 1e9,
         float64_share=share,
+        product_share=sum(n / rates[is_wide] for is_wide, n in counts.items())
+        / measured[0].seconds,
         slower_2=1 + share,
         slower_32=1 + 31 * share,
     )
 
 
-def records(cases: tuple[Case, ...]) -> Iterator[dict[str, Any]]:
+def records(cases: tuple[Case, ...], rows: int | None) -> Iterator[dict[str, Any]]:
     """Count and measure all steps."""
+    rates = {is_wide: isolated(product_rate, is_wide, rows) for is_wide in (False, True)}
     for case in cases:
-        yield isolated(run, *case)
+        yield isolated(run, *case, rates)
 
 
 def main() -> None:
     """Run the benchmark."""
     args = argument_parser(__doc__.splitlines()[0]).parse_args()
-    report(records(_QUICK_CASES if args.quick else _CASES), columns=_COLUMNS, out=args.out)
+    cases = records(_QUICK_CASES, rows=64) if args.quick else records(_CASES, rows=None)
+    report(cases, columns=_COLUMNS, out=args.out)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,15 @@ ntk_steps=300
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
 cd "$(dirname "$0")/.." || exit 1
 table="$out/table.txt"
-: >"$table"
+# Several processes of a benchmark may hold the GPU at once.
+export XLA_PYTHON_CLIENT_PREALLOCATE=false
+
+device=$("$python" -c 'import jax; device = jax.devices()[0]; print(f"{device.platform}: {device.device_kind}")') || exit 1
+echo "device: $device" | tee "$table"
+if [[ -z $quick && $device == cpu:* ]]; then
+  echo "jax finds no GPU here. --quick shows on a CPU that all of it runs." >&2
+  exit 1
+fi
 
 # part NAME MOST COMMAND...: runs a command for at most so many seconds, and writes down how it ended.
 part() {
@@ -54,7 +62,7 @@ cell() {
 
 for each in clipping:50 float64_share:20 ntk_throughput:40 scattering:30 networks:30 entk_embedding:40 dp_kip_epoch:50; do
   name=${each%%:*}
-  part "$name" "${each##*:}" "$python" "benchmarks/$name.py" ${quick:+--quick} --out="$out/$name.txt"
+  part "$name" "${each##*:}" "$python" "benchmarks/$name.py" "${quick:---together}" --out="$out/$name.txt"
 done
 
 if [[ -n $quick ]]; then

@@ -41,14 +41,14 @@ for _name, _value in {
 # which takes two thirds of the time, and in one part, as workers have one core each. Where
 # XLA_FLAGS is set, even to nothing, it counts: `XLA_FLAGS= make pytest` compiles as users do.
 _AS_USERS_DO = "XLA_FLAGS" in os.environ
+# XLA ends a process that names a flag it does not know: a version has those it takes.
 _QUICK_FLAGS = (
-    "--xla_cpu_use_fusion_emitters=false",
     "--xla_backend_optimization_level=1",
     "--xla_llvm_disable_expensive_passes=true",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
-if jax.__version_info__ >= (0, 10):
-    os.environ.setdefault("XLA_FLAGS", " ".join(_QUICK_FLAGS))
+_FLAGS = {(0, 10): (*_QUICK_FLAGS, "--xla_cpu_use_fusion_emitters=false"), (0, 11): _QUICK_FLAGS}
+os.environ.setdefault("XLA_FLAGS", " ".join(_FLAGS.get(jax.__version_info__[:2], ())))
 
 # jax keeps many small objects, and looking through them for garbage takes an eighth of the time:
 # that is done once a module.

@@ -99,6 +99,7 @@ def test_measurements_have_a_process_of_their_own(harness: ModuleType) -> None:
 
 
 _STUB = """#!/bin/sh
+[ "$1" = -c ] && echo "${DEVICE:-gpu: stub}" && exit
 echo "$@" >> "$0.calls"
 case "$1" in benchmarks/clipping.py) exit 3 ;; esac
 for word; do case "$word" in --out_dir=*)
@@ -120,7 +121,8 @@ def gpu_table(folder: Path, *flags: str) -> tuple[int, list[str], list[str]]:
         text=True,
         check=False,
     )
-    calls = (folder / "python.calls").read_text().splitlines()
+    made = folder / "python.calls"
+    calls = made.read_text().splitlines() if made.exists() else []
     return done.returncode, calls, (folder / "out/table.txt").read_text().splitlines()
 
 
@@ -128,12 +130,23 @@ def test_the_table_of_a_gpu_goes_on_after_a_failure_and_says_so(tmp_path: Path) 
     (tmp_path / "cifar10.npz").touch()
     code, calls, table = gpu_table(tmp_path)
     assert code == 1
-    assert table[0].startswith("clipping: failed, see clipping.log")
-    assert all(f": done, {line.split()[-2]} s" in line for line in table[1:10])
+    assert table[0] == "device: gpu: stub"
+    assert table[1].startswith("clipping: failed, see clipping.log")
+    assert all(f": done, {line.split()[-2]} s" in line for line in table[2:11])
     assert any("experiments.dp_kip --dataset=cifar10" in call for call in calls)
     kept = sorted(path.name for path in (tmp_path / "out").glob("*.json"))
     assert kept == ["dp_kip.json", "dp_ntk.json", "teacher.json"]
     assert not (tmp_path / "out/runs").exists()
+
+
+def test_the_table_of_a_gpu_is_refused_on_a_cpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEVICE", "cpu: cpu")
+    assert gpu_table(tmp_path) == (1, [], ["device: cpu: cpu"])
+    code, calls, _ = gpu_table(tmp_path, "--quick")
+    assert code == 1  # the stub's one failure
+    assert calls
 
 
 def test_the_table_of_a_gpu_says_which_data_are_missing(tmp_path: Path) -> None:
