@@ -60,7 +60,7 @@ cell() {
   fi
 }
 
-for each in clipping:50 float64_share:20 ntk_throughput:40 scattering:30 networks:30 entk_embedding:40 dp_kip_epoch:50; do
+for each in clipping:60 float64_share:45 ntk_throughput:100 scattering:30 networks:50 entk_embedding:40 dp_kip_epoch:45; do
   name=${each%%:*}
   part "$name" "${each##*:}" "$python" "benchmarks/$name.py" "${quick:---together}" --out="$out/$name.txt"
 done

@@ -189,8 +189,15 @@ def finish(folder: RunFolder, certificate: Mapping[str, Any], names: tuple[str, 
 
 def versions() -> dict[str, str]:
     """Return the versions of what computes, for config.json."""
-    found = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    found = {name: _version(name) for name in _PACKAGES}
     return found | {"python": platform.python_version()}
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"  # run in a checkout, beside installed packages
 
 
 def device_name() -> str:

@@ -159,7 +159,10 @@ def _sums_of_chunks(features: Features, chunks: ClassChunks) -> Iterator[Array]:
     compiled: Callable[..., Array] = jax.jit(devices.on_each(one)).lower(*group(0)).compile()
     starts = range(0, len(chunks.labels), several)
     for sums in numerics.side_by_side(lambda first: compiled(*group(first)), starts):
-        yield from (jnp.asarray(each) for each in np.asarray(sums))
+        if several == 1:  # stays on its device, which goes on computing meanwhile
+            yield sums[0]
+        else:
+            yield from (jnp.asarray(each) for each in np.asarray(sums))
 
 
 @functools.partial(jax.jit, donate_argnums=0)
