@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import importlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
@@ -48,19 +49,23 @@ class ByBackend(NamedTuple):
 
 
 _AT_ONCE = ByBackend(cpu=2, accelerator=1)
+# Its threads, as many as cores, wait inside a program for one another: two programs take both of
+# two, and wait for ever. No program takes the only thread of one core.
+_JAX_THAT_HANGS = (0, 11)
 
 
 def side_by_side(compute: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
     """Yield `compute(part)` of every part, in order; on a CPU two parts are computed at once.
 
     XLA's loops, such as those of scattering, take one core of a CPU, whatever there is.
+    On two cores jax 0.11 computes one part at a time: two programs at once would never end.
 
     Args:
         compute: called in other threads, which keep float64 where the caller does; other scopes of
             jax do not reach there. No more than two results are held.
         parts: taken one by one.
     """
-    if _AT_ONCE.here == 1:
+    if _AT_ONCE.here == 1 or _two_programs_hang(jax.__version_info__, _num_threads()):
         yield from map(compute, parts)
         return
 
@@ -78,3 +83,16 @@ def side_by_side(compute: Callable[[Part], Result], parts: Iterable[Part]) -> It
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+
+
+def _two_programs_hang(version: tuple[int, ...], num_threads: int) -> bool:
+    return version[:2] == _JAX_THAT_HANGS and num_threads == 2
+
+
+def _num_threads() -> int:
+    """Return how many threads XLA has on a CPU."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return int(os.environ.get("NPROC") or cores)

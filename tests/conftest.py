@@ -47,7 +47,11 @@ _QUICK_FLAGS = (
     "--xla_llvm_disable_expensive_passes=true",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
-_FLAGS = {(0, 10): (*_QUICK_FLAGS, "--xla_cpu_use_fusion_emitters=false"), (0, 11): _QUICK_FLAGS}
+_FLAGS = {
+    (0, 10): (*_QUICK_FLAGS, "--xla_cpu_use_fusion_emitters=false"),
+    (0, 11): _QUICK_FLAGS,
+    (0, 12): _QUICK_FLAGS,
+}
 os.environ.setdefault("XLA_FLAGS", " ".join(_FLAGS.get(jax.__version_info__[:2], ())))
 
 # jax keeps many small objects, and looking through them for garbage takes an eighth of the time:

@@ -12,7 +12,8 @@ from jaxdp import numerics
 from jaxdp.numerics import ByBackend
 
 
-def test_parts_come_in_order_and_two_at_once() -> None:
+def test_parts_come_in_order_and_two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numerics, "_num_threads", lambda: 4)
     running, most, lock = 0, 0, threading.Lock()
     both = threading.Barrier(2, timeout=60)
 
@@ -29,6 +30,19 @@ def test_parts_come_in_order_and_two_at_once() -> None:
 
     assert list(numerics.side_by_side(compute, range(10))) == [part**2 for part in range(10)]
     assert most == 2
+
+
+def test_one_part_at_a_time_where_two_would_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On two cores jax 0.11.2 was seen to hang; not 0.10.2, 0.12.0, or one or three threads."""
+    hangs = numerics._two_programs_hang
+    assert [hangs((0, 11, minor), 2) for minor in (0, 2)] == [True, True]
+    assert not hangs((0, 10, 2), 2)
+    assert not hangs((0, 12, 0), 2)
+    assert [hangs((0, 11, 2), threads) for threads in (1, 3, 8)] == [False] * 3
+    monkeypatch.setattr(jax, "__version_info__", (0, 11, 2))
+    monkeypatch.setenv("NPROC", "2")
+    found = numerics.side_by_side(lambda part: (part, threading.get_ident()), range(3))
+    assert [*found] == [(part, threading.get_ident()) for part in range(3)]
 
 
 def test_parts_are_taken_as_they_are_needed() -> None:
