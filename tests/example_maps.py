@@ -41,7 +41,7 @@ def explicit_maps() -> dict[str, tuple[FeatureMap, int]]:
     linear = jax.random.normal(jax.random.key(1), (5, 9))
 
     def feature_fn(x: jax.Array) -> jax.Array:
-        return jnp.tanh(x @ linear)
+        return jnp.tanh(jnp.matmul(x, linear, precision="highest"))
 
     fc_1l, _, _, dim = network_map("fc_1l")
     unit = feature_maps.unit_features(feature_fn, 5)

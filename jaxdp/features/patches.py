@@ -151,7 +151,9 @@ def patch_features(
 
     def _pooled(strength: Float[Array, "n a b k"]) -> Float[Array, "n i j m"]:
         over = (jnp.asarray(each, strength.dtype) for each in (over_rows, over_columns))
-        means = jnp.einsum("ia,nabk,jb->nijk", next(over), strength, next(over))
+        means = jnp.einsum(
+            "ia,nabk,jb->nijk", next(over), strength, next(over), precision="highest"
+        )
         if not mirror:
             return means
         half = num_words // 2

@@ -94,7 +94,7 @@ def resampled(
     size = image.shape[:2]
     middle = (jnp.asarray(size, image.dtype) - 1) / 2
     grid = jnp.stack(jnp.meshgrid(*(jnp.arange(side) for side in size), indexing="ij"))
-    places = jnp.tensordot(matrix, grid - middle[:, None, None], axes=1)
+    places = jnp.tensordot(matrix, grid - middle[:, None, None], axes=1, precision="highest")
     places = places + (middle - shift)[:, None, None]
     return jax.vmap(
         lambda channel: jax.scipy.ndimage.map_coordinates(

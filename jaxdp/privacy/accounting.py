@@ -131,7 +131,10 @@ def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: tuple[float,
     people = mechanism.records_per_person
     if people > 1 and mechanism.sampling_rate < 1:
         return math.inf  # autodp knows no persons with several records
-    from autodp import mechanism_zoo  # imports scipy.optimize, not needed by most callers
+    # Imports scipy.optimize, not needed by most callers. Python 3.12 warns of its docstrings.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        from autodp import mechanism_zoo
 
     if mechanism.sampling_rate < 1:
         parameters = {

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import products
 import pytest
 
 from jaxdp import kernels
@@ -32,7 +33,7 @@ ANY_KERNEL = dataclasses.replace(NTK, dot_product=None)
 
 
 def features(rows: jax.Array) -> jax.Array:
-    return jnp.tanh(rows @ jnp.asarray(WEIGHTS, rows.dtype)) + 0.1
+    return jnp.tanh(jnp.matmul(rows, WEIGHTS.astype(rows.dtype), precision="highest")) + 0.1
 
 
 FEATURES = kernels.from_features(features)
@@ -131,6 +132,18 @@ def test_guarantee_masked_and_non_finite_examples_contribute_exactly_zero(
     nobody, _ = part(x, labels, np.zeros(N, bool))
     chex.assert_trees_all_equal_shapes_and_dtypes(nobody, zero)
     chex.assert_trees_all_equal(nobody, zero, jax.tree.map(jnp.zeros_like, zero))
+
+
+@every_way
+def test_guarantee_no_product_of_a_clipped_sum_is_rounded_as_gpus_do_by_default(way: Way) -> None:
+    """Norms are of the gradients that are added: one of both rounded to 11 bits could be larger."""
+    x, labels = examples()
+
+    def sums(x: jax.Array, labels: jax.Array, mask: jax.Array) -> Any:
+        clipped = way(x, labels, CLIP_NORM)
+        return clipped.assemble(clipped.chunk(jnp.arange(N), mask))
+
+    assert not products.rounded(sums, x, labels, np.ones(N, bool))
 
 
 @every_way

@@ -88,6 +88,16 @@ MUTANTS = (
         (f"{_TT}test_guarantee_norms_that_underflow_are_clipped_too",),
     ),
     Mutant(
+        "the teacher's sum is rounded to 11 bits on GPUs",
+        _TEACHER,
+        "return jnp.matmul(scaled.T, phi, precision=_HIGHEST).T",
+        "return jnp.matmul(scaled.T, phi).T",
+        (
+            "tests/methods/test_clipped_sum_contract.py::"
+            "test_guarantee_no_product_of_a_clipped_sum_is_rounded_as_gpus_do_by_default",
+        ),
+    ),
+    Mutant(
         "the teacher has no mask",
         _TEACHER,
         "keep = mask & jnp.all(finite, axis=1)",
