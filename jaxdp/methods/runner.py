@@ -255,7 +255,8 @@ def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, It
     size = devices.local_count() * min(
         _CHUNK.here, max(1, _MOST_VALUES.here // x.shape[1]), -(-len(x) // devices.local_count())
     )
-    like = jax.eval_shape(jnp.asarray, jax.ShapeDtypeStruct((size, x.shape[1]), x.dtype))
+    kept = jax.dtypes.canonicalize_dtype(x.dtype)  # float32 of float64, outside of 64-bit mode
+    like = jax.ShapeDtypeStruct((size, x.shape[1]), kept)
     mapped = devices.on_each(lambda chunk: rows_fn(chunk).astype(dtype))
     # Compiled here for the threads that call it.
     compiled = jax.jit(mapped).lower(like).compile()
