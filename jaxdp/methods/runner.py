@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import jax
@@ -56,7 +57,7 @@ class Method(Protocol):
 
 
 def run(
-    method: Method,
+    method: Method | ModuleType,  # whose names may load lazily, which a check would not see
     settings: Any,
     spec: Spec,
     private: Private,
