@@ -98,6 +98,16 @@ def test_measurements_have_a_process_of_their_own(harness: ModuleType) -> None:
     assert harness.isolated(os.getpid) != os.getpid()
 
 
+def test_measurements_together_stay_in_this_process_and_tell_no_memory(
+    harness: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["clipping.py", "--together"])
+    assert harness.isolated(os.getpid) == os.getpid()
+    measured, _ = harness.measure(jax.jit(jnp.sum), jnp.ones(3))
+    assert measured.peak_mb is None
+    assert measured.process_peak_mb is None
+
+
 _STUB = """#!/bin/sh
 [ "$1" = -c ] && echo "${DEVICE:-gpu: stub}" && exit
 echo "$@" >> "$0.calls"

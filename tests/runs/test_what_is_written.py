@@ -13,6 +13,7 @@ from public_releases import everything_in, release_in_public
 from toy_runs import DRIVERS, planned, private_data
 
 from experiments import program_cache
+from experiments.runs import start as run_start
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -78,3 +79,10 @@ def test_guarantee_nothing_private_is_written_beside_releases(
     copies = out.with_name("run.not_for_release")
     assert copies.exists() == (name == "dp_ntk")
     assert not copies.exists() or copies.stat().st_mode & 0o077 == 0
+
+
+def test_a_checkout_runs_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_start, "_PACKAGES", ("jax", "jaxdp-no-such-package"))
+    found = run_start.versions()
+    assert found["jax"] == jax.__version__
+    assert found["jaxdp-no-such-package"] == "not installed"
