@@ -52,7 +52,8 @@ _FLAGS = {
     (0, 11): _QUICK_FLAGS,
     (0, 12): _QUICK_FLAGS,
 }
-os.environ.setdefault("XLA_FLAGS", " ".join(_FLAGS.get(jax.__version_info__[:2], ())))
+if jax.__version_info__[:2] in _FLAGS:
+    os.environ.setdefault("XLA_FLAGS", " ".join(_FLAGS[jax.__version_info__[:2]]))
 
 # jax keeps many small objects, and looking through them for garbage takes an eighth of the time:
 # that is done once a module.
