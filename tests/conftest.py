@@ -13,6 +13,7 @@ from pathlib import Path
 import jax
 import jaxtyping
 import pytest
+import quick_compilation
 
 from experiments import program_cache
 
@@ -36,24 +37,8 @@ for _name, _value in {
         jax.config.update(_name, _value)  # jax has read its environment by now
         os.environ[_name.upper()] = str(_value)  # of programs that tests start
 
-# Most of the suite is compilation, which XLA's older emitters do in half the time and memory. What
-# XLA makes of a program stays as it is; LLVM then makes machine code of it with few optimisations,
-# which takes two thirds of the time, and in one part, as workers have one core each. Where
-# XLA_FLAGS is set, even to nothing, it counts: `XLA_FLAGS= make pytest` compiles as users do.
-_AS_USERS_DO = "XLA_FLAGS" in os.environ
-# XLA ends a process that names a flag it does not know: a version has those it takes.
-_QUICK_FLAGS = (
-    "--xla_backend_optimization_level=1",
-    "--xla_llvm_disable_expensive_passes=true",
-    "--xla_cpu_parallel_codegen_split_count=1",
-)
-_FLAGS = {
-    (0, 10): (*_QUICK_FLAGS, "--xla_cpu_use_fusion_emitters=false"),
-    (0, 11): _QUICK_FLAGS,
-    (0, 12): _QUICK_FLAGS,
-}
-if jax.__version_info__[:2] in _FLAGS:
-    os.environ.setdefault("XLA_FLAGS", " ".join(_FLAGS[jax.__version_info__[:2]]))
+if quick_compilation.ask_for(os.environ, jax.__version_info__):
+    jax.config.update("jax_disable_most_optimizations", True)  # its environment was read by now
 
 # jax keeps many small objects, and looking through them for garbage takes an eighth of the time:
 # that is done once a module.
@@ -79,17 +64,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
-# Rooms without private data: nothing in them clips or adds noise.
-_QUICK_ROOMS = ("features", "images", "networks")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compile_quickly_in_public_rooms(request: pytest.FixtureRequest) -> None:
-    """Use `quick_compilation` for public maps and networks."""
-    if request.path.parent.name in _QUICK_ROOMS:
-        request.getfixturevalue("quick_compilation")
-
-
 @pytest.fixture(scope="module", autouse=True)
 def free_memory() -> Iterator[None]:
     """Drop a module's programs: the next one has few of them, and they are on the disk."""
@@ -104,24 +78,6 @@ def float64() -> Iterator[None]:
     """Run a test in jax's 64-bit mode."""
     with numerics.float64():
         yield
-
-
-@pytest.fixture(scope="module")
-def quick_compilation() -> Iterator[None]:
-    """Compile without most optimisations, also in the programs that the tests start.
-
-    For modules that test what a driver does rather than the digits it computes, and for maps of
-    public images: at toy size compilation is nearly all of their time.
-    """
-    if _AS_USERS_DO:
-        yield
-        return
-    before = jax.config.read("jax_disable_most_optimizations")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-        jax.config.update("jax_disable_most_optimizations", True)
-        yield
-        jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,6 @@ from jaxdp.privacy.mechanism import SubsampledGaussian
 
 auditing = pytest.importorskip("jax_privacy.auditing")
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 DELTA = 1e-5

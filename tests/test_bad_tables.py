@@ -13,8 +13,6 @@ from toy_tables import COLUMNS, frame_of, write_table
 
 from experiments import dp_ntk, draft_schema
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 HEADER = "name,age,income,debt,smoker,stage,ill\n"
 LINE = "x,50,10,,no,I,yes\n"
 

@@ -23,8 +23,6 @@ from jaxdp.tables import frames
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import Schema
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 DRAWN = ("--eps=5", "--delta=1e-3", "--num_synthetic=90", "--noise_seed=1", "--evaluate=none")
 LAYOUT = Layout(schema_of())
 

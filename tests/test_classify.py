@@ -36,8 +36,6 @@ from jaxdp.data import Private, Spec
 from jaxdp.methods import facts
 from jaxdp.tables.schema import BINS
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:

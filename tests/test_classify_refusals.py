@@ -28,8 +28,6 @@ from experiments.errors import InputError
 from jaxdp.data import Spec
 from jaxdp.methods import facts
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -151,7 +151,7 @@ def defined(module: ModuleType) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_compilation", "few_public_images")
+@pytest.mark.usefixtures("few_public_images")
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if any(blocks(page, "python")) and page not in RUN_ELSEWHERE],

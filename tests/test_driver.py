@@ -16,8 +16,6 @@ from PIL import Image
 
 from jaxdp.methods.dp_kip.settings import defaults
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:

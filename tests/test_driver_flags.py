@@ -14,8 +14,6 @@ from jaxdp.data import Spec
 from jaxdp.methods import dp_kip
 from jaxdp.methods.dp_kip.kernels import KERNELS
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),

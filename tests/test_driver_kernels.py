@@ -17,8 +17,6 @@ from jaxdp.methods.dp_kip import plan
 from jaxdp.methods.dp_kip.settings import defaults
 from jaxdp.networks import classifiers
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def test_tabular_rows_run_too(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
@@ -106,4 +104,5 @@ def test_features_on_the_fly_give_the_same_run(
     kept, computed = (
         np.load(tmp_path / run / "distilled.npz")["x"] for run in ("kept", "computed")
     )
-    np.testing.assert_allclose(kept, computed, atol=1e-3)
+    # Six of Adam's steps make more of what is rounded in another order.
+    np.testing.assert_allclose(kept, computed, atol=3e-3)

@@ -19,8 +19,6 @@ from kip_runs import FILES, TOY, assert_refused, drive
 from experiments.errors import InputError
 from experiments.runs.folder import RunFolder
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -22,8 +22,6 @@ from experiments.exports import out_folder
 from experiments.exports.names import folder_names, quoted
 from jaxdp.data import Spec
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def run(*arguments: str) -> int:
     """Run the program in this process; return its exit code."""

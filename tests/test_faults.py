@@ -27,8 +27,6 @@ from experiments.runs.folder import RunFolder
 from jaxdp.methods.runner import next_length
 from jaxdp.saved import npz as npz_files
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 kip = functools.partial(drivers.drive, dp_kip.main)
 KIP = ("--ipc=1", "--steps=4", "--eval_every=2", "--batch_size=50", "--eps=5")
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

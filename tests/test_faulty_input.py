@@ -16,8 +16,6 @@ import run_probes
 import state_probes
 from faulty_input import ACCEPTED, REFUSED, Probe
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 PROBES = (*dataset_probes.PROBES, *run_probes.PROBES, *state_probes.PROBES)
 EACH = -(-200 // len(PROBES))
 

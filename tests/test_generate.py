@@ -23,7 +23,7 @@ from jaxdp.methods import dp_ntk
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.privacy.mechanism import private_key
 
-pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
+pytestmark = pytest.mark.usefixtures("few_public_images")
 
 
 DIGITS = load_dataset("digits", data_dir="nowhere")

@@ -18,7 +18,7 @@ from reuse import assert_certified_again, forbid_private_data, made
 from experiments.runs import released
 from jaxdp.methods import dp_ntk
 
-pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
+pytestmark = pytest.mark.usefixtures("few_public_images")
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,6 @@ from toy_tables import frame_of, schema_of
 import jaxdp
 from jaxdp.data import Private
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:

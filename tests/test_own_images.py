@@ -14,8 +14,6 @@ import pytest
 import jaxdp
 from experiments import dp_kip, dp_kip_teacher, dp_ntk, sample
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 TOY = (
     *("--features=rff", "--generator=dense", "--steps=1", "--batch_size=20"),
     *("--num_synthetic=20", "--evaluate=none", "--delta=1e-3", "--dataset=scans"),

@@ -14,7 +14,7 @@ import pytest
 from own_folder import SHAPES, write_shapes
 from test_docs import DOCS
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_compilation")]
+pytestmark = pytest.mark.slow
 
 PAGE = DOCS / "own_images.md"
 _BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

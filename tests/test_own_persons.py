@@ -22,8 +22,6 @@ from experiments.run_flags import KipFlags
 from jaxdp.methods.settings import rules
 from jaxdp.privacy.mechanism import MOST_RECORDS_PER_PERSON
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def stored(folder: Path, **more: Any) -> Path:
     """Write a dataset of 90 images of 20 persons; pixels tell the record."""

@@ -36,8 +36,6 @@ from jaxdp.methods import dp_kip, dp_ntk, teacher
 from jaxdp.privacy import class_sums, releases
 from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 N, DIM, CLASSES, STEPS = 24, 6, 3, 3
 Sums = list[np.ndarray]
 

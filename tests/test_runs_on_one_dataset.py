@@ -17,8 +17,6 @@ from experiments.runs import dataset_ledgers
 from jaxdp.methods.dp_ntk.plan import NtkPlan
 from jaxdp.privacy.dataset_ledger import BudgetExceededError, DatasetLedger
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 TOY = (
     *("--features=rff", "--generator=dense", "--steps=1", "--batch_size=20", "--eps=1"),
     *("--num_synthetic=20", "--evaluate=none", "--delta=1e-3", "--dataset=scans"),

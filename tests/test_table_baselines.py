@@ -21,7 +21,6 @@ from dp_accounting.rdp import rdp_privacy_accountant
 if importlib.util.find_spec("mbi") is None:
     pytest.skip("mbi is not installed: it needs jax 0.9 or newer", allow_module_level=True)
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 SIZES = (3, 4, 2, 3, 2)

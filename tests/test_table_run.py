@@ -13,8 +13,6 @@ from toy_tables import MADE, frame_of, schema_of
 import jaxdp
 from jaxdp.tables import frames
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 SCHEMA = schema_of()
 FRAME = frame_of(200)
 SPEC = jaxdp.Spec.table("people", SCHEMA, len(FRAME))

@@ -19,8 +19,6 @@ from experiments import dp_kip, dp_ntk
 from experiments.data import tables
 from jaxdp.tables import frames
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 PRIVACY = ("--eps=5", "--delta=1e-3")
 DRAWN = (*PRIVACY, "--num_synthetic=90")
 TRAINED = (*DRAWN, "--ntk_width=8", "--steps=2", "--batch_size=40", "--evaluate=none")

@@ -18,7 +18,7 @@ import jaxdp
 from experiments import dp_kip_teacher as driver
 from jaxdp.methods.made import shares
 
-pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
+pytestmark = pytest.mark.usefixtures("few_public_images")
 
 FILES = COMMON_FILES | {"teacher.npz", "distilled.npz", "distilled.png"}
 

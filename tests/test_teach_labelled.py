@@ -18,7 +18,7 @@ from experiments import dp_kip_teacher, dp_ntk
 from experiments.errors import InputError
 from experiments.runs import generated_images
 
-pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
+pytestmark = pytest.mark.usefixtures("few_public_images")
 
 FLAGS = ("--distill_steps=2", "--ipc=1")
 

@@ -22,7 +22,7 @@ from jaxdp.images.packing import Packing
 from jaxdp.privacy import accounting
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
-pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
+pytestmark = pytest.mark.usefixtures("few_public_images")
 
 # Alike in all runs with class means, which compile long.
 SHORT = ("--subset=300", "--whiten=0", "--distill_steps=2")

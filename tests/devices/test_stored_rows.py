@@ -21,7 +21,7 @@ from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import RowMap
 
-pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
+pytestmark = pytest.mark.usefixtures("few_public_images")
 
 
 def mapped(path: Path, rows: np.ndarray) -> np.memmap:

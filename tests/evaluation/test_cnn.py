@@ -14,8 +14,6 @@ from experiments.evaluation.cnn import cnn, cnn_soft, shifted, wrn, wrn_soft
 from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import GENERATED, CnnRecipe
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 # Stripes are not moved: it would turn one class into another.
 QUICK = CnnRecipe(epochs=1, least_steps=60, batch_size=20, max_shift=0.0)
 RECIPE = dataclasses.replace(GENERATED, cnn=QUICK)

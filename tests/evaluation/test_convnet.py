@@ -17,8 +17,6 @@ from experiments.evaluation.problem import Problem
 from experiments.evaluation.recipe import DISTILLED, GENERATED, ConvNetRecipe
 from jaxdp.networks.classifiers import ConvNet
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 # Shared by the tests, as compiling it takes longer than using it.
 # Stripes are not moved: it would turn one class into another.
 SMALL = ConvNetRecipe(

@@ -39,8 +39,6 @@ from experiments.evaluation.registry import (
     parse,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def _toy(recipe: Any) -> Any:
     if isinstance(recipe, ConvNetRecipe):

@@ -175,7 +175,7 @@ def test_diagonal_is_exact_and_the_matrix_symmetric(kind: str, dtype: Any, float
     np.testing.assert_array_equal(k, k.T)
     off = ~np.eye(40, dtype=bool)
     cross = np.asarray(jax.jit(kernel.cross)(jnp.asarray(x), jnp.asarray(x)))
-    np.testing.assert_allclose(k[off], cross[off], rtol=1e3 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(k[off], cross[off], rtol=3e3 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("kind", KINDS)

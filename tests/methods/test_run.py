@@ -17,8 +17,6 @@ from jaxdp.methods.runner import PlainRunner, in_chunks, slices
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import RowMap
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 PIXELS, LABELS = load_digits(return_X_y=True)
 X, Y = PIXELS[:300].reshape(-1, 8, 8).astype(np.uint8), LABELS[:300]
 NAMES = [f"digit {label}" for label in range(10)]

@@ -24,8 +24,6 @@ from jaxdp.methods.teacher import release as teacher_release
 from jaxdp.privacy.ledger import Ledger, one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 RNG = np.random.default_rng(0)
 PRIVATE = Private(
     RNG.integers(0, 17, (60, 8, 8, 1)).astype(np.uint8), (np.arange(60) % 10).astype(np.int32)

@@ -10,8 +10,6 @@ import toy_runs
 
 from jaxdp.methods.labelled import release as labelled
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 def test_a_run_stopped_between_teacher_and_embedding_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture

@@ -90,7 +90,7 @@ def test_a_cache_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> No
     [(dp_kip, ("--kernel=scatter",)), (dp_kip_teacher, ("--distill_steps=2",))],
 )
 def test_drivers_give_the_same_result_with_kept_features(
-    tmp_path: Path, driver: object, flags: tuple[str, ...], quick_compilation: None
+    tmp_path: Path, driver: object, flags: tuple[str, ...]
 ) -> None:
     runs = [tmp_path / name for name in ("first", "second")]
     kept: dict[Path, int] = {}

@@ -25,7 +25,6 @@ from jaxdp.methods.stored import Stored
 from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.privacy import dp_sgd
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 PRIVATE_LOOPS = ["dp_kip", "dp_kip_teacher"]
 
 

@@ -31,7 +31,6 @@ from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger, one_release
 from jaxdp.saved.certificate import checked_form
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 OPTIONS = MapOptions(whiten=0.1, mirror=False, patches=0)
 
 

@@ -15,8 +15,6 @@ from toy_runs import DRIVERS, planned, private_data
 from experiments import program_cache
 from experiments.runs import start as run_start
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @pytest.fixture
 def kept_programs(tmp_path: Path) -> Iterator[Path]:

@@ -19,8 +19,6 @@ from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.stored import Earlier, Stored
 from jaxdp.privacy import accounting, private_key
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 SCHEMA = jaxdp.tables.Schema.from_json(
     {
         "columns": {

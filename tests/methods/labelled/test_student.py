@@ -11,8 +11,6 @@ from jaxdp.data import Codec
 from jaxdp.methods.labelled import student
 from jaxdp.methods.runner import PlainRunner
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 CODEC = Codec(low=0.0, high=255.0, shift=0.0, scale=255.0)
 RUNNER = PlainRunner(progress=False)
 

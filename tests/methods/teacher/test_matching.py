@@ -15,8 +15,6 @@ from jaxdp.methods.teacher import matching
 from jaxdp.methods.teacher.matching import MatchingConfig, config_for, matching_distance
 from jaxdp.networks.classifiers import ConvNetTrunk
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 SHAPE, C, IPC, M = (8, 8, 1), 3, 2, 40
 CONFIG = MatchingConfig(image_shape=SHAPE, batch_size=30, width=8)
 KEY = jax.random.key(5)

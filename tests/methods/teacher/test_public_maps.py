@@ -21,7 +21,7 @@ from jaxdp.methods.teacher.public_maps import (
 )
 from jaxdp.methods.teacher.settings import MapOptions
 
-pytestmark = pytest.mark.usefixtures("quick_compilation", "few_public_images")
+pytestmark = pytest.mark.usefixtures("few_public_images")
 
 SPEC = Spec.images("toy", (10, 8, 8), class_names=["a", "b"])
 
