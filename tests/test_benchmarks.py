@@ -15,8 +15,6 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 SCRIPTS = sorted(path.name for path in BENCHMARKS.glob("[!_]*.py"))
 
@@ -30,15 +28,7 @@ def harness(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def toy_run(script: str, out: Path) -> tuple[list[dict[str, Any]], str]:
     """Return the JSON lines of a script's toy run and its table."""
     command = [sys.executable, BENCHMARKS / script, "--quick", f"--out={out}"]
-    # Toy sizes are all compilation, and no clock value is judged: let it be quick.
-    flags = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-    done = subprocess.run(
-        command,
-        cwd=BENCHMARKS.parent,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}"},
-    )
+    done = subprocess.run(command, cwd=BENCHMARKS.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
