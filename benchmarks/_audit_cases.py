@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
-from jaxdp.privacy import accounting
+from jaxdp.privacy import accounting, calibration
 from jaxdp.privacy.ledger import one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
@@ -58,7 +58,7 @@ def training_claim(epsilon: float) -> SubsampledGaussian:
     )
     if math.isinf(epsilon):
         return unit
-    return accounting.calibrate(unit, target_epsilon=epsilon, delta=DELTA)
+    return calibration.calibrate(unit, target_epsilon=epsilon, delta=DELTA)
 
 
 def class_means_claim(epsilon: float) -> SubsampledGaussian:

@@ -27,7 +27,7 @@ from jaxdp.methods.dp_kip.kernels import SCATTER_NORMS
 from jaxdp.methods.dp_ntk.features import NETWORKS
 from jaxdp.methods.dp_ntk.settings import GENERATORS, PRESETS, SCHEDULES
 from jaxdp.methods.teacher.settings import MATCHES
-from jaxdp.privacy import accounting
+from jaxdp.privacy import calibration
 
 
 def _nothing(given: Any, folder: Path) -> None:
@@ -50,7 +50,7 @@ def planned(method: str, *arguments: str) -> Any:
         raise data_sources.dataset_error(name, "nothing is downloaded here")
 
     with faulty_input.patched(
-        (accounting, "calibrate", _no_noise_is_computed),
+        (calibration, "calibrate", _no_noise_is_computed),
         (data_sources, "read_digits", _cached_digits),
         (tfds_data, "read", no_download),
     ):

@@ -23,7 +23,7 @@ from jaxdp.methods.made import Classifier, Made, shares, softmax
 from jaxdp.methods.settings import SettingsError, bad, budget
 from jaxdp.methods.steps import Runner
 from jaxdp.methods.stored import NOTHING, Earlier, Form
-from jaxdp.privacy import accounting, certificates, sampling, wording
+from jaxdp.privacy import calibration, certificates, sampling, wording
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -315,14 +315,14 @@ def calibrated(
     if not settings.is_private:
         return mechanism
     try:
-        return accounting.calibrate(
+        return calibration.calibrate(
             mechanism,
             target_epsilon=settings.eps,
             delta=settings.delta,
             accountant=accountant,
             also=also,
         )
-    except accounting.UnreachableEpsilonError as error:
+    except calibration.UnreachableEpsilonError as error:
         raise bad(
             settings,
             "eps",

@@ -1,5 +1,6 @@
 from . import (
     accounting,
+    calibration,
     certificates,
     chacha,
     class_sums,
@@ -15,10 +16,10 @@ from . import (
 )
 from .accounting import (
     ACCOUNTANTS,
-    UnreachableEpsilonError,
     analytic_gaussian_stddev,
     gaussian_epsilon,
 )
+from .calibration import UnreachableEpsilonError, calibrate
 from .certificates import Certificate, Terms, certify, recertified
 from .class_sums import ClassChunks, arrange_by_class, release_sums
 from .clipping import clip, global_norm, sum_clipped_grads
@@ -50,6 +51,8 @@ __all__ = [
     "analytic_gaussian_stddev",
     "arrange_by_class",
     "bounded",
+    "calibrate",
+    "calibration",
     "certificates",
     "certify",
     "chacha",

@@ -1,4 +1,4 @@
-"""Privacy accounting on the host: calibration and epsilon.
+"""Privacy accounting on the host: from noise to epsilon.
 
 Two independent accountants judge every run: privacy loss distributions (dp-accounting, tight,
 the default) and Renyi DP (autodp, what the papers used). The mechanism they judge is the same
@@ -13,7 +13,6 @@ References:
         Gaussians mechanisms", theorem 1.1 (persons with several records).
 """
 
-import dataclasses
 import functools
 import importlib.metadata
 import math
@@ -23,7 +22,7 @@ from collections.abc import Callable, Sequence
 import dp_accounting
 import numpy as np
 from dp_accounting import dp_event, pld, rdp
-from scipy import optimize, stats
+from scipy import stats
 
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
@@ -34,17 +33,6 @@ _MOST_POINTS, _REFINED = 2e5, 4.0
 # Of a step's Renyi divergence: smaller values have been lost to rounding in autodp.
 _LEAST_RENYI = 1e-12
 _RDP_ORDERS = tuple(1 + x / 10 for x in range(1, 100)) + tuple(range(11, 64)) + (128, 256, 512)
-_LEAST_NOISE, _MOST_NOISE = 0.05, 1e5
-_LEAST, _MOST = math.log2(_LEAST_NOISE), math.log2(_MOST_NOISE)
-# A search for the noise begins a little above the likely one, which is most often too little. Its
-# first step is a tenth of the noise, the next ones are twice as long each.
-_START, _STEP = 1.05, 0.14
-# Of the target: how far beyond it, or below, does not matter.
-_FAR_ABOVE = 1e3
-
-
-class UnreachableEpsilonError(ValueError):
-    """No noise multiplier in the supported range gives the requested epsilon."""
 
 
 def event(mechanism: SubsampledGaussian, also: Sequence[float] = ()) -> dp_accounting.DpEvent:
@@ -244,92 +232,6 @@ def _joint_pld(
     accounted = events[0] if len(events) == 1 else dp_accounting.ComposedDpEvent(events)
     people = max(mechanism.records_per_person for mechanism in mechanisms)
     return _on_ever_finer_grids(accounted, delta, (*noise, *also), _coarser(people))
-
-
-def calibrate(
-    mechanism: SubsampledGaussian,
-    *,
-    target_epsilon: float,
-    delta: float,
-    accountant: str = "pld",
-    tolerance: float = 2e-4,
-    also: Sequence[float] = (),
-) -> SubsampledGaussian:
-    """Return the mechanism with the least noise that meets `target_epsilon` at `delta`.
-
-    Args:
-        mechanism: rate, steps and clip norm; its noise multiplier is replaced.
-        target_epsilon: > 0.
-        delta: in (0, 1).
-        accountant: `"pld"` or `"rdp"`.
-        tolerance: relative, of epsilon, of which at most so much is left over.
-        also: as for `event`; what they spend is not the mechanism's to spend.
-
-    Raises:
-        ValueError: an argument is out of range.
-        UnreachableEpsilonError: no noise multiplier between 0.05 and 100000 reaches it.
-
-    Guarantee:
-        `epsilon(result, delta=delta, accountant=accountant, also=also) <= target_epsilon`.
-    """
-    if not 0 < target_epsilon < math.inf:
-        raise ValueError(f"target_epsilon must be > 0 and finite, got {target_epsilon}")
-
-    @functools.cache
-    def excess(exponent: float) -> float:
-        """Logarithm of what is spent over the target, which is nearly linear in log(sigma).
-
-        Zero stands for a noise multiplier that meets the target and is hardly more than enough.
-        """
-        candidate = dataclasses.replace(mechanism, noise_multiplier=2.0**exponent)
-        spent = epsilon(candidate, delta=delta, accountant=accountant, also=also)
-        found = math.log(np.clip(spent / target_epsilon, 1 / _FAR_ABOVE, _FAR_ABOVE))
-        return 0.0 if -tolerance < found <= 0 else found + tolerance / 2
-
-    def reaches(exponent: float) -> bool:
-        return excess(exponent) <= 0
-
-    start = _likely_noise(mechanism, target_epsilon, delta, also)
-    low, high = _bracket(reaches, math.log2(start))
-    if low < high and excess(high) < 0:
-        high = optimize.brentq(excess, low, high, xtol=tolerance / 4)
-        while not reaches(high):
-            high += tolerance
-    return dataclasses.replace(mechanism, noise_multiplier=2.0**high)
-
-
-def _likely_noise(
-    mechanism: SubsampledGaussian, target_epsilon: float, delta: float, also: Sequence[float]
-) -> float:
-    """Return about how much noise is needed: where a search starts, and no more than that.
-
-    Many subsampled steps are nearly one Gaussian release with
-    `(sensitivity / stddev)^2 = rate^2 steps (exp(1 / sigma^2) - 1)`.
-
-    References:
-        Bu, Dong, Long & Su (2020), "Deep learning with Gaussian differential privacy", theorem 5.
-    """
-    people = mechanism.records_per_person
-    alone = analytic_gaussian_stddev(epsilon=target_epsilon, delta=delta, sensitivity=1.0)
-    left = alone**-2 - sum((people / noise) ** 2 for noise in also if noise)
-    # Others that spend nearly everything, or more, leave little to go by.
-    part = max(left, 0.01 * alone**-2) / mechanism.num_steps / mechanism.sampling_rate**2
-    sigma = people / math.sqrt(math.log1p(part))
-    return min(max(_START * sigma, 2 * _LEAST_NOISE), _MOST_NOISE)
-
-
-def _bracket(reaches: Callable[[float], bool], start: float) -> tuple[float, float]:
-    """Return exponents `low < high`, of which only `high` reaches the target (or the least)."""
-    low, high, step = start, start, _STEP
-    if reaches(start):
-        while low > _LEAST and reaches(low):
-            low, high, step = low - step, low, min(2 * step, 1.0)
-        return (high, high) if low <= _LEAST else (low, high)
-    while not reaches(high):
-        low, high, step = high, high + step, min(2 * step, 1.0)
-        if high > _MOST:
-            raise UnreachableEpsilonError(f"more noise than {_MOST_NOISE:g} would be needed")
-    return low, high
 
 
 def analytic_gaussian_stddev(*, epsilon: float, delta: float, sensitivity: float) -> float:

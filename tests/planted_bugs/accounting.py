@@ -3,6 +3,7 @@
 from planted_bugs.mutant import Mutant
 
 _FILE, _T = "jaxdp/privacy/accounting.py", "tests/privacy/test_accounting.py::"
+_SEARCH, _S = "jaxdp/privacy/calibration.py", "tests/privacy/test_calibration.py::"
 _RELEASES, _R = "jaxdp/privacy/releases.py", "tests/privacy/test_releases.py::"
 _LEDGER, _L = "jaxdp/privacy/ledger.py", "tests/privacy/test_ledger.py::"
 _CERTIFICATES, _C = "jaxdp/privacy/certificates.py", "tests/privacy/test_certificates.py::"
@@ -74,17 +75,24 @@ MUTANTS = (
     ),
     Mutant(
         "calibration ends below the target's noise",
-        _FILE,
+        _SEARCH,
         "return dataclasses.replace(mechanism, noise_multiplier=2.0**high)",
         "return dataclasses.replace(mechanism, noise_multiplier=2.0**high / (1 + tolerance))",
-        (f"{_T}test_guarantee_calibrate_never_exceeds_the_target[1.0-pld]",),
+        (f"{_S}test_guarantee_calibrate_never_exceeds_the_target[1.0-pld]",),
+    ),
+    Mutant(
+        "calibration takes what spends a little more than the target",
+        _SEARCH,
+        "return 0.0 if -tolerance < found <= 0 else",
+        "return 0.0 if -tolerance < found <= tolerance else",
+        (f"{_S}test_guarantee_a_coarse_search_does_not_exceed_the_target_either[pld-0.3]",),
     ),
     Mutant(
         "calibration leaves other releases out",
-        _FILE,
+        _SEARCH,
         "spent = epsilon(candidate, delta=delta, accountant=accountant, also=also)",
         "spent = epsilon(candidate, delta=delta, accountant=accountant)",
-        (f"{_T}test_guarantee_calibration_leaves_room_for_other_releases",),
+        (f"{_S}test_guarantee_calibration_leaves_room_for_other_releases",),
     ),
     Mutant(
         "noise of half the sensitivity",

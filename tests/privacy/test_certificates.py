@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from jaxdp.privacy import accounting, releases
-from jaxdp.privacy.accounting import calibrate, epsilon
+from jaxdp.privacy.accounting import epsilon
+from jaxdp.privacy.calibration import calibrate
 from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings, recertified
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, ZERO_OUT, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian

@@ -19,7 +19,7 @@ import optax
 import pytest
 
 from jaxdp.methods.teacher import classifier as teacher
-from jaxdp.privacy import accounting, mechanism
+from jaxdp.privacy import calibration, mechanism
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
 N, P, C, TRIALS = 60, 400, 10, 20
@@ -60,7 +60,7 @@ def right_guesses() -> int:
     plain = SubsampledGaussian(
         num_examples=N, sampling_rate=1.0, num_steps=1, clip_norm=1.0, noise_multiplier=0.0
     )
-    m = accounting.calibrate(plain, target_epsilon=1.0, delta=1e-5)
+    m = calibration.calibrate(plain, target_epsilon=1.0, delta=1e-5)
     config = teacher.TeacherConfig(optimizer=optax.sgd(1.0), chunk_size=N)
     fit = teacher.dp_teacher(m, config)
     start = fit.init(P, C)

@@ -11,7 +11,7 @@ import pytest
 import scipy.optimize
 import scipy.stats
 
-from jaxdp.privacy import accounting, certificates, contributions, releases
+from jaxdp.privacy import accounting, calibration, certificates, contributions, releases
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger, joint_epsilon, one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -81,7 +81,7 @@ def test_guarantee_a_release_of_the_whole_data_moves_by_all_records_of_a_person(
 
 def test_guarantee_calibration_keeps_the_budget_of_a_person() -> None:
     asked, also = steps(num_steps=50), (40.0,)
-    found = accounting.calibrate(asked, target_epsilon=1.0, delta=DELTA, also=also, tolerance=0.02)
+    found = calibration.calibrate(asked, target_epsilon=1.0, delta=DELTA, also=also, tolerance=0.02)
     assert accounting.epsilon(found, delta=DELTA, also=also) <= 1
     single = dataclasses.replace(found, records_per_person=1)
     assert accounting.epsilon(single, delta=DELTA, also=also) < 0.5
