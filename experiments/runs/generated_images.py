@@ -17,8 +17,8 @@ from jaxdp.methods.stored import Earlier, GeneratedImages, Stored
 from jaxdp.methods.teacher.earlier import BESIDE
 from jaxdp.methods.teacher.released import Released
 from jaxdp.methods.teacher.settings import MapOptions
-from jaxdp.privacy import certificates
 from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.saved import npz as npz_files
 from jaxdp.saved.files import digest, json_object, open_plain
 
@@ -182,7 +182,7 @@ def _certificate(
         digests = stored.get("sha256")
         if digests is None:
             stored |= {"objection": _UNTIED, "releasable": False}
-        certificate = certificates.recertified(stored)
+        certificate = recertified(stored)
     except (OSError, ValueError) as error:
         raise InputError(
             f"--synthetic={folder}: privacy.json cannot be trusted ({error}); generate again, "

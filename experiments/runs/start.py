@@ -17,9 +17,9 @@ from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
 from jaxdp.methods.base import Plan
 from jaxdp.methods.record import config_of
-from jaxdp.privacy import certificates
 from jaxdp.privacy.dataset_ledger import TotalBudget
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
+from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.saved.files import digest
 
 ENTRY = "ledger_entry"
@@ -175,7 +175,7 @@ def read_certificate(
         InputError: there is none, or it says something else than its numbers.
     """
     try:
-        return certificates.recertified(folder.read_json(path.name) or {}, old_noise=old_noise)
+        return recertified(folder.read_json(path.name) or {}, old_noise=old_noise)
     except ValueError as error:
         raise InputError(f"{path}: cannot be trusted ({error}); start a new run") from error
 

@@ -27,6 +27,7 @@ from jaxdp.privacy import calibration, certificates, sampling, wording
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.stored_certificates import recertified
 
 R = TypeVar("R")
 
@@ -256,7 +257,7 @@ class Plan(abc.ABC, Generic[R]):
         """
         settings = self.settings
         if self.earlier_certificate is not None:
-            again = certificates.recertified(
+            again = recertified(
                 self.earlier_certificate,
                 allow_delta=settings.allow_delta,
                 allow_epsilon=settings.allow_epsilon,

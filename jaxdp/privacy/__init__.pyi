@@ -12,6 +12,7 @@ from . import (
     mechanism,
     releases,
     sampling,
+    stored_certificates,
     wording,
 )
 from .accounting import (
@@ -20,7 +21,7 @@ from .accounting import (
     gaussian_epsilon,
 )
 from .calibration import UnreachableEpsilonError, calibrate
-from .certificates import Certificate, Terms, certify, recertified
+from .certificates import Certificate, Terms, certify
 from .class_sums import ClassChunks, arrange_by_class, release_sums
 from .clipping import clip, global_norm, sum_clipped_grads
 from .contributions import bounded
@@ -30,6 +31,7 @@ from .ledger import Ledger, joint_epsilon
 from .mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 from .releases import GaussianRelease, joint_noise_multiplier
 from .sampling import PoissonSample, poisson_sample, sum_over_chunks
+from .stored_certificates import recertified
 
 __all__ = [
     "ACCOUNTANTS",
@@ -75,6 +77,7 @@ __all__ = [
     "release_sums",
     "releases",
     "sampling",
+    "stored_certificates",
     "sum_clipped_grads",
     "sum_over_chunks",
     "wording",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdp.methods.settings import InputError
-from jaxdp.privacy import certificates
+from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.saved.files import json_object, open_plain
 
 _Check = Callable[[Any], bool]
@@ -24,7 +24,7 @@ def of_run(path: Path, flag: str, *, wanted: str) -> dict[str, Any]:
     """
     try:
         with open_plain(path / "privacy.json") as file:
-            return certificates.recertified(json_object(file.read()))
+            return recertified(json_object(file.read()))
     except FileNotFoundError as error:
         raise InputError(
             f"{flag}: has no privacy.json; name a folder in which {wanted} has finished"

@@ -7,6 +7,7 @@ _SEARCH, _S = "jaxdp/privacy/calibration.py", "tests/privacy/test_calibration.py
 _RELEASES, _R = "jaxdp/privacy/releases.py", "tests/privacy/test_releases.py::"
 _LEDGER, _L = "jaxdp/privacy/ledger.py", "tests/privacy/test_ledger.py::"
 _CERTIFICATES, _C = "jaxdp/privacy/certificates.py", "tests/privacy/test_certificates.py::"
+_STORED = "jaxdp/privacy/stored_certificates.py"
 _EVENT = (f"{_T}test_guarantee_the_event_has_the_numbers_of_the_mechanism",)
 
 MUTANTS = (
@@ -168,7 +169,7 @@ MUTANTS = (
         "float32 noise is releasable",
         _CERTIFICATES,
         "if ledger.noise == FLOAT32_NOISE:",
-        "if ledger.noise == OLD_NOISE:",
+        "if ledger.noise == FLOAT32_NOISE and ledger.seeded_noise:",
         (f"{_C}test_guarantee_a_teacher_of_version_0_1_0_is_not_releasable",),
     ),
     Mutant(
@@ -187,14 +188,14 @@ MUTANTS = (
     ),
     Mutant(
         "a stored epsilon is not compared",
-        _CERTIFICATES,
+        _STORED,
         "        _require_agreement(stored, certificate)\n",
         "",
         (f"{_C}test_guarantee_a_certificate_that_says_more_than_its_ledger_is_refused",),
     ),
     Mutant(
         "a stored certificate is believed",
-        _CERTIFICATES,
+        _STORED,
         "return certificate | kept",
         "return certificate | dict(stored)",
         (f"{_C}test_guarantee_a_lower_stored_claim_never_replaces_what_was_computed",),
@@ -208,7 +209,7 @@ MUTANTS = (
     ),
     Mutant(
         "seeds of old certificates are forgotten",
-        _CERTIFICATES,
+        _STORED,
         '"seeded_noise": "--noise_seed" in stored["randomness"],',
         '"seeded_noise": False,',
         (f"{_C}test_certificates_of_version_0_1_0_can_be_read",),

@@ -93,17 +93,15 @@ MUTANTS = (
     Mutant(
         "the certificate of images is believed",
         _IMAGES,
-        "certificate = certificates.recertified(stored)",
+        "certificate = recertified(stored)",
         "certificate = stored",
         (f"{_I}test_guarantee_a_certificate_that_disagrees_is_refused_by_name",),
     ),
     Mutant(
         "the certificate of a release is believed",
         _RELEASED,
-        "        certificate=certificates.recertified(\n"
-        '            checked_form(meta["certificate"]), old_noise=old_noise\n'
-        "        ),\n",
-        '        certificate=checked_form(meta["certificate"]),\n',
+        'certificate=recertified(checked_form(meta["certificate"]), old_noise=old_noise),',
+        'certificate=checked_form(meta["certificate"]),',
         tuple(f"{_EDITED}[{where}]" for where in ("embedding", "teacher")),
     ),
     Mutant(
@@ -116,7 +114,7 @@ MUTANTS = (
     Mutant(
         "the certificate of a run that is used is believed",
         "jaxdp/saved/certificate.py",
-        "return certificates.recertified(json_object(file.read()))",
+        "return recertified(json_object(file.read()))",
         "return json_object(file.read())",
         (f"{_STORED}test_guarantee_an_edited_certificate_of_a_generator_is_refused",),
     ),
@@ -148,7 +146,7 @@ MUTANTS = (
     Mutant(
         "the certificate of a finished old run is believed",
         "experiments/runs/start.py",
-        "return certificates.recertified(folder.read_json(path.name) or {}, old_noise=old_noise)",
+        "return recertified(folder.read_json(path.name) or {}, old_noise=old_noise)",
         "return folder.read_json(path.name) or {}",
         (f"{_STORED}test_guarantee_an_edited_certificate_of_an_old_run_is_refused",),
     ),

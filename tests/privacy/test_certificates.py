@@ -11,9 +11,10 @@ import pytest
 from jaxdp.privacy import accounting, releases
 from jaxdp.privacy.accounting import epsilon
 from jaxdp.privacy.calibration import calibrate
-from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings, recertified
+from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, ZERO_OUT, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.stored_certificates import recertified
 
 DELTA = 1e-5
 

@@ -22,6 +22,7 @@ from jaxdp.privacy import certificates, releases
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.dataset_ledger import BudgetExceededError, DatasetLedger, TotalBudget
 from jaxdp.privacy.ledger import Ledger, joint_epsilon
+from jaxdp.privacy.stored_certificates import recertified
 
 DELTA = 1e-5
 BUDGET = TotalBudget(2.0, DELTA)
@@ -53,12 +54,12 @@ def test_guarantee_runs_are_summed_up_as_one_composition(file: DatasetLedger) ->
     assert 1.2 < joint < 1.5  # less than the sum of 2.2
     assert f"with 2 earlier runs on the same data: epsilon {joint:.2f}"[:-1] in facts["verdict"]
     assert facts["releasable"]
-    assert certificates.recertified(facts) == facts
+    assert recertified(facts) == facts
     forged = facts | {"earlier_runs": facts["earlier_runs"][:1]}
-    assert certificates.recertified(forged)["epsilon_with_earlier_runs"] < joint
+    assert recertified(forged)["epsilon_with_earlier_runs"] < joint
     for bad in ([1], [{}], "x", [ledger().to_json() | {"delta": 2}]):
         with pytest.raises(ValueError, match=r"certificate|delta"):
-            certificates.recertified(facts | {"earlier_runs": bad})
+            recertified(facts | {"earlier_runs": bad})
 
 
 def test_guarantee_a_run_is_entered_once(file: DatasetLedger) -> None:

@@ -15,6 +15,7 @@ from jaxdp.privacy import accounting, calibration, certificates, contributions, 
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger, joint_epsilon, one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.stored_certificates import recertified
 
 DELTA = 1e-5
 
@@ -129,11 +130,11 @@ def test_guarantee_a_ledger_of_persons_says_whom_it_protects(name: str) -> None:
     facts = certificates.certify(ledger, Terms(covers=("x",), target_epsilon=1.0))
     assert facts["unit"].startswith("one person with at most 3 records")
     assert facts["epsilon"] == ledger.epsilon()
-    assert certificates.recertified(facts) == facts
+    assert recertified(facts) == facts
     assert "for persons with up to 3 of 1000 records" in str(certificates.Certificate(facts))
     edited = facts | {"ledger": of_records.to_json(), "epsilon": of_records.epsilon() / 2}
     with pytest.raises(ValueError, match="epsilon"):
-        certificates.recertified(edited)
+        recertified(edited)
 
 
 def test_guarantee_steps_and_ledger_are_about_the_same_persons() -> None:
