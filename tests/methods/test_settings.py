@@ -204,12 +204,32 @@ def test_features_are_whitened_where_no_row_says_otherwise(
     assert dp_kip.complete(dp_kip.Settings(kernel=kernel), spec).whiten == whiten
 
 
-def test_whitened_features_are_clipped_without_noise_too() -> None:
-    settings = dp_kip.Settings(eps=math.inf, kernel="scatter")
-    assert dp_kip.complete(settings, IMAGES).clip_norm == 0.01
-    bare = dataclasses.replace(settings, whiten=0.0)
-    assert dp_kip.complete(bare, IMAGES).clip_norm == math.inf
-    assert dp_kip.complete(dp_kip.Settings(eps=math.inf), IMAGES).clip_norm == math.inf
+@pytest.mark.parametrize("kernel", ["scatter", "perceptual", "entk"])
+@pytest.mark.parametrize("name", ["mnist", "anything"])
+def test_without_noise_features_are_whitened_on_every_set_and_not_clipped(
+    name: str, kernel: str
+) -> None:
+    spec = Spec.images(name, (500, 8, 8), class_names=list("abc"))
+    plain = dp_kip.complete(dp_kip.Settings(eps=math.inf, kernel=kernel), spec)
+    assert (plain.whiten, plain.ridge, plain.clip_norm) == (0.01, 1e-3, math.inf)
+    assert dp_kip.complete(dp_kip.Settings(eps=1e6, kernel=kernel), spec).clip_norm < math.inf
+
+
+def test_without_noise_normalised_features_of_photographs_stay_as_they_are() -> None:
+    spec = Spec.images("cifar10", (500, 32, 32, 3), class_names=list("abc"))
+    private, plain = (
+        dp_kip.complete(dp_kip.Settings(eps=eps, kernel="scatter"), spec) for eps in (1.0, math.inf)
+    )
+    assert (plain.whiten, plain.ridge) == (private.whiten, private.ridge) == (0, 1e-4)
+    assert private.clip_norm < plain.clip_norm == math.inf
+
+
+def test_without_noise_steps_are_longer_more_and_not_smoothed() -> None:
+    private = dp_kip.complete(dp_kip.Settings(eps=1e6), IMAGES)
+    plain = dp_kip.complete(dp_kip.Settings(eps=math.inf), IMAGES)
+    assert plain.learning_rate > private.learning_rate
+    assert plain.steps > private.steps
+    assert plain.smoothing == 0 < private.smoothing
 
 
 def test_whitening_needs_features() -> None:

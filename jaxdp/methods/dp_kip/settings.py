@@ -10,6 +10,9 @@ Data without a row of their own follow these rules:
   which tells no class from another, and kernel regression and clipping are about that.
 * Their ridge is a tenth of the mean of the kernel matrix's diagonal, and `clip_norm` a hundredth of
   the features' norm, so that nearly all gradients are clipped and have one length.
+* Without noise (`eps=inf`) no gradient is clipped or smoothed, and there are at least 1000 steps.
+  Those of `fc_ntk` are longer and start further away; features of every data set are whitened
+  further, with a smaller ridge.
 """
 
 import dataclasses
@@ -114,12 +117,27 @@ _BY_KERNEL: dict[str, dict[str, Any]] = {
     "perceptual": _WHITENED,
     "entk": _WHITENED,
 }
+_LEAST_STEPS_WITHOUT_NOISE = 1000
+_WITHOUT_NOISE: dict[str, Any] = {"clip_norm": math.inf, "smoothing": 0.0}
+_FAR_STEPS = _WITHOUT_NOISE | {"learning_rate": 0.2, "init_scale": 1.0}
+_WHITER = _WITHOUT_NOISE | {"learning_rate": 0.1, "whiten": 0.01, "ridge": 1e-3}
+_BY_KERNEL_WITHOUT_NOISE: dict[str, dict[str, Any]] = {
+    "fc_ntk": _FAR_STEPS,
+    "fc_nngp": _FAR_STEPS,
+    "scatter": _WHITER,
+    "perceptual": _WHITER,
+    "entk": _WHITER | {"learning_rate": 0.03},
+}
 
 
-def defaults(dataset: str, kernel: str) -> dict[str, Any]:
+def defaults(dataset: str, kernel: str, *, is_private: bool = True) -> dict[str, Any]:
     """Return the row of a dataset and a kernel, or the kernel's general one."""
-    row: dict[str, Any] = _TABLES.get(kernel, {}).get(dataset, _BY_KERNEL.get(kernel, {}))
-    return _GENERAL | row
+    row = _GENERAL | _TABLES.get(kernel, {}).get(dataset, _BY_KERNEL.get(kernel, {}))
+    if is_private:
+        return row
+    if row["scatter_norm"] == "group":  # such features are better as they are
+        return row | _WITHOUT_NOISE
+    return row | _BY_KERNEL_WITHOUT_NOISE.get(kernel, _WITHOUT_NOISE)
 
 
 def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
@@ -130,21 +148,17 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     """
     del earlier
     require_one_length(settings)
-    table = defaults(spec.name, settings.kernel)
+    table = defaults(spec.name, settings.kernel, is_private=settings.is_private)
     table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
     table["clip_space"] = KERNELS.fitting(settings.kernel, spec).clip_space(spec)
-    # Without noise gradients are clipped where that is asked for, or features are whitened. This
-    # keeps the few targets with the largest gradients from steering a step.
-    whitened = table["whiten"] if settings.whiten is None else settings.whiten
-    if not settings.is_private and not whitened:
-        table["clip_norm"] = math.inf
     done = filled(settings, table)
     n, batch = spec.num_examples, done.batch_size
     if settings.steps is not None:
         return dataclasses.replace(done, epochs=settings.steps * batch / n)
     steps = math.ceil(done.epochs * math.ceil(n / batch))
-    if settings.epochs is None and settings.kernel not in _DEAR and steps < _LEAST_STEPS:
-        return dataclasses.replace(done, steps=_LEAST_STEPS, epochs=_LEAST_STEPS * batch / n)
+    least = _LEAST_STEPS if settings.is_private else _LEAST_STEPS_WITHOUT_NOISE
+    if settings.epochs is None and settings.kernel not in _DEAR and steps < least:
+        return dataclasses.replace(done, steps=least, epochs=least * batch / n)
     return dataclasses.replace(done, steps=steps)
 
 
