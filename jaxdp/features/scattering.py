@@ -109,6 +109,11 @@ def num_paths(max_scale: int, num_angles: int) -> int:
     return 1 + max_scale * num_angles + second
 
 
+def has_groups(channels: int, max_scale: int, num_angles: int) -> bool:
+    """Return whether the paths of an image divide into the groups that `normalise` takes."""
+    return channels * num_paths(max_scale, num_angles) % _GROUPS == 0
+
+
 def scattering(
     x: Float[Array, "n h w"], *, max_scale: int = 2, num_angles: int = 8
 ) -> Float[Array, "n paths p q"]:

@@ -157,6 +157,19 @@ def test_tiny_images_are_refused() -> None:
         scattering.scatter_features((3, 8, 1))
 
 
+@pytest.mark.parametrize(
+    ("channels", "scales", "angles"), [(1, 2, 8), (3, 2, 8), (2, 2, 4), (3, 2, 4), (1, 1, 4)]
+)
+def test_has_groups_tells_what_can_be_normalised(channels: int, scales: int, angles: int) -> None:
+    paths = channels * scattering.num_paths(scales, angles)
+    try:
+        scattering.normalise(jnp.ones((1, paths, 1, 1)), "group")
+        can_be = True
+    except ValueError:
+        can_be = False
+    assert scattering.has_groups(channels, scales, angles) == can_be
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="num_angles >= 1"):
         scattering.filter_bank(8, 8, 2, 0)

@@ -204,6 +204,26 @@ def test_features_are_whitened_where_no_row_says_otherwise(
     assert dp_kip.complete(dp_kip.Settings(kernel=kernel), spec).whiten == whiten
 
 
+@pytest.mark.parametrize(
+    ("name", "channels", "angles", "norm"),
+    [
+        ("anything", 1, 8, "group"),
+        ("anything", 3, 8, "group"),
+        ("anything", 3, 4, "none"),  # 75 paths do not divide into 27 groups
+        ("mnist", 1, 8, "none"),
+        ("cifar10", 3, 8, "group"),
+    ],
+)
+def test_scattering_features_are_normalised_by_group_where_paths_divide(
+    name: str, channels: int, angles: int, norm: str
+) -> None:
+    spec = Spec.images(name, (500, 9, 9, channels), class_names=list("abc"))
+    settings = dp_kip.Settings(kernel="scatter", scatter_angles=angles)
+    assert dp_kip.complete(settings, spec).scatter_norm == norm
+    asked = dataclasses.replace(settings, scatter_norm="unit")
+    assert dp_kip.complete(asked, spec).scatter_norm == "unit"
+
+
 @pytest.mark.parametrize("kernel", ["scatter", "perceptual", "entk"])
 @pytest.mark.parametrize("name", ["mnist", "anything"])
 def test_without_noise_features_are_whitened_on_every_set_and_not_clipped(

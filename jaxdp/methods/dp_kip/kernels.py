@@ -73,6 +73,15 @@ def _scatter(options: "KernelOptions", spec: Any, seed: int) -> Any:
         raise SettingsError(f"--kernel=scatter on --dataset={spec.name}: {error}") from error
 
 
+def usual_scatter_norm(options: "KernelOptions", spec: Any) -> str:
+    """Return the normalisation by default: by group, where the paths divide into groups."""
+    from jaxdp.features import scattering
+
+    channels = spec.image_shape[-1]
+    divides = scattering.has_groups(channels, options.scatter_scales, options.scatter_angles)
+    return "group" if divides else "none"
+
+
 def _entk(options: "KernelOptions", spec: Any, seed: int) -> Any:
     """One hidden layer; networks with convolutions are narrow where they are as long to compute."""
     import math

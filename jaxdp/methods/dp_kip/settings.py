@@ -7,7 +7,8 @@ Data without a row of their own follow these rules:
   hardly depends on their number, and fewer steps do not move images far enough.
 * Features of `scatter`, `perceptual` and `entk` are centred and whitened in directions of public
   images (`jaxdp.features.directions`). As they are they have most of their energy in their mean,
-  which tells no class from another, and kernel regression and clipping are about that.
+  which tells no class from another, and kernel regression and clipping are about that. Those of
+  `scatter` are normalised by group before.
 * Their ridge is a tenth of the mean of the kernel matrix's diagonal, and `clip_norm` a hundredth of
   the features' norm, so that nearly all gradients are clipped and have one length.
 * Without noise (`eps=inf`) no gradient is clipped or smoothed, and there are at least 1000 steps.
@@ -19,7 +20,7 @@ import dataclasses
 import math
 from typing import Any
 
-from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
+from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions, usual_scatter_norm
 from jaxdp.methods.settings import (
     ByData,
     Distilling,
@@ -135,7 +136,7 @@ def defaults(dataset: str, kernel: str, *, is_private: bool = True) -> dict[str,
     row = _GENERAL | _TABLES.get(kernel, {}).get(dataset, _BY_KERNEL.get(kernel, {}))
     if is_private:
         return row
-    if row["scatter_norm"] == "group":  # such features are better as they are
+    if row["scatter_norm"] == "group":  # as it is better than whitened
         return row | _WITHOUT_NOISE
     return row | _BY_KERNEL_WITHOUT_NOISE.get(kernel, _WITHOUT_NOISE)
 
@@ -151,6 +152,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     table = defaults(spec.name, settings.kernel, is_private=settings.is_private)
     table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
     table["clip_space"] = KERNELS.fitting(settings.kernel, spec).clip_space(spec)
+    if settings.kernel == "scatter" and table["whiten"]:
+        table["scatter_norm"] = usual_scatter_norm(settings, spec)
     done = filled(settings, table)
     n, batch = spec.num_examples, done.batch_size
     if settings.steps is not None:
