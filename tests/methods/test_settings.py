@@ -205,19 +205,20 @@ def test_features_are_whitened_where_no_row_says_otherwise(
 
 
 @pytest.mark.parametrize(
-    ("name", "channels", "angles", "norm"),
+    ("name", "shape", "angles", "norm"),
     [
-        ("anything", 1, 8, "group"),
-        ("anything", 3, 8, "group"),
-        ("anything", 3, 4, "none"),  # 75 paths do not divide into 27 groups
-        ("mnist", 1, 8, "none"),
-        ("cifar10", 3, 8, "group"),
+        ("anything", (16, 20), 8, "group"),
+        ("anything", (16, 16, 3), 8, "group"),
+        ("anything", (16, 16, 3), 4, "none"),  # 75 paths do not divide into 27 groups
+        ("anything", (15, 40), 8, "none"),  # three patches a side
+        ("mnist", (28, 28), 8, "none"),
+        ("cifar10", (32, 32, 3), 8, "group"),
     ],
 )
-def test_scattering_features_are_normalised_by_group_where_paths_divide(
-    name: str, channels: int, angles: int, norm: str
+def test_scattering_features_are_normalised_by_group_where_there_is_enough_in_one(
+    name: str, shape: tuple[int, ...], angles: int, norm: str
 ) -> None:
-    spec = Spec.images(name, (500, 9, 9, channels), class_names=list("abc"))
+    spec = Spec.images(name, (500, *shape), class_names=list("abc"))
     settings = dp_kip.Settings(kernel="scatter", scatter_angles=angles)
     assert dp_kip.complete(settings, spec).scatter_norm == norm
     asked = dataclasses.replace(settings, scatter_norm="unit")

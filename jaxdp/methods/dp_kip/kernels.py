@@ -11,6 +11,9 @@ from jaxdp.methods.registry import Entry, Registry
 from jaxdp.methods.settings import ByData, SettingsError, setting
 
 _NETWORK_KEY = 2  # the initial images and the corrupted pixels have keys 0 and 1
+# A side of an image with fewer leaves groups of its features too few values: at epsilon 1 digits of
+# 8 x 8 pixels lose eight points by it, those of 28 x 28 gain seven.
+_LEAST_PATCHES = 4
 # Synthetic images of a fixed public seed; part of the kernels, not of a run.
 _IMAGES_SEED, _NUM_IMAGES = 20240, 800
 # Hidden units of entk's network, and values of an image's gradient where it is formed.
@@ -74,12 +77,13 @@ def _scatter(options: "KernelOptions", spec: Any, seed: int) -> Any:
 
 
 def usual_scatter_norm(options: "KernelOptions", spec: Any) -> str:
-    """Return the normalisation by default: by group, where the paths divide into groups."""
+    """Return the normalisation by default: by group, where paths divide and patches are enough."""
     from jaxdp.features import scattering
 
-    channels = spec.image_shape[-1]
+    height, width, channels = spec.image_shape
     divides = scattering.has_groups(channels, options.scatter_scales, options.scatter_angles)
-    return "group" if divides else "none"
+    patches = min(height, width) // 2**options.scatter_scales
+    return "group" if divides and patches >= _LEAST_PATCHES else "none"
 
 
 def _entk(options: "KernelOptions", spec: Any, seed: int) -> Any:
