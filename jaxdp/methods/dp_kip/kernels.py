@@ -80,7 +80,7 @@ def usual_scatter_norm(options: "KernelOptions", spec: Any) -> str:
     """Return the normalisation by default: by group, where paths divide and patches are enough."""
     from jaxdp.features import scattering
 
-    height, width, channels = spec.image_shape
+    height, width, channels = spec.shape
     divides = scattering.has_groups(channels, options.scatter_scales, options.scatter_angles)
     patches = min(height, width) // 2**options.scatter_scales
     return "group" if divides and patches >= _LEAST_PATCHES else "none"
