@@ -227,13 +227,15 @@ def test_scattering_features_are_normalised_by_group_where_there_is_enough_in_on
 
 @pytest.mark.parametrize("kernel", ["scatter", "perceptual", "entk"])
 @pytest.mark.parametrize("name", ["mnist", "anything"])
-def test_without_noise_features_are_whitened_on_every_set_and_not_clipped(
+def test_without_noise_features_are_whitened_further_and_not_clipped(
     name: str, kernel: str
 ) -> None:
-    spec = Spec.images(name, (500, 8, 8), class_names=list("abc"))
+    spec = Spec.images(name, (500, 28, 28), class_names=list("abc"))
     plain = dp_kip.complete(dp_kip.Settings(eps=math.inf, kernel=kernel), spec)
+    private = dp_kip.complete(dp_kip.Settings(eps=1e6, kernel=kernel), spec)
     assert (plain.whiten, plain.ridge, plain.clip_norm) == (0.01, 1e-3, math.inf)
-    assert dp_kip.complete(dp_kip.Settings(eps=1e6, kernel=kernel), spec).clip_norm < math.inf
+    assert private.clip_norm < math.inf
+    assert plain.scatter_norm == private.scatter_norm
 
 
 def test_without_noise_normalised_features_of_photographs_stay_as_they_are() -> None:

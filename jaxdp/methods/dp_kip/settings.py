@@ -12,8 +12,8 @@ Data without a row of their own follow these rules:
 * Their ridge is a tenth of the mean of the kernel matrix's diagonal, and `clip_norm` a hundredth of
   the features' norm, so that nearly all gradients are clipped and have one length.
 * Without noise (`eps=inf`) no gradient is clipped or smoothed, and there are at least 1000 steps.
-  Those of `fc_ntk` are longer and start further away; features of every data set are whitened
-  further, with a smaller ridge.
+  Those of `fc_ntk` are longer and start further away; features are whitened further, with a
+  smaller ridge, but for unwhitened ones that are normalised by group.
 """
 
 import dataclasses
@@ -114,7 +114,7 @@ _WHITENED = {
     "whiten": 1.0,
 }
 _BY_KERNEL: dict[str, dict[str, Any]] = {
-    "scatter": _WHITENED,
+    "scatter": _WHITENED | {"scatter_norm": None},  # by the images' shape
     "perceptual": _WHITENED,
     "entk": _WHITENED,
 }
@@ -152,7 +152,7 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     table = defaults(spec.name, settings.kernel, is_private=settings.is_private)
     table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
     table["clip_space"] = KERNELS.fitting(settings.kernel, spec).clip_space(spec)
-    if settings.kernel == "scatter" and table["whiten"]:
+    if table["scatter_norm"] is None:
         table["scatter_norm"] = usual_scatter_norm(settings, spec)
     done = filled(settings, table)
     n, batch = spec.num_examples, done.batch_size
