@@ -194,6 +194,13 @@ MUTANTS = (
         (f"{_C}test_guarantee_a_certificate_that_says_more_than_its_ledger_is_refused",),
     ),
     Mutant(
+        "a stored epsilon may be half of the computed one",
+        _STORED,
+        "if not said_value >= found_value * (1 - _TOLERANCE):",
+        "if not said_value >= found_value * 0.5:",
+        (f"{_C}test_guarantee_a_claim_a_hundredth_too_low_is_refused",),
+    ),
+    Mutant(
         "a stored certificate is believed",
         _STORED,
         "return certificate | kept",

@@ -289,6 +289,14 @@ def test_guarantee_a_lower_stored_claim_never_replaces_what_was_computed(make: A
     assert recertified(edited) == given | {"reused": "words of a driver"}
 
 
+@pytest.mark.parametrize("make", [certificate, single])
+def test_guarantee_a_claim_a_hundredth_too_low_is_refused(make: Any) -> None:
+    """Other versions of an accountant differ by less."""
+    given = make()
+    with pytest.raises(ValueError, match="its own numbers give"):
+        recertified(given | {"epsilon": 0.99 * given["epsilon"]})
+
+
 def _of_version_0_1_0(given: dict[str, Any]) -> dict[str, Any]:
     new = ("verdict", "may_leave", "must_stay", "allowed", "counted_classes", "preparation")
     new += ("objection", "ledger")
