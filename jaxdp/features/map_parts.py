@@ -5,7 +5,8 @@ few directions and all of them matter alike. On top of scattering features these
 
 * opponent colours in, so that chroma has coefficients, and a normalisation, of its own;
 * fewer directions out: averages over neighbouring patches (after padding where they are odd in
-  number), and the projection onto what an image and its mirror image share.
+  number), and the projection onto what an image and its mirror image share;
+* bounded maps, and others beside, each with its share of the kernel.
 
 Their constants are chosen without data, and no row's features depend on other rows.
 
@@ -14,7 +15,8 @@ References:
     for visual coding" (opponent colours).
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
 import numpy as np
@@ -149,5 +151,40 @@ def symmetrised(feature_fn: FeatureFn, grid: tuple[int, int], paths: np.ndarray)
             [both[..., :half] / np.sqrt(2), both[..., half : columns - half] / 2], axis=-1
         )
         return kept.reshape(len(kept), -1)
+
+    return features
+
+
+def bounded(feature_fn: FeatureFn) -> FeatureFn:
+    """Return `phi / sqrt(1 + |phi|^2)`, of norm below one: nearly `phi` where that is short.
+
+    Whatever is far from the public images that a map was centred by, as digits on black are from
+    photographs, would be one long vector that all its images share.
+    """
+
+    def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        phi = feature_fn(x)
+        return phi / jnp.sqrt(1 + jnp.sum(phi**2, axis=1, keepdims=True))
+
+    return features
+
+
+def joined(parts: Sequence[tuple[FeatureFn, float]]) -> FeatureFn:
+    """Return several maps side by side, each with its share: `phi = (sqrt(a) phi_1, sqrt(b) ...)`.
+
+    Its kernel is the weighted mean of theirs.
+
+    Args:
+        parts: maps of the same rows with their shares, which are above 0 and have sum 1.
+
+    Raises:
+        ValueError: shares of another kind.
+    """
+    shares = [share for _, share in parts]
+    if not shares or min(shares) <= 0 or not math.isclose(sum(shares), 1.0):
+        raise ValueError(f"shares must be above 0 and have sum 1, got {shares}")
+
+    def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        return jnp.concatenate([math.sqrt(share) * part(x) for part, share in parts], axis=1)
 
     return features

@@ -1,4 +1,4 @@
-"""Opponent colours, margins, pooling and mirror symmetry of feature maps."""
+"""Opponent colours, margins, pooling, mirror symmetry, bounds and shares of feature maps."""
 
 from __future__ import annotations
 
@@ -118,3 +118,24 @@ def test_the_maps_compose_with_scattering(colour_rows: jax.Array) -> None:
     grads = jax.jit(jax.grad(lambda rows: jnp.sum(phi(rows) ** 2)))(colour_rows)
     assert np.all(np.isfinite(grads))
     assert np.any(grads != 0)
+
+
+def test_kernel_of_joined_maps_is_the_weighted_mean_of_theirs(colour_rows: jax.Array) -> None:
+    parts = [(identity, 0.75), (lambda rows: rows[:, :5] ** 2, 0.25)]
+    phi = np.asarray(map_parts.joined(parts)(colour_rows), np.float64)
+    one, other = (np.asarray(part(colour_rows), np.float64) for part, _ in parts)
+    np.testing.assert_allclose(phi @ phi.T, 0.75 * one @ one.T + 0.25 * other @ other.T, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shares", [[], [0.5], [0.5, 0.6], [1.5, -0.5], [1.0, 0.0]])
+def test_shares_of_joined_maps_are_parts_of_one(shares: list[float]) -> None:
+    with pytest.raises(ValueError, match="shares"):
+        map_parts.joined([(identity, share) for share in shares])
+
+
+def test_bounded_features_keep_their_direction_and_what_is_short() -> None:
+    rows = jnp.asarray([[3e-4, 4e-4], [3.0, 4.0], [3e4, 4e4]])
+    phi = np.asarray(map_parts.bounded(identity)(rows), np.float64)
+    assert phi[:, 1] / phi[:, 0] == pytest.approx(4 / 3)
+    norms = np.sqrt(np.sum(phi**2, axis=1))
+    assert norms == pytest.approx([5e-4, 5 / np.sqrt(26), 1], rel=1e-5)

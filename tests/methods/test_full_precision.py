@@ -38,7 +38,8 @@ def test_a_product_at_default_precision_is_found() -> None:
     + [(name, whiten) for name in ("scatter", "perceptual", "entk") for whiten in (0.0, 0.2)],
 )
 def test_gram_matrices_are_not_rounded(name: str, whiten: float) -> None:
-    options = KernelOptions(kernel=name, scatter_norm="group", whiten=whiten)
+    norm = "group_and_brightness" if whiten else "group"
+    options = KernelOptions(kernel=name, scatter_norm=norm, whiten=whiten)
     kernel = KERNELS.fitting(name, IMAGES).build(options, IMAGES, 0)
     assert not products.rounded(kernel.symmetric, ROWS)
     assert not products.rounded(jax.grad(lambda x: jnp.sum(kernel.cross(x, x + 1))), ROWS)

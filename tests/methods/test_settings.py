@@ -207,8 +207,8 @@ def test_features_are_whitened_where_no_row_says_otherwise(
 @pytest.mark.parametrize(
     ("name", "shape", "angles", "norm"),
     [
-        ("anything", (16, 20), 8, "group"),
-        ("anything", (16, 16, 3), 8, "group"),
+        ("anything", (16, 20), 8, "group_and_brightness"),
+        ("anything", (16, 16, 3), 8, "group_and_brightness"),
         ("anything", (16, 16, 3), 4, "none"),  # 75 paths do not divide into 27 groups
         ("anything", (15, 40), 8, "none"),  # three patches a side
         ("mnist", (28, 28), 8, "none"),
@@ -223,6 +223,8 @@ def test_scattering_features_are_normalised_by_group_where_there_is_enough_in_on
     assert dp_kip.complete(settings, spec).scatter_norm == norm
     asked = dataclasses.replace(settings, scatter_norm="unit")
     assert dp_kip.complete(asked, spec).scatter_norm == "unit"
+    as_they_are = dataclasses.replace(settings, whiten=0.0)
+    assert dp_kip.complete(as_they_are, spec).scatter_norm in ("group", "none")
 
 
 @pytest.mark.parametrize("kernel", ["scatter", "perceptual", "entk"])

@@ -19,7 +19,9 @@ _IMAGES_SEED, _NUM_IMAGES = 20240, 800
 # Hidden units of entk's network, and values of an image's gradient where it is formed.
 _WIDTH, _MOST_GRADIENTS = 800, 2**16
 _GRADIENT = 2.5  # a gradient's cost over that of its Gram matrix, as measured
-SCATTER_NORMS = ("paper", "none", "unit", "group", "pointwise")
+# What normalising by group takes away is put beside it, with a small share of the kernel.
+WITH_BRIGHTNESS, _BRIGHTNESS_SHARE = "group_and_brightness", 0.05
+SCATTER_NORMS = ("paper", "none", "unit", "group", WITH_BRIGHTNESS, "pointwise")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,11 @@ def _scatter(options: "KernelOptions", spec: Any, seed: int) -> Any:
     normalisation = options.scatter_norm
     if normalisation == "paper":
         normalisation = "pointwise" if spec.shape[-1] == 1 else "none"
+    beside = _BRIGHTNESS_SHARE if normalisation == WITH_BRIGHTNESS else 0.0
+    if beside:
+        if not options.whiten:
+            raise SettingsError(f"--scatter_norm={normalisation}: needs --whiten above 0")
+        normalisation = "group"
     largest = image_maps.largest_side(options.scatter_scales)
 
     def features(shape: tuple[int, int, int]) -> Any:
@@ -71,19 +78,24 @@ def _scatter(options: "KernelOptions", spec: Any, seed: int) -> Any:
         )
 
     try:
-        return _of_features(features, options, spec, largest)
+        return _of_features(features, options, spec, largest, brightness=beside)
     except ValueError as error:
         raise SettingsError(f"--kernel=scatter on --dataset={spec.name}: {error}") from error
 
 
 def usual_scatter_norm(options: "KernelOptions", spec: Any) -> str:
-    """Return the normalisation by default: by group, where paths divide and patches are enough."""
+    """Return the normalisation by default: by group, where paths divide and patches are enough.
+
+    Brightness is beside it, but where features are not whitened.
+    """
     from jaxdp.features import scattering
 
     height, width, channels = spec.shape
     divides = scattering.has_groups(channels, options.scatter_scales, options.scatter_angles)
     patches = min(height, width) // 2**options.scatter_scales
-    return "group" if divides and patches >= _LEAST_PATCHES else "none"
+    if not divides or patches < _LEAST_PATCHES:
+        return "none"
+    return "group" if options.whiten == 0 else WITH_BRIGHTNESS
 
 
 def _entk(options: "KernelOptions", spec: Any, seed: int) -> Any:
@@ -126,19 +138,34 @@ def _perceptual(options: "KernelOptions", spec: Any, seed: int) -> Any:
         ) from error
 
 
-def _of_features(features: Callable[..., Any], options: Any, spec: Any, largest: int) -> Any:
+def _of_features(
+    features: Callable[..., Any],
+    options: Any,
+    spec: Any,
+    largest: int,
+    *,
+    brightness: float = 0.0,
+) -> Any:
     """Return the kernel of features of an image with sides averaged down to `largest`.
 
-    With `whiten` they are in whitened directions of public images, of root mean square norm 1.
+    With `whiten` they are in whitened directions of public images, of root mean square norm 1, and
+    the mean of each channel, whitened alike and bounded, may have a share of the kernel.
     """
     from jaxdp import kernels
-    from jaxdp.features import directions, levels
+    from jaxdp.features import directions, levels, map_parts
 
     shape = levels.shrunk_shape(spec.image_shape, largest)
     feature_fn = features(shape)
     if options.whiten:
         images = _public_images(shape, spec.codec.kernel_range)
-        feature_fn = directions.public_directions(feature_fn, images, gamma=options.whiten)
+
+        def white(feature_fn: Any) -> Any:
+            return directions.public_directions(feature_fn, images, gamma=options.whiten)
+
+        feature_fn = white(feature_fn)
+        if brightness:
+            means = map_parts.bounded(white(levels.shrunk(shape, 1)))
+            feature_fn = map_parts.joined([(feature_fn, 1 - brightness), (means, brightness)])
     see = levels.shrunk(spec.image_shape, largest)
     return kernels.from_features(levels.then(see, feature_fn))
 
@@ -231,7 +258,8 @@ class KernelOptions:
     scatter_norm: ByData[str] = setting(
         None,
         "Normalisation of scatter's features: {names}, of which paper is pointwise for grey images "
-        "and none for colour; default: by dataset.",
+        "and none for colour, and group_and_brightness has the mean of each channel beside; "
+        "default: by dataset.",
         among=SCATTER_NORMS,
     )
     whiten: ByData[float] = setting(
