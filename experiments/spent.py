@@ -45,7 +45,7 @@ def lines(path: str, delta: float | None) -> list[str]:
     from experiments.report.values import round_up
     from experiments.runs.dataset_ledgers import in_one_line
     from jaxdp.privacy.dataset_ledger import DatasetLedger
-    from jaxdp.privacy.ledger import joint_epsilon
+    from jaxdp.privacy.ledger import joint_epsilon, joint_relation
 
     file = DatasetLedger(user_path(path, "ledger"))
     with in_one_line(file):
@@ -54,14 +54,15 @@ def lines(path: str, delta: float | None) -> list[str]:
         raise InputError(f"--ledger={path}: there is no such file, or no run is in it")
     found = [
         f"{entry.at}  {entry.method:<10}  epsilon {round_up(entry.ledger.epsilon())} at delta "
-        f"{entry.ledger.delta:g}, {entry.ledger.num_examples} records"
+        f"{entry.ledger.delta:g} ({entry.ledger.relation}), {entry.ledger.num_examples} records"
         for entry in entries
     ]
     ledgers = [entry.ledger for entry in entries]
     at = delta or (budget.delta if budget else max(ledger.delta for ledger in ledgers))
     limit = f", of at most {budget.epsilon:g} at {budget.delta:g}" if budget else ""
     together = round_up(joint_epsilon(ledgers, delta=at))
-    return [*found, f"all {len(entries)} together: epsilon {together} at delta {at:g}{limit}"]
+    sum_of_all = f"epsilon {together} at delta {at:g} ({joint_relation(ledgers)}){limit}"
+    return [*found, f"all {len(entries)} together: {sum_of_all}"]
 
 
 def main(argv: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxdp.privacy import accounting
-from jaxdp.privacy.ledger import FLOAT32_NOISE, RELATIONS, Ledger, joint_epsilon
+from jaxdp.privacy.ledger import FLOAT32_NOISE, RELATIONS, Ledger, joint_epsilon, joint_relation
 from jaxdp.privacy.wording import (
     COUNTED_CLASSES,
     MUST_STAY,
@@ -131,7 +131,8 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
         Epsilon and the verdict are computed from the ledger, not copied from what was asked for.
         Without noise, with seeded or float32 noise, with a delta of 1/n or more or an epsilon above
         50 that nobody has allowed, the result is never marked releasable. Where earlier runs are
-        counted, the sum with them is computed from their ledgers, too.
+        counted, the sum with them is computed from their ledgers, too, and its relation is told:
+        it need not be that of the run.
     """
     private = ledger.is_private
     epsilon = ledger.epsilon() if private else math.inf
@@ -179,6 +180,7 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
     if terms.earlier is not None:
         certificate["earlier_runs"] = [each.to_json() for each in terms.earlier]
         certificate["epsilon_with_earlier_runs"] = _finite(_sum(ledger, terms.earlier))
+        certificate["relation_with_earlier_runs"] = RELATIONS[_relation(ledger, terms.earlier)]
     certificate["ledger"] = ledger.to_json()
     return {k: list(v) if isinstance(v, tuple) else v for k, v in certificate.items()}
 
@@ -218,12 +220,17 @@ def _sum(ledger: Ledger, earlier: tuple[Ledger, ...]) -> float:
     return joint_epsilon((*earlier, ledger), delta=ledger.delta)
 
 
+def _relation(ledger: Ledger, earlier: tuple[Ledger, ...]) -> str:
+    return joint_relation((*earlier, ledger))
+
+
 def _in_sum(ledger: Ledger, earlier: tuple[Ledger, ...] | None) -> str:
     """Return what all runs on the dataset are together, for the end of a verdict."""
     if not earlier or not ledger.is_private:
         return ""
     runs = "an earlier run" if len(earlier) == 1 else f"{len(earlier)} earlier runs"
-    return f"; with {runs} on the same data: epsilon {_up(_sum(ledger, earlier))}"
+    together = f"epsilon {_up(_sum(ledger, earlier))} ({_relation(ledger, earlier)})"
+    return f"; with {runs} on the same data: {together}"
 
 
 def _warnings(
@@ -233,8 +240,9 @@ def _warnings(
     together = _sum(ledger, earlier) if earlier else epsilon
     if together > max(epsilon, MEDIUM):
         found.append(
-            f"with earlier runs ({len(earlier or ())}) on the same data epsilon is {together:.4g}: "
-            "what may leave of each of them is together a weak guarantee"
+            f"with earlier runs ({len(earlier or ())}) on the same data epsilon is {together:.4g} "
+            f"({_relation(ledger, earlier or ())}): what may leave of each of them is together a "
+            "weak guarantee"
         )
     if epsilon > MEDIUM:
         found.append(

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxdp.privacy.ledger import Ledger, joint_epsilon
+from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_relation
 
 _FIRST = {"jaxdp": "dataset ledger", "version": 1}
 _LONGEST = 200
@@ -42,7 +42,7 @@ class TotalBudget:
     """The most that all runs on a dataset may spend together.
 
     Attributes:
-        epsilon: > 0.
+        epsilon: > 0; the relation is that of the sum, `jaxdp.privacy.ledger.joint_relation`.
         delta: in (0, 1), at which it is meant.
 
     Raises:
@@ -269,10 +269,11 @@ def _require_room(
         return
     spent = joint_epsilon((*earlier, ledger), delta=budget.delta)
     if spent > budget.epsilon:
+        relation = joint_relation((*earlier, ledger))
         left = f"earlier runs ({len(earlier)}) have spent {_so_far(earlier, budget):.4g} of it"
         raise BudgetExceededError(
             f"--budget={budget.epsilon:g}: {left}, and this one would make it {spent:.4g} (at "
-            f"delta {budget.delta:g}, by {path}); lower --eps, or raise --budget"
+            f"delta {budget.delta:g}, {relation}, by {path}); lower --eps, or raise --budget"
         )
 
 

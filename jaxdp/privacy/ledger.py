@@ -10,7 +10,7 @@ References:
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxdp.privacy import accounting, releases
@@ -151,6 +151,12 @@ class Ledger:
         return ledger
 
 
+def joint_relation(ledgers: Iterable[Ledger]) -> str:
+    """Return the relation under which `joint_epsilon` of several ledgers holds."""
+    relations = {ledger.relation for ledger in ledgers}
+    return relations.pop() if len(relations) == 1 else ZERO_OUT
+
+
 def joint_epsilon(ledgers: Sequence[Ledger], *, delta: float) -> float:
     """Return the epsilon of everything in several ledgers of the same data together.
 
@@ -165,7 +171,7 @@ def joint_epsilon(ledgers: Sequence[Ledger], *, delta: float) -> float:
         ValueError: there is none, or units differ.
 
     Guarantee:
-        An upper bound under the relation of all of them, or under `ZERO_OUT` where they differ.
+        An upper bound under `joint_relation`: that of all of them, or `ZERO_OUT` where they differ.
         What one ledger counts beside its own releases is counted again.
     """
     if len({ledger.records_per_person for ledger in ledgers}) != 1:

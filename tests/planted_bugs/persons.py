@@ -69,6 +69,13 @@ MUTANTS = (
         (f"{_P}test_guarantee_several_ledgers_are_one_composition",),
     ),
     Mutant(
+        "a sum over runs is told under the relation of the last one",
+        "jaxdp/privacy/ledger.py",
+        "return relations.pop() if len(relations) == 1 else ZERO_OUT",
+        "return relations.pop() if len(relations) == 1 else REPLACE_ONE",
+        (f"{_F}test_guarantee_a_sum_over_runs_names_its_own_relation",),
+    ),
+    Mutant(
         "the budget is compared without the run itself",
         _FILE,
         "spent = joint_epsilon((*earlier, ledger), delta=budget.delta)",

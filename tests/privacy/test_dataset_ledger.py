@@ -21,7 +21,14 @@ import pytest
 from jaxdp.privacy import certificates, releases
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.dataset_ledger import BudgetExceededError, DatasetLedger, TotalBudget
-from jaxdp.privacy.ledger import Ledger, joint_epsilon
+from jaxdp.privacy.ledger import (
+    RELATIONS,
+    REPLACE_ONE,
+    ZERO_OUT,
+    Ledger,
+    joint_epsilon,
+    one_release,
+)
 from jaxdp.privacy.stored_certificates import recertified
 
 DELTA = 1e-5
@@ -60,6 +67,26 @@ def test_guarantee_runs_are_summed_up_as_one_composition(file: DatasetLedger) ->
     for bad in ([1], [{}], "x", [ledger().to_json() | {"delta": 2}]):
         with pytest.raises(ValueError, match=r"certificate|delta"):
             recertified(facts | {"earlier_runs": bad})
+
+
+def test_guarantee_a_sum_over_runs_names_its_own_relation(file: DatasetLedger) -> None:
+    steps = one_release(1000, noise_multiplier=4.0)
+    sampled = ledger(releases=(), steps=steps)
+    assert (sampled.relation, ledger().relation) == (ZERO_OUT, REPLACE_ONE)
+    for last, other in ((ledger(), sampled), (sampled, ledger())):
+        terms = Terms(covers=(), target_epsilon=1.0, earlier=(other,))
+        facts = certificates.certify(last, terms)
+        assert facts["relation"] == RELATIONS[last.relation]
+        assert facts["relation_with_earlier_runs"] == RELATIONS[ZERO_OUT]
+        assert facts["verdict"].endswith("(zero-out)")
+    alike = certificates.certify(
+        ledger(), Terms(covers=(), target_epsilon=1.0, earlier=(ledger(),))
+    )
+    assert alike["relation_with_earlier_runs"] == RELATIONS[REPLACE_ONE]
+    assert alike["verdict"].endswith("(replace-one)")
+    file.enter(name(1), "teacher", sampled, budget=TotalBudget(1.0, DELTA))
+    with pytest.raises(BudgetExceededError, match="zero-out"):
+        file.enter(name(2), "dp_ntk", ledger())
 
 
 def test_guarantee_a_run_is_entered_once(file: DatasetLedger) -> None:
