@@ -3,6 +3,7 @@
 import dataclasses
 import html
 import io
+import json
 import math
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from jaxdp.data import Spec, TableCodec
 if TYPE_CHECKING:
     import pandas as pd
 
+_CERTIFICATE = "privacy.json"
 # How many examples of a class a notebook shows, about how large, and how far apart.
 _SHOWN, _PIXELS, _GAP = 10, 48, 2
 
@@ -143,12 +145,22 @@ class Made:
         labels = self.y if len(self.class_names) > 1 else None  # one class: labels were not used
         return frames.decode(self.x, labels, self.spec.schema)
 
-    def save(self, folder: str | Path) -> Path:
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the set into a folder, which is made if need be; return the file's path.
 
         A table with a schema is a CSV file, and an npz file of its rows beside it. What `jaxdp.run`
         has made brings what `jaxdp.load` asks for: what was released, `config.json`,
         `privacy.json` and a card, `README.md`, unless somebody else has written one.
+
+        Args:
+            folder: where to.
+            overwrite: whether another result that is there, of another certificate, is removed.
+
+        Raises:
+            ValueError: there is one, and it is not to be removed.
+
+        Guarantee:
+            No file that another certificate in the folder names stays beside this one.
         """
         place = Path(folder).expanduser()
         place.mkdir(parents=True, exist_ok=True)
@@ -158,7 +170,15 @@ class Made:
         if self.spec.schema is not None:
             files[f"{self.name}.csv"] = self.to_csv().encode()
         beside = {} if self.beside is None else self.beside(self, place, files)
-        for name, content in {**files, **beside}.items():
+        content_by_name = {**files, **beside}
+        others = _of_another_result(place, content_by_name.get(_CERTIFICATE))
+        if others and not overwrite:
+            raise ValueError(
+                f"{place}: holds another result; save into a new folder, or say overwrite=True"
+            )
+        for path in others:  # the certificate first: it never tells of files that are gone
+            path.unlink(missing_ok=True)
+        for name, content in content_by_name.items():
             part = place / f"{name}.part"
             part.write_bytes(content)
             part.replace(place / name)
@@ -280,3 +300,17 @@ def distilled(
         name="distilled",
         classifier=classifier,
     )
+
+
+def _of_another_result(place: Path, certificate: bytes | None) -> list[Path]:
+    """Return the other certificate that is in a folder, and the files that it names."""
+    path = place / _CERTIFICATE
+    stored = path.read_bytes() if path.is_file() else certificate
+    if stored is None or stored == certificate:
+        return []
+    try:
+        names = list(json.loads(stored)["sha256"])
+    except (ValueError, KeyError, TypeError):
+        names = []
+    # A name that leads out of the folder is nothing of this folder.
+    return [path, *(place / name for name in names if Path(name).name == name)]

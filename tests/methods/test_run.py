@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -110,6 +111,30 @@ def test_a_saved_set_is_loaded_with_its_classifier_and_certificate(
         np.testing.assert_allclose(told, made.classifier.predict_proba(X[:20]), atol=1e-3)
     release = {"teacher": "teacher.npz", "dp_ntk": "embedding.npz"}.get(name)
     assert release is None or (folder / release).is_file()
+
+
+def test_guarantee_no_file_of_another_certificate_stays_beside_a_saved_set(
+    tmp_path: Path,
+) -> None:
+    (teachers, first), (kernels, second) = run("teacher"), run("dp_kip")
+    folder = teachers.save(tmp_path / "mix").parent
+    teachers.save(folder)  # the same again
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for other in (kernels, dataclasses.replace(kernels, beside=None)):
+        with pytest.raises(ValueError, match="holds another result"):
+            other.save(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    (tmp_path / "teacher.npz").write_bytes(b"outside")
+    stored = json.loads(before["privacy.json"])
+    stored["sha256"]["../teacher.npz"] = "0"
+    (folder / "privacy.json").write_text(json.dumps(stored))
+    kernels.save(folder, overwrite=True)
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"distilled.npz", "config.json", "privacy.json", "README.md"}
+    assert "teacher.npz" in before
+    assert (tmp_path / "teacher.npz").exists()
+    assert first.facts["ledger"] != second.facts["ledger"]
+    assert jaxdp.load(folder).certificate.facts["ledger"] == second.facts["ledger"]
 
 
 def test_guarantee_noise_is_fresh_unless_it_is_seeded_and_then_not_releasable() -> None:
