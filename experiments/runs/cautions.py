@@ -4,21 +4,20 @@ They come from public facts and the test split. As test scores, which no guarant
 to the terminal and into metrics.json, and not into the certificate.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from experiments.data.dataset import Dataset
-from experiments.runs import estimates, recommendation
+from experiments.runs import chance, estimates, recommendation
 from jaxdp.methods.base import Plan
 
 _LISTED = 5
 # Beyond it a value is hardly of a column that was scaled to about [-1, 1].
 _LARGEST_SCALED = 10.0
-# Standard deviations above chance that a guess reaches once in forty times.
-_DEVIATIONS = 2.0
+# Of test examples of a class; with fewer a sensitivity says little.
+_FEW = 10
 
 
 def before_work(settings: Any, data: Dataset) -> tuple[str, ...]:
@@ -41,6 +40,7 @@ def before_work(settings: Any, data: Dataset) -> tuple[str, ...]:
             f"the test split has no example of {', '.join(names)}{more}: test scores say "
             "nothing about that"
         )
+    found += [] if getattr(settings, "unconditional", False) else _rare(data)
     largest = 0.0 if spec.is_image or spec.schema is not None else np.abs(data.x_test).max()
     if largest > _LARGEST_SCALED:
         found.append(
@@ -55,42 +55,17 @@ def before_work(settings: Any, data: Dataset) -> tuple[str, ...]:
     return tuple(found)
 
 
-def score(metrics: Mapping[str, Any]) -> tuple[str, float] | None:
-    """Return the best test accuracy of a result and whose it is; None where none was taken."""
-    found = {"kernel ridge regression": metrics.get("krr_test_accuracy")}
-    found |= {name: judged.get("mean") for name, judged in metrics.get("accuracy", {}).items()}
-    named = [(value, name) for name, value in found.items() if value is not None]
-    if not named:
-        return None
-    value, name = max(named)
-    return name, value
-
-
-def at_chance(
-    metrics: Mapping[str, Any], *, num_classes: int, num_test: int, instead: str
-) -> tuple[str, ...]:
-    """Return a line where a result tells classes apart no better than a guess does.
-
-    A guess is right with probability p = 1/c, so often as `p + 2 sqrt(p (1 - p) / m)` of m test
-    examples once in forty times. A result up to there is not told from it.
-
-    Args:
-        metrics: of the run.
-        num_classes: c.
-        num_test: m.
-        instead: what would do better.
-    """
-    found = score(metrics)
-    if found is None or num_classes < 2:
-        return ()
-    name, value = found
-    chance = 1 / num_classes
-    if value > chance + _DEVIATIONS * math.sqrt(chance * (1 - chance) / num_test):
-        return ()
-    return (
-        f"the test accuracy of {name}, {value:.2%}, cannot be told from chance, {chance:.2%} for "
-        f"{num_classes} classes, on {num_test} test examples; {instead}",
-    )
+def _rare(data: Dataset) -> list[str]:
+    """Return a line where a class has few test examples, and as many of each would be enough."""
+    counts = np.bincount(data.y_test, minlength=data.spec.num_classes)
+    if len(data.y_test) < _FEW * len(counts):
+        return []
+    rare = [
+        f"{ascii(name)[1:-1]} ({number})"
+        for name, number in zip(data.spec.class_names, counts, strict=True)
+        if 0 < number < _FEW
+    ][:_LISTED]
+    return [f"the test split has few examples of {', '.join(rare)}"] if rare else []
 
 
 def of_run(
@@ -113,5 +88,6 @@ def of_run(
         source=recommendation.source_of(run_flags),
         schema=data.spec.schema is not None,
     )
-    chance = at_chance(metrics, num_classes=plan.num_classes, num_test=num_test, instead=instead)
-    return [*before_work(plan.settings, data), *chance]
+    names = data.spec.class_names[: plan.num_classes]
+    guesses = chance.warnings(metrics, class_names=names, num_test=num_test, instead=instead)
+    return [*before_work(plan.settings, data), *guesses]

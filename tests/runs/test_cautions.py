@@ -1,4 +1,4 @@
-"""Warnings of odd data and of results at chance: from public facts and the test split alone."""
+"""Warnings of odd data and of doubtful results: from public facts and the test split alone."""
 
 from __future__ import annotations
 
@@ -16,53 +16,6 @@ import toy_runs
 from experiments.data.dataset import Dataset
 from experiments.data.load import load_dataset
 from experiments.runs import cautions
-
-INSTEAD = "this does better: x"
-
-
-def chance(metrics: dict[str, Any], *, c: int = 3, m: int = 75) -> tuple[str, ...]:
-    return cautions.at_chance(metrics, num_classes=c, num_test=m, instead=INSTEAD)
-
-
-def test_a_guess_is_named_with_what_does_better() -> None:
-    (line,) = chance({"krr_test_accuracy": 1 / 3})
-    assert line == (
-        "the test accuracy of kernel ridge regression, 33.33%, cannot be told from chance, 33.33% "
-        "for 3 classes, on 75 test examples; this does better: x"
-    )
-
-
-@pytest.mark.parametrize(
-    ("c", "m", "highest"),
-    [(3, 75, 0.4422), (10, 10_000, 0.106), (2, 8, 0.8536), (10, 360, 0.1316)],
-)
-def test_how_far_above_chance_a_result_must_be_depends_on_the_test_examples(
-    c: int, m: int, highest: float
-) -> None:
-    assert chance({"krr_test_accuracy": highest - 1e-3}, c=c, m=m)
-    assert not chance({"krr_test_accuracy": highest + 1e-3}, c=c, m=m)
-
-
-def test_guesses_are_seldom_taken_for_results() -> None:
-    rng = np.random.default_rng(0)
-    for c, m in ((2, 40), (3, 75), (10, 360)):
-        right = rng.binomial(m, 1 / c, 20_000) / m
-        passed = np.mean([not chance({"krr_test_accuracy": each}, c=c, m=m) for each in right])
-        assert passed < 0.05
-
-
-def test_generated_sets_are_judged_by_their_best_classifier() -> None:
-    good, bad = {"mean": 0.9}, {"mean": 0.1}
-    assert not chance({"accuracy": {"logistic": bad, "mlp": good}})
-    (line,) = chance({"accuracy": {"logistic": bad, "mlp": bad}})
-    assert "accuracy of mlp" in line
-
-
-def test_nothing_is_said_where_nothing_was_judged_or_there_is_one_class() -> None:
-    assert not chance({})
-    assert not chance({"krr_test_accuracy": None})
-    assert not chance({"accuracy": {"mlp": {"mean": 1.0}}}, c=1)
-
 
 # --- Before the work ---------------------------------------------------------------------------
 
@@ -88,6 +41,16 @@ def test_a_class_that_the_test_split_lacks(digits: Dataset) -> None:
     (line,) = said(data, ipc=1)
     assert line.startswith("the test split has no example of 8, 9: test scores")
     assert said(data, unconditional=True) == ()
+
+
+def test_a_class_with_few_test_examples_where_others_have_more(digits: Dataset) -> None:
+    kept = np.flatnonzero((digits.y_test != 3) | (np.cumsum(digits.y_test == 3) <= 4))
+    data = dataclasses.replace(digits, x_test=digits.x_test[kept], y_test=digits.y_test[kept])
+    assert said(data, ipc=1) == ("the test split has few examples of 3 (4)",)
+    assert said(data, unconditional=True) == ()
+    few = kept[:90]  # fewer than ten of each in any case
+    data = dataclasses.replace(digits, x_test=digits.x_test[few], y_test=digits.y_test[few])
+    assert said(data, ipc=1) == ()
 
 
 def test_guarantee_a_class_that_the_training_split_lacks_is_not_told(digits: Dataset) -> None:

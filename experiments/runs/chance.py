@@ -1,0 +1,158 @@
+"""Whether a result tells classes apart better than a guess, by its figures on the test split.
+
+Accuracy does not say so where classes have different sizes: who always names the commonest class is
+right as often as there is one. Balanced accuracy, the mean of the classes' sensitivities, is 1/c
+for whatever does not look at an example.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Standard deviations above chance that a guess reaches once in forty times.
+_DEVIATIONS = 2.0
+# So few test examples of a class may all be told wrong by what knows it.
+_LEAST_OF_A_CLASS = 5
+
+
+class Judged(NamedTuple):
+    """A classifier that was tested.
+
+    Attributes:
+        name: of it, in words.
+        accuracy: a fraction.
+        confusion: (c, c) counts, true classes in rows, over one or several trainings; None where
+            they were not kept.
+        auc: of two classes; None of more.
+    """
+
+    name: str
+    accuracy: float
+    confusion: np.ndarray | None
+    auc: float | None
+
+    @property
+    def sensitivities(self) -> np.ndarray:
+        """Of the classes in the test split (k,)."""
+        assert self.confusion is not None
+        rows = self.confusion.sum(axis=1)
+        return np.diag(self.confusion)[rows > 0] / rows[rows > 0]
+
+
+def judged(metrics: Mapping[str, Any]) -> Iterator[Judged]:
+    """Yield those in metrics.json that what was made has taught, where they were tested."""
+    accuracy = metrics.get("krr_test_accuracy")
+    if accuracy is not None:
+        yield _of("kernel ridge regression", accuracy, metrics.get("figures", {}).get("krr", {}))
+    for name, found in metrics.get("accuracy", {}).items():
+        if found.get("mean") is not None:
+            yield _of(name, found["mean"], found.get("figures", {}))
+
+
+def _of(name: str, accuracy: float, figures: Mapping[str, Any]) -> Judged:
+    counts = figures.get("confusion")
+    confusion = None if counts is None else np.asarray(counts)
+    two = confusion is not None and len(confusion) == 2
+    return Judged(name, accuracy, confusion, figures.get("auc") if two else None)
+
+
+def warnings(
+    metrics: Mapping[str, Any], *, class_names: Sequence[str], num_test: int, instead: str
+) -> tuple[str, ...]:
+    """Return lines on a result that is, or may hide, a guess.
+
+    Args:
+        metrics: of the run.
+        class_names: of the c classes that it tells apart.
+        num_test: m, test examples.
+        instead: what would do better.
+    """
+    found = list(judged(metrics))
+    if not found or len(class_names) < 2:
+        return ()
+    found = [each for each in found if each.confusion is not None] or found
+    lines = at_chance(found, num_classes=len(class_names), num_test=num_test, instead=instead)
+    if lines:
+        return lines
+    return (*_never_named(found, class_names, num_test), *_no_more_than_one(found, class_names))
+
+
+def at_chance(
+    found: Sequence[Judged], *, num_classes: int, num_test: int, instead: str
+) -> tuple[str, ...]:
+    """Return a line where no classifier tells classes apart better than a guess does.
+
+    A guess names class k with probability q_k, whatever the example. Its balanced accuracy over c
+    classes with m_k test examples is `1/c` with variance `sum_k q_k (1 - q_k) / m_k / c^2`; a
+    result up to two deviations above is not told from it. Where no confusion was kept, accuracy
+    is taken for it, and classes for alike in number.
+
+    Args:
+        found: what was tested, at least one.
+        num_classes: c.
+        num_test: m.
+        instead: what would do better.
+    """
+    told = [_told(each, num_classes, num_test) for each in found]
+    if any(value > chance + _DEVIATIONS * deviation for _, value, chance, deviation in told):
+        return ()
+    if any(_ranks(each, num_test) for each in found):
+        return ()
+    name, value, chance, _ = max(told, key=lambda each: each[1])
+    return (
+        f"the {name}, {value:.2%}, cannot be told from chance, {chance:.2%} for "
+        f"{num_classes} classes, on {num_test} test examples; {instead}",
+    )
+
+
+def _told(each: Judged, num_classes: int, num_test: int) -> tuple[str, float, float, float]:
+    """Return whose figure it is, the figure, chance, and the deviation of a guess."""
+    if each.confusion is None:
+        p = 1 / num_classes
+        return f"test accuracy of {each.name}", each.accuracy, p, math.sqrt(p * (1 - p) / num_test)
+    there, total = each.confusion.sum(axis=1), each.confusion.sum()
+    named = each.confusion.sum(axis=0)[there > 0] / total
+    numbers = there[there > 0] * num_test / total  # several trainings see the same examples
+    deviation = math.sqrt(float(np.sum(named * (1 - named) / numbers))) / len(numbers)
+    value = float(each.sensitivities.mean())
+    return f"balanced test accuracy of {each.name}", value, 1 / len(numbers), deviation
+
+
+def _ranks(each: Judged, num_test: int) -> bool:
+    """Whether scores of two classes are in a better order than a guess's (Mann & Whitney 1947)."""
+    if each.auc is None or each.confusion is None:
+        return False
+    one, other = each.confusion.sum(axis=1) * num_test / each.confusion.sum()
+    deviation = math.sqrt((one + other + 1) / (12 * one * other)) if one * other else math.inf
+    return each.auc > 0.5 + _DEVIATIONS * deviation
+
+
+def _never_named(
+    found: Sequence[Judged], class_names: Sequence[str], num_test: int
+) -> Iterator[str]:
+    """Yield a line for a class none of whose test examples any classifier has known."""
+    kept = [each.confusion for each in found if each.confusion is not None]
+    if not kept:
+        return
+    for label, name in enumerate(class_names):
+        number = round(kept[0][label].sum() * num_test / kept[0].sum())
+        if number >= _LEAST_OF_A_CLASS and not any(each[label, label] for each in kept):
+            yield f"none of the {number} test examples of {ascii(name)[1:-1]} is told to be one"
+
+
+def _no_more_than_one(found: Sequence[Judged], class_names: Sequence[str]) -> Iterator[str]:
+    """Yield a line where always naming the commonest class would be right as often."""
+    best = max(found, key=lambda each: each.accuracy)
+    if best.confusion is None:
+        return
+    shares = best.confusion.sum(axis=1) / best.confusion.sum()
+    label = int(shares.argmax())
+    if best.accuracy <= shares[label]:
+        commonest = ascii(class_names[label])[1:-1]
+        yield (
+            f"the test accuracy of {best.name}, {best.accuracy:.2%}, is not above the "
+            f"{shares[label]:.2%} of always naming {commonest}, the commonest class of the test "
+            f"split; its balanced accuracy is {best.sensitivities.mean():.2%}"
+        )
