@@ -25,6 +25,7 @@ import numpy as np
 
 from experiments.data.outside_files import user_path
 from experiments.errors import InputError, StoppedError
+from experiments.runs.local_paths import without_folders
 from jaxdp.methods import card, record
 from jaxdp.saved.files import json_object, open_plain
 
@@ -311,8 +312,9 @@ class RunFolder:
         stored = self.read_json(_CONFIG)
         if stored is None:
             return
-        stored = _UNTOLD | stored
-        for key, value in config.items():
+        # Versions before kept the folders of files, too.
+        stored = _UNTOLD | without_folders(stored)
+        for key, value in without_folders(config).items():
             if stored.get(key) is None and key in open_before:
                 continue
             if stored.get(key) != value:

@@ -14,6 +14,7 @@ import jax
 from experiments.errors import InputError
 from experiments.runs import dataset_ledgers
 from experiments.runs.folder import RunFolder
+from experiments.runs.local_paths import without_folders
 from experiments.runs.release_log import ReleaseLog
 from jaxdp.methods.base import Plan
 from jaxdp.methods.record import config_of
@@ -70,7 +71,7 @@ def started(
     folder.require_space(plan.num_bytes)
     with folder:
         stored = folder.read_json("config.json")
-        config = {**fixed, **facts, "versions": versions(), **entry.noted}
+        config = without_folders({**fixed, **facts}) | {"versions": versions(), **entry.noted}
         config["ledger"] = plan.ledger and plan.ledger.to_json()
         if stored is not None and "ledger" not in stored:
             certificate = _certificate_of_old_run(folder, plan.old_noise)
