@@ -145,6 +145,7 @@ class Spec:
             certificate says it.
         records_per_person: most examples that are of one person, whose examples together are
             protected; see `jaxdp.privacy.contributions`.
+        range_given: whether somebody declared the range of values; floats need that.
 
     Raises:
         ValueError: the shape is not one of the kind, or there are fewer than two classes or no
@@ -160,6 +161,7 @@ class Spec:
     counted_classes: bool = False
     preparation: str | None = None
     records_per_person: int = 1
+    range_given: bool = dataclasses.field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.shape) != (3 if self.kind == "image" else 1) or min(self.shape) < 1:
@@ -214,8 +216,8 @@ class Spec:
         shape: Sequence[int],
         *,
         class_names: Sequence[str],
-        low: float | int = 0,
-        high: float | int = 255,
+        low: float | int | None = None,
+        high: float | int | None = None,
         dtype: str | None = None,
     ) -> "Spec":
         """Return the facts about images, of which everything is declared by you.
@@ -224,12 +226,15 @@ class Spec:
             name: what to call the dataset.
             shape: of all images together, (n, h, w) or (n, h, w, channels).
             class_names: in the order of the labels.
-            low: least value that a pixel can have, not the least one in the data.
-            high: largest value that a pixel can have.
+            low: least value that a pixel can have, not the least one in the data; by default 0, for
+                whole numbers alone: examples of a float type are refused without a range.
+            high: largest value that a pixel can have; by default 255, for whole numbers alone.
             dtype: what made images are stored as; by default uint8 where pixels are 0..255, uint16
                 where they are 0..65535, float32 otherwise.
         """
         height, width, *channels = shape[1:]
+        range_given = low is not None and high is not None
+        low, high = 0 if low is None else low, 255 if high is None else high
         codec = Codec(
             low=float(low),
             high=float(high),
@@ -244,6 +249,7 @@ class Spec:
             class_names=tuple(map(str, class_names)),
             num_examples=int(shape[0]),
             codec=codec,
+            range_given=range_given,
         )
 
     @classmethod
@@ -345,6 +351,11 @@ def checked(private: Private, spec: Spec) -> Private:
         raise ValueError(f"y must be {len(x)} whole numbers, got {y.dtype} of shape {y.shape}")
     if x.dtype.name not in WHOLE_TYPES and x.dtype.kind != "f":
         raise ValueError(f"x must be {', '.join(WHOLE_TYPES)} or of a float type, got {x.dtype}")
+    if x.dtype.kind == "f" and not spec.range_given:
+        raise ValueError(
+            f"x is of {x.dtype}, whose range nobody gave: give Spec.images the least and the "
+            "largest value that a pixel can have, as low=0, high=1"
+        )
     if y.min() < 0 or y.max() >= spec.num_classes:
         raise ValueError(f"y has labels outside 0..{spec.num_classes - 1}")
     if not np.all(np.isfinite(x)):

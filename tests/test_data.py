@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import jaxdp
 from jaxdp.data import Codec, Private, Spec, checked
 
 X = np.arange(4 * 6, dtype=np.uint8).reshape(4, 2, 3)
@@ -86,6 +88,29 @@ def test_images_of_16_bits_are_made_as_such() -> None:
         checked(Private(private.x.astype(np.uint32), private.y), spec)
     with pytest.raises(ValueError, match="are stored as"):
         Spec.images("scan", shape, class_names=["a", "b"], dtype="uint32")
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("given", [{}, {"low": 0}, {"high": 255}])
+def test_floats_without_a_declared_range_are_refused(dtype: Any, given: dict[str, Any]) -> None:
+    """Those from 0 to 1 would be taken as 0 to 255, and nothing could be told apart."""
+    names = ["no", "yes"]
+    private = Private((X / 255).astype(dtype), Y)
+    spec = Spec.images("scans", X.shape, class_names=names, **given).of_persons(2)
+    with pytest.raises(ValueError, match=r"^x is of float\d\d, .* as low=0, high=1$"):
+        checked(private, spec)
+    assert checked(Private(X, Y), spec).x.dtype == np.uint8
+    for low, high in ((0, 1), (0, 255)):
+        declared = Spec.images("scans", X.shape, class_names=names, low=low, high=high)
+        assert checked(private, declared).x.dtype == dtype
+
+
+def test_floats_without_a_declared_range_are_refused_before_a_run_releases(tmp_path: Path) -> None:
+    spec, method = Spec.images("scans", X.shape, class_names=["no", "yes"]), jaxdp.methods.dp_ntk
+    private, ledger = Private(X / 255, Y), tmp_path / "ledger"
+    with pytest.raises(ValueError, match="whose range nobody gave"):
+        jaxdp.run(method, method.Settings(eps=1.0), spec, private, ledger=ledger)
+    assert not ledger.exists()
 
 
 def test_drawn_values_beyond_the_range_are_stored_as_bytes_within_it() -> None:

@@ -119,7 +119,7 @@ class FileRunner(PlainRunner):
 def released(method: Any, mapped: Any = None, **settings: Any) -> np.ndarray:
     """Return all that a method releases at a fixed noise seed, as one row of numbers."""
     x, y = data()
-    spec = jaxdp.Spec.images("probe", x.shape, class_names=["a", "b", "c"])
+    spec = jaxdp.Spec.images("probe", x.shape, class_names=["a", "b", "c"], low=0, high=255)
     chosen = method.Settings(eps=2.0, delta=1e-3, noise_seed=SEED, seed=SEED, **settings)
     plan = method.make_plan(method.complete(chosen, spec, NOTHING), spec, NOTHING)
     private = checked(jaxdp.Private(x, y), spec)

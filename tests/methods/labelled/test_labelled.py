@@ -123,7 +123,7 @@ def test_images_are_labelled_in_the_shares_in_which_they_were_drawn() -> None:
     rng = np.random.default_rng(0)
     y = (rng.random(N) < 0.05).astype(np.int32)
     x = np.clip(rng.normal(0.3 + 0.2 * y[:, None, None, None], 0.2, (N, 8, 8, 1)), 0, 1)
-    spec = jaxdp.Spec.images("toy", x.shape, class_names=["often", "seldom"])
+    spec = jaxdp.Spec.images("toy", x.shape, class_names=["often", "seldom"], low=0, high=1)
     few = {"features": "rff", "steps": 3, "batch_size": 10, "num_synthetic": 100}
     asked = labelled.Settings(labels="teacher", eps=50.0, candidates=1, **few)
     images = jaxdp.Private(x.astype(np.float32), y)
