@@ -40,7 +40,7 @@ class DataFlags:
     pixel_bits: int | None = setting(
         None,
         "Bits of a pixel that are in use, in images of 16 bits whose files do not say so "
-        "(default: 16).",
+        "(default: 16; npz files of int16 need it).",
         at_least=1,
         at_most=16,
     )

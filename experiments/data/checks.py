@@ -33,6 +33,10 @@ def check_inputs(name: str, raw: RawData) -> tuple[np.ndarray, np.ndarray]:
 def _check_input(name: str, raw: RawData, key: str, x: np.ndarray) -> np.ndarray:
     """Check the dtype, shape and finiteness of one input array."""
     where = f"{key} in {raw.source}"
+    if x.dtype.kind == "b":
+        raise dataset_error(
+            name, f"{where} has dtype bool: store 0 and 255 as uint8, as x.astype('uint8') * 255"
+        )
     if x.dtype.name not in WHOLE_TYPES and x.dtype.kind != "f":
         raise dataset_error(
             name,

@@ -52,8 +52,9 @@ def load_dataset(
     """Load and check a dataset by name.
 
     The scaling takes uint8 values v to v/127.5 - 1, a few known datasets aside, and those of 16
-    bits likewise from the range of their type to [-1, 1]. Float values are taken as scaled
-    already: bring them to about [-1, 1] by public constants, not by statistics of the data.
+    bits likewise from the range of their type to [-1, 1], or from that of `wanted.bits`, which
+    arrays of int16 need. Float values are taken as scaled already: bring them to about [-1, 1] by
+    public constants, not by statistics of the data.
 
     Args:
         name: "digits", a tensorflow-datasets name in `TFDS_NAMES`, or the name of an npz
@@ -81,6 +82,7 @@ def load_dataset(
         ) from error
     raw = classes.declared(name, raw, wanted.class_names)
     x_train, x_test = check_inputs(name, raw)
+    codec = _codec(name, raw, x_train.dtype, wanted.bits)
     y_train = check_labels(name, raw, "y_train", raw.y_train, len(x_train))
     y_test = check_labels(name, raw, "y_test", raw.y_test, len(x_test))
     used = wanted.persons.used(raw.persons, where=raw.source)
@@ -97,7 +99,7 @@ def load_dataset(
         x_test=x_test,
         y_test=check_range(name, raw, "y_test", y_test, len(names)),
         class_names=names,
-        codec=_codec(name, raw, x_train.dtype, wanted.bits),
+        codec=codec,
         source=raw.source,
         counted_classes=classes.known(name, raw) is None,
         preparation=None if size is None else resizing.preparation(size),
@@ -141,12 +143,23 @@ def _note(raw: RawData, size: tuple[int, int] | None, asked: ImageSize) -> tuple
 
 def _codec(name: str, raw: RawData, dtype: np.dtype, bits: int | None) -> Codec:
     """Return public constants: by the type of the values and by what is declared of it."""
-    if bits is not None and dtype != np.uint16:
+    if bits is not None and dtype.name not in ("uint16", "int16"):
         raise dataset_error(
-            name, f"{raw.source} holds values of {dtype}, not uint16: leave --pixel_bits={bits} out"
+            name,
+            f"{raw.source} holds values of {dtype}, not uint16 or int16: leave "
+            f"--pixel_bits={bits} out",
         )
     if bits is not None:
-        return whole_numbers(dtype.name, 0, 2**bits - 1)
+        below = 2 ** (bits - 1) if dtype.kind == "i" else 0
+        return whole_numbers(dtype.name, -below, 2**bits - 1 - below)
+    if dtype.name == "int16" and raw.value_range is None:
+        # Scans use a small part of that type's range: by it all images would be of one grey.
+        raise dataset_error(
+            name,
+            f"{raw.source} holds values of int16, whose range nobody declares: give "
+            "--pixel_bits=13 for -4096 to 4095 (12 for half of that), or store floats scaled to "
+            "-1 to 1 by public constants",
+        )
     if dtype.name not in WHOLE_TYPES:
         return FLOATS
     if dtype == np.uint8 and name in CODECS:
@@ -171,6 +184,8 @@ def require_range(data: Dataset) -> None:
 def _in_range(codec: Codec | TableCodec) -> str:
     if codec.dtype == "uint16":
         return "raise --pixel_bits, or leave it out"
+    if codec.dtype == "int16":
+        return "raise --pixel_bits"
     return "scale them by public constants, or store uint8"
 
 

@@ -104,7 +104,7 @@ def test_a_format_by_another_name_is_no_image(tmp_path: Path) -> None:
     check_message(caught.value, "toy", "cannot read", "a/a.png", "replace or remove")
 
 
-@pytest.mark.parametrize("dtype", [np.uint16, np.int16, ">u2"])
+@pytest.mark.parametrize("dtype", [np.uint16, ">u2"])
 def test_npz_of_16_bits(tmp_path: Path, dtype: Any) -> None:
     x = np.stack([DEEP] * 6).astype(dtype)
     np.savez(tmp_path / "toy.npz", **arrays(x_train=x[:4], x_test=x[4:]))
@@ -132,6 +132,23 @@ def test_bits_in_use_declare_the_range(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load(tmp_path, bits=12)
     check_message(caught.value, "toy", "holds values of uint8", "leave --pixel_bits=12 out")
+
+
+@pytest.mark.parametrize("dtype", ["<i2", ">i2"])
+def test_signed_npz_needs_the_bits_in_use(tmp_path: Path, dtype: str) -> None:
+    """By the range of the type a CT of -1024 to 3071 would be of one grey."""
+    x = np.stack([(DEEP % 4096).astype(np.int16) - 1024] * 6).astype(dtype)
+    np.savez(tmp_path / "toy.npz", **arrays(x_train=x[:4], x_test=x[4:]))
+    with pytest.raises(InputError) as caught:
+        load(tmp_path)
+    check_message(caught.value, "toy", "values of int16", "--pixel_bits=13 for -4096 to 4095")
+    found = load(tmp_path, bits=13)
+    assert (found.codec.low, found.codec.high, found.codec.dtype) == (-4096, 4095, "int16")
+    np.testing.assert_array_equal(found.x_train[..., 0], x[:4])
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, bits=12)
+    check_message(caught.value, "toy", "outside [-2048, 2047]", "raise --pixel_bits")
+    assert "leave it out" not in str(caught.value)
 
 
 def test_guarantee_the_range_of_16_bits_is_that_of_the_type(tmp_path: Path) -> None:

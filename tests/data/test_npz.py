@@ -111,7 +111,7 @@ BAD_ARRAYS = {
     "pickled": ({"y_test": np.array([1, "a"], object)}, ["cannot read", "toy.npz", "savez"]),
     "strings": ({"x_train": np.array([["a"]] * 4)}, ["x_train", "<U1", "uint8"]),
     "complex": ({"x_train": ROWS[:4] + 1j}, ["x_train", "complex64", "floats"]),
-    "bool": ({"x_test": IMAGES[4:] > 9}, ["x_test", "bool", "uint8"]),
+    "bool": ({"x_test": IMAGES[4:] > 9}, ["x_test", "bool", "store 0 and 255 as uint8"]),
     "int": ({"x_test": IMAGES[4:].astype(int)}, ["x_test", "int64", "uint8"]),
     "scalar x": ({"x_train": np.float32(1)}, ["x_train", "shape ()", "(n, h, w)"]),
     "vector x": ({"x_train": ROWS[:4, 0]}, ["x_train", "shape (4,)", "(n, d)"]),
