@@ -44,12 +44,13 @@ _CAVEAT = (
 
 
 class Found(NamedTuple):
-    """Public facts, the flags that name the data, and whether a table's columns are declared."""
+    """Public facts, the flags that name the data, whether a table's columns are declared, notes."""
 
     facts: Facts
     source: str
     has_schema: bool
     line: str
+    notes: tuple[str, ...] = ()
 
 
 def facts_from_flags(asked: RecommendFlags) -> Found:
@@ -92,7 +93,11 @@ def facts_of_data(asked: RecommendFlags) -> Found:
     data = dataset_for(asked, seed=0)
     facts = estimates.facts_of(data.spec, num_test=len(data.x_test))
     return Found(
-        facts, recommendation.source_of(asked), data.spec.schema is not None, in_a_line(data)
+        facts,
+        recommendation.source_of(asked),
+        data.spec.schema is not None,
+        in_a_line(data),
+        data.notes,
     )
 
 
@@ -100,7 +105,7 @@ def text(found: Found, epsilon: float) -> str:
     """Return what is recommended, in lines for a terminal."""
     facts = found.facts
     chosen = recommendation.choices(facts, epsilon, source=found.source, schema=found.has_schema)
-    parts = [found.line]
+    parts = [found.line, *found.notes]
     lack = recommendation.warning(facts, epsilon)
     parts += [f"WARNING: {lack}"] if lack else []
     for number, choice in enumerate(chosen):

@@ -60,7 +60,12 @@ def read_image_folder(name: str, folder: Path, wanted: Wanted) -> RawData:
     there = [{each.name for each in _class_folders(split)} for split in splits]
     classes, left_out = sorted(there[0] | there[1]), Counter[str]()
     files = [_listed(name, folder, split, classes, left_out) for split in splits]
-    notes = (*_left_out_note(left_out), *_missing_note("train", "test", there))
+    beside = sorted(each.name for each in _class_folders(folder) if each not in splits)
+    notes = (
+        *_beside_note(beside),
+        *_left_out_note(left_out),
+        *_missing_note("train", "test", there),
+    )
     return _raw(name, folder, files, classes, wanted, notes)
 
 
@@ -187,12 +192,26 @@ def _missing_note(train: str, test: str, there: list[set[str]]) -> tuple[str, ..
         (test, train, there[1] - there[0]),
     ):
         if names:
-            shown = [ascii(each)[1:-1] for each in sorted(names)[:_LISTED]]
-            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
             found.append(
-                f"WARNING: class folders in {here} and not in {other}: {', '.join(shown)}{more}"
+                f"WARNING: class folders in {here} and not in {other}: {_in_words(sorted(names))}"
             )
     return tuple(found)
+
+
+def _beside_note(folders: list[str]) -> tuple[str, ...]:
+    """Name the folders that are neither train nor test: nothing in them is read."""
+    if not folders:
+        return ()
+    return (
+        f"WARNING: left out, as only train and test are read: folders {_in_words(folders)}; "
+        "move what is to be used into train or test",
+    )
+
+
+def _in_words(names: list[str]) -> str:
+    """List names that anybody may have chosen, not too many."""
+    shown = [ascii(each)[1:-1] for each in names[:_LISTED]]
+    return ", ".join(shown) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 
 def _require_inside(name: str, folder: Path, path: Path) -> None:

@@ -159,6 +159,20 @@ def test_class_folders_that_one_split_lacks_are_named(folder: Path) -> None:
     )
 
 
+def test_folders_beside_train_and_test_are_named(folder: Path) -> None:
+    before = load_folder(folder)
+    save_image(folder / "toy/val/cat/a.png", colour(7))
+    (folder / "toy/extra\x1b[31m").mkdir()
+    (folder / "toy/.cache").mkdir()
+    found = load_folder(folder)
+    assert found.notes == (
+        "WARNING: left out, as only train and test are read: folders extra\\x1b[31m, val; move "
+        "what is to be used into train or test",
+        *before.notes,
+    )
+    assert found.spec == before.spec
+
+
 def test_guarantee_whether_a_class_folder_is_empty_is_not_said(folder: Path) -> None:
     """Names of folders are declared; that a class has no image is a private count of 0."""
     for split in ("train", "test"):

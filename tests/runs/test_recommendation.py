@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 import drivers
+import numpy as np
+import PIL.Image
 import pytest
 
 from experiments import recommend
@@ -139,6 +141,18 @@ def test_the_program_takes_a_dataset(capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().out
     assert said.startswith("digits: 1437 training images of 8x8 pixels")
     assert "WARNING: epsilon times the examples of a class is 14.4" in said
+
+
+def test_the_program_says_what_is_left_out_of_an_image_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for place in ("train/a", "train/b", "test/a", "test/b", "val/a"):
+        (tmp_path / "scans" / place).mkdir(parents=True)
+        image = PIL.Image.fromarray(np.zeros((8, 8), np.uint8))
+        image.save(tmp_path / "scans" / place / "x.png")
+    assert drivers.drive(recommend.main, "--dataset=scans", f"--data_dir={tmp_path}") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("WARNING: left out, as only train and test are read: folders val;")
 
 
 def test_the_program_starts_without_jax() -> None:
