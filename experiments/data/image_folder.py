@@ -15,23 +15,41 @@ from experiments.data import image_file, image_stack, persons
 from experiments.data.image_file import SUFFIXES
 from experiments.data.sources import RawData, Wanted, dataset_error
 from experiments.data.splits import TEST_FRACTION, held_out
+from experiments.errors import InputError
 
 _ENDINGS = "png|jpg|tif|bmp|dcm"
 # How many names or endings a line lists, and how long an ending may be.
 _LISTED, _LONGEST = 5, 10
 _FOLDERS = "folders in class folders"
+_SPLITS = ("train", "test")
 _Files = list[tuple[Path, int]]
 
 
 def is_image_folder(folder: Path) -> bool:
     """Whether a folder has train or test, or class folders with images."""
-    return any((folder / split).is_dir() for split in ("train", "test")) or _is_unsplit(folder)
+    return any((folder / split).is_dir() for split in _SPLITS) or _is_unsplit(folder)
 
 
 def _is_unsplit(folder: Path) -> bool:
     if not folder.is_dir():
         return False
     return any(_is_image(path) for each in _class_folders(folder) for path in each.iterdir())
+
+
+def not_understood(name: str, folder: Path) -> InputError:
+    """Build the error about a folder that is there, and in which no class has images."""
+    endings = set[str]()
+    for path, below, files in os.walk(folder):
+        below[:] = [each for each in below if not _is_hidden(Path(each))]
+        endings |= {_ending(Path(path, each)) for each in files if not _is_hidden(Path(each))}
+    found = f"there are {_in_words(sorted(endings))}" if endings else "it holds no files"
+    named = sorted(each.name for each in _class_folders(folder) if each.name.lower() in _SPLITS)
+    rename = f"; write {_in_words(named)} in small letters" if named else ""
+    return dataset_error(
+        name,
+        f"{folder} is there, but holds no images in class folders ({found}){rename}; put images at "
+        f"{folder}/CLASS or {folder}/{{train,test}}/CLASS, as {', '.join(SUFFIXES)}",
+    )
 
 
 def read_image_folder(name: str, folder: Path, wanted: Wanted) -> RawData:
@@ -64,7 +82,7 @@ def read_image_folder(name: str, folder: Path, wanted: Wanted) -> RawData:
     notes = (
         *_beside_note(beside),
         *_left_out_note(left_out),
-        *_missing_note("train", "test", there),
+        *_missing_note(*_SPLITS, there),
     )
     return _raw(name, folder, files, classes, wanted, notes)
 
@@ -99,7 +117,7 @@ def _raw(
     notes: tuple[str, ...],
 ) -> RawData:
     """Read the files of both splits."""
-    for split, of_split in zip(("train", "test"), files, strict=True):
+    for split, of_split in zip(_SPLITS, files, strict=True):
         if not of_split:
             empty = folder / split
             raise dataset_error(

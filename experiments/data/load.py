@@ -297,6 +297,8 @@ def _read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:
         raw = array_files.read_arrays(name, folder)
     elif name in TFDS_NAMES or tfds_data.find(name, root) is not None:
         return tfds_data.read(name, root, download, wanted)
+    elif folder.is_dir():
+        raise image_folder.not_understood(name, folder)
     else:
         raise _unknown_dataset(name, root)
     wanted.require_no_fraction(name, f"{raw.source} has a test split")

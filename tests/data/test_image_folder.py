@@ -128,6 +128,32 @@ def test_image_folder_with_one_class(tmp_path: Path) -> None:
     check_message(caught.value, "toy", "image folder", "fewer than 2 classes")
 
 
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([], "(it holds no files); put"),
+        (["cat/a.webp", "dog/b.WEBP", "notes.txt", ".DS_Store"], "(there are .txt, .webp); put"),
+        (["a.png"], "(there are .png outside of class folders); put"),
+        (["Train/cat/a.png", "Test/cat/a.png"], "; write Test, Train in small letters; put"),
+        (["cat/a.\x1b[31m"], "(there are other endings); put"),
+    ],
+)
+def test_a_folder_without_images_in_class_folders_is_said_to_be_there(
+    tmp_path: Path, files: list[str], said: str
+) -> None:
+    (tmp_path / "toy").mkdir()
+    for place in files:
+        (tmp_path / "toy" / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "toy" / place).touch()
+    with pytest.raises(InputError) as caught:
+        load_folder(tmp_path)
+    check_message(
+        caught.value, "toy", f"{tmp_path / 'toy'} is there, but holds no images in", said,
+        f"put images at {tmp_path / 'toy'}/CLASS or", ", as .png, .jpg, .jpeg, .tif",
+    )  # fmt: skip
+    assert str(caught.value).isprintable()
+
+
 # --- What is left out, and what is said --------------------------------------------------------
 
 

@@ -68,7 +68,7 @@ def test_unknown_dataset_lists_what_there_is(folder: Path) -> None:
 
 
 def test_unknown_dataset_in_an_empty_folder(tmp_path: Path) -> None:
-    (tmp_path / "foo").mkdir()
+    (tmp_path / "bar").mkdir()
     with pytest.raises(InputError) as caught:
         load_dataset("foo", data_dir=tmp_path)
     check_message(caught.value, "foo", f"in --data_dir={tmp_path} there is no npz file")
