@@ -1,4 +1,7 @@
-"""Checks of arrays as a source gives them: types, shapes, labels. Each error is one line."""
+"""Checks of arrays as a source gives them: types, shapes, labels. Each error is one line.
+
+What is wrong with labels is said without a count: how many there are of a kind is private.
+"""
 
 import numpy as np
 
@@ -87,21 +90,20 @@ def check_labels(name: str, raw: RawData, key: str, y: np.ndarray, num: int) -> 
     if y.dtype.kind == "f":
         # inf % 1 and nan % 1 are nan, which differs from 0 as a fraction does.
         with np.errstate(invalid="ignore"):
-            num_bad = np.count_nonzero(y % 1 != 0)
-        if num_bad:
+            has_bad = np.any(y % 1 != 0)
+        if has_bad:
             raise dataset_error(
-                name, f"{where} has {num_bad} labels that are no whole numbers: store 0, ..., c-1"
+                name, f"{where} has labels that are no whole numbers: store 0, ..., c-1"
             )
     return y.reshape(-1)
 
 
 def check_range(name: str, raw: RawData, key: str, y: np.ndarray, num_classes: int) -> np.ndarray:
     """Check that labels are 0..c-1 and return them as int32."""
-    num_bad = np.count_nonzero((y < 0) | (y >= num_classes))
-    if num_bad:
+    if np.any((y < 0) | (y >= num_classes)):
         raise dataset_error(
             name,
-            f"{key} in {raw.source} has {num_bad} labels outside 0..{num_classes - 1} (there "
+            f"{key} in {raw.source} has labels outside 0..{num_classes - 1} (there "
             f"are {num_classes} classes): relabel them, or store class_names that cover them",
         )
     return y.astype(np.int32)

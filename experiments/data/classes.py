@@ -95,10 +95,9 @@ def places(name: str, raw: RawData, where: str, y: np.ndarray) -> np.ndarray:
     order = {each: at for at, each in enumerate(names)}
     values, at = np.unique(y, return_inverse=True)
     found = np.array([order.get(value, -1) for value in values.tolist()], int)[at.reshape(-1)]
-    num_bad = np.count_nonzero(found < 0)
-    if num_bad:
+    if np.any(found < 0):
         raise dataset_error(
-            name, f"{where} has {num_bad} labels that are not in class_names: add their classes"
+            name, f"{where} has labels that are not in class_names: add their classes"
         )
     return found
 

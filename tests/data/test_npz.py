@@ -128,15 +128,15 @@ BAD_ARRAYS = {
     "named labels": ({"y_train": list("abca")}, ["y_train", "<U1", "0, 1, ..., c-1"]),
     "unknown names": (
         {"y_train": list("abcd"), "class_names": ["a", "b", "c"]},
-        ["y_train", "1 labels that are not in class_names"],
+        ["y_train", "has labels that are not in class_names"],
     ),
     "a name twice": ({"y_train": list("abca"), "class_names": ["a", "a"]}, ["a name twice"]),
     "bool labels": ({"y_test": [True, False]}, ["y_test", "bool", "integers"]),
     "lengths": ({"y_train": [0, 1, 2]}, ["y_train", "3 labels for 4 examples"]),
-    "fractions": ({"y_test": [0.5, np.nan]}, ["y_test", "2 labels", "no whole numbers"]),
-    "infinite label": ({"y_test": [np.inf, 0]}, ["y_test", "1 labels", "no whole numbers"]),
-    "negative": ({"y_test": [-1, 1]}, ["y_test", "1 labels outside 0..2", "relabel"]),
-    "beyond names": ({"class_names": ["a", "b"]}, ["y_train", "1 labels outside 0..1"]),
+    "fractions": ({"y_test": [0.5, np.nan]}, ["y_test", "has labels", "no whole numbers"]),
+    "infinite label": ({"y_test": [np.inf, 0]}, ["y_test", "has labels", "no whole numbers"]),
+    "negative": ({"y_test": [-1, 1]}, ["y_test", "has labels outside 0..2", "relabel"]),
+    "beyond names": ({"class_names": ["a", "b"]}, ["y_train", "has labels outside 0..1"]),
     "identifiers": ({"y_test": [2, 10**12]}, ["reach 1000000000000", "6 examples", "class_names"]),
     "one class": ({"y_train": [0] * 4, "y_test": [0] * 2}, ["fewer than 2 classes"]),
     "one name": ({"class_names": ["a"]}, ["fewer than 2 classes"]),
@@ -162,7 +162,7 @@ def test_nan_error_shows_no_values(tmp_path: Path) -> None:
 def test_labels_beyond_a_known_table(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_npz(tmp_path, "mnist", y_test=[2, 10])
-    check_message(caught.value, "mnist", "y_test", "1 labels outside 0..9", "10 classes")
+    check_message(caught.value, "mnist", "y_test", "has labels outside 0..9", "10 classes")
 
 
 def truncated_npz(path: Path) -> None:
