@@ -148,8 +148,8 @@ class Spec:
         range_given: whether somebody declared the range of values; floats need that.
 
     Raises:
-        ValueError: the shape is not one of the kind, or there are fewer than two classes or no
-            examples.
+        ValueError: the shape is not one of the kind, there are fewer than two classes or no
+            examples, or two classes have one name.
     """
 
     name: str
@@ -171,6 +171,8 @@ class Spec:
                 f"need at least 2 classes and 1 example, got {len(self.class_names)} and "
                 f"{self.num_examples}"
             )
+        if len(set(self.class_names)) < len(self.class_names):
+            raise ValueError("class_names has a name twice: give each class one of its own")
 
     @property
     def num_classes(self) -> int:

@@ -32,6 +32,7 @@ def test_images_and_rows_have_shapes_of_their_kind() -> None:
         ({"kind": "table"}, "kind table cannot have shape"),
         ({"shape": (2, 0, 1)}, "cannot have shape"),
         ({"class_names": ("one",)}, "at least 2 classes"),
+        ({"class_names": ("one", "two", "one")}, "class_names has a name twice"),
         ({"num_examples": 0}, "1 example"),
     ],
 )
@@ -40,6 +41,16 @@ def test_facts_that_cannot_be_are_refused(changes: dict[str, Any], said: str) ->
     facts |= {"num_examples": 4, "codec": SPEC.codec}
     with pytest.raises(ValueError, match=said):
         Spec(**(facts | changes))
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ("1", "2", "1"), "aa"])
+def test_two_classes_of_one_name_are_refused(names: Any) -> None:
+    for facts in (
+        lambda: Spec.images("x", X.shape, class_names=names),
+        lambda: Spec.rows("x", (4, 2), class_names=names),
+    ):
+        with pytest.raises(ValueError, match="class_names has a name twice: give each class"):
+            facts()
 
 
 @pytest.mark.parametrize(

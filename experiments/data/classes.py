@@ -88,10 +88,7 @@ def places(name: str, raw: RawData, where: str, y: np.ndarray) -> np.ndarray:
             f"{where} has dtype {y.dtype}: give the list of all classes by --class_names, or store "
             "class_names beside labels that are names; or labels as integers 0, 1, ..., c-1",
         )
-    if len(set(names)) < len(names):
-        raise dataset_error(
-            name, f"class_names in {raw.source} has a name twice: labels that are names need others"
-        )
+    _require_different(name, raw, names)
     order = {each: at for at, each in enumerate(names)}
     values, at = np.unique(y, return_inverse=True)
     found = np.array([order.get(value, -1) for value in values.tolist()], int)[at.reshape(-1)]
@@ -106,7 +103,8 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
     """Take the class names from the source, else the known table, else count the labels.
 
     Raises:
-        InputError: labels are no count of classes, or there are fewer than two.
+        InputError: labels are no count of classes, there are fewer than two, or a name is there
+            twice.
     """
     names = known(name, raw)
     if names is None:
@@ -123,7 +121,16 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
         raise dataset_error(
             name, f"{raw.source} has fewer than 2 classes: there is nothing to tell apart"
         )
+    _require_different(name, raw, names)
     return names
+
+
+def _require_different(name: str, raw: RawData, names: tuple[str, ...]) -> None:
+    if len(set(names)) < len(names):
+        raise dataset_error(
+            name,
+            f"class_names in {raw.source} has a name twice: give each class one of its own",
+        )
 
 
 def known(name: str, raw: RawData) -> tuple[str, ...] | None:

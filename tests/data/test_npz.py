@@ -131,6 +131,7 @@ BAD_ARRAYS = {
         ["y_train", "has labels that are not in class_names"],
     ),
     "a name twice": ({"y_train": list("abca"), "class_names": ["a", "a"]}, ["a name twice"]),
+    "a class twice": ({"class_names": ["a", "b", "a"]}, ["class_names", "a name twice: give each"]),
     "bool labels": ({"y_test": [True, False]}, ["y_test", "bool", "integers"]),
     "lengths": ({"y_train": [0, 1, 2]}, ["y_train", "3 labels for 4 examples"]),
     "fractions": ({"y_test": [0.5, np.nan]}, ["y_test", "has labels", "no whole numbers"]),
