@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.data import classes
 from experiments.data.sources import ARRAYS, RawData, dataset_error
 from jaxdp.saved import npz as npz_files
 
@@ -72,4 +73,6 @@ def _raw(name: str, arrays: Mapping[str, np.ndarray], path: Path) -> RawData:
             f"{_PERSONS} in {path} has dtype {persons.dtype} and shape {persons.shape}: store the "
             f"person of each of the {len(x_train)} training records, as a text or a whole number",
         )
-    return RawData(x_train, y_train, x_test, y_test, names, str(path), persons=persons)
+    raw = RawData(x_train, y_train, x_test, y_test, names, str(path), persons=persons)
+    classes.require_one_reading(name, raw)
+    return raw

@@ -63,6 +63,24 @@ def _by_name(
     return np.array(stored)[y]
 
 
+def require_one_reading(name: str, raw: RawData) -> None:
+    """Raise an `InputError` where whole numbers may be names of classes as well as their places.
+
+    The names alone decide, which are public: by the labels, one record could swap all classes.
+    """
+    names = raw.class_names or ()
+    places = tuple(map(str, range(len(names))))
+    if names == places or not all(map(_is_whole, names)) or set(names).isdisjoint(places):
+        return
+    if any(y.dtype.kind in "iuf" for y in (raw.y_train, raw.y_test)):
+        raise dataset_error(
+            name,
+            f"labels in {raw.source} are numbers, and so are its class_names, in another order "
+            "than 0, 1, ...: store labels that are names as texts, y.astype(str), or those that "
+            "are places as np.array(class_names)[y]",
+        )
+
+
 def _is_whole(text: str) -> bool:
     return text.removeprefix("-").isdecimal() and str(int(text)) == text
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toy_data import arrays
+from toy_data import arrays, check_message
 
 from experiments.data import classes
 from experiments.data.dataset import Dataset
@@ -17,7 +17,7 @@ from experiments.run_flags import RunFlags
 from experiments.terminal import in_a_line
 
 
-def _load(folder: Path, flag: str, name: str = "toy", **changes: Any) -> Dataset:
+def _load(folder: Path, flag: str | None, name: str = "toy", **changes: Any) -> Dataset:
     np.savez(folder / f"{name}.npz", **arrays(**changes))
     wanted = Wanted(class_names=classes.parse(flag))
     return load_dataset(name, data_dir=folder, download=False, wanted=wanted)
@@ -103,6 +103,31 @@ def test_guarantee_how_many_labels_are_refused_is_not_said(
         said.add(str(caught.value).replace(str(tmp_path), ""))
     assert len(said) == 1
     assert not re.search(r"\d labels|7|'c'|0\.5", said.pop())
+
+
+@pytest.mark.parametrize("names", ["2,1,0", "1,2,3", "-1,0,1"])
+@pytest.mark.parametrize("labels", [[0, 1, 2, 0], [1.0, 2.0, 2.0, 1.0]])
+@pytest.mark.parametrize("flag", [None, "0,1,2,3"])
+def test_numbers_that_may_be_names_or_places_are_refused(
+    tmp_path: Path, names: str, labels: list[Any], flag: str | None
+) -> None:
+    """By the labels it is not decided: one record more would swap the classes of all."""
+    stored = {"class_names": names.split(","), "y_train": labels}
+    with pytest.raises(InputError) as caught:
+        _load(tmp_path, flag, **stored)
+    check_message(
+        caught.value, "toy", "toy.npz are numbers, and so are its class_names", "as texts"
+    )
+
+
+def test_what_the_refusal_of_numbers_says_to_do_works(tmp_path: Path) -> None:
+    names, y = np.array(["2", "1", "0"]), np.array([0, 1, 2, 0])
+    for texts, expected in ((y.astype(str), [2, 1, 0, 2]), (names[y], y)):
+        stored = {"y_train": texts, "y_test": texts[:2]}
+        found = _load(tmp_path, None, class_names=names, **stored)
+        np.testing.assert_array_equal(found.y_train, expected)
+    for only in ("0,1,2", "0,1,a", "2019,2020,2021"):  # these have one reading
+        np.testing.assert_array_equal(_load(tmp_path, None, class_names=only.split(",")).y_train, y)
 
 
 @pytest.mark.parametrize("text", ["", "cat", "cat,cat", "cat,,dog", "cat,"])
