@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.report.values import round_up
 
 if TYPE_CHECKING:
     from experiments.data.dataset import Dataset
+
+# How many classes a line names.
+_NAMED = 6
 
 
 def bar_style() -> dict[str, Any]:
@@ -22,7 +26,7 @@ def colours(channels: int) -> str:
 
 
 def in_a_line(data: Dataset) -> str:
-    """Say what was read, of which all is public: how much, of what shape, how many classes."""
+    """Say what was read, of which all is public: how much, of what shape, which classes."""
     spec, what = data.spec, "rows"
     if spec.is_image:
         height, width, channels = spec.image_shape
@@ -31,12 +35,22 @@ def in_a_line(data: Dataset) -> str:
     elif spec.schema is not None:
         what = "records"
     said = f"{spec.num_examples} training {what}; {spec.num_classes} classes"
+    said += _named(spec.class_names)
     if spec.counted_classes:
         said += (
             f", counted from the labels 0 to {spec.num_classes - 1}: labels begin at 0, and "
             "--class_names declares the classes"
         )
     return f"{spec.name}: {said}; {len(data.x_test)} test examples"
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the first names of classes in brackets, where they say more than their number does."""
+    if list(names) == [str(place) for place in range(len(names))]:
+        return ""
+    # Anybody may have named a folder, and a name must not steer the terminal.
+    shown = [ascii(each)[1:-1] for each in names[:_NAMED]]
+    return f" ({', '.join([*shown, '...'] if len(names) > _NAMED else shown)})"
 
 
 def print_guarantee(certificate: dict[str, Any]) -> None:

@@ -39,7 +39,9 @@ def test_a_run_on_own_images_from_files_to_samples(
     out, flags = tmp_path / "run", (*TOY, f"--data_dir={scans}")
     assert drivers.drive(dp_ntk.main, *flags, "--image_size=8x6", f"--out_dir={out}") == 0
     read, said = capsys.readouterr()
-    assert read.startswith("scans: 54 training images of 8x6 pixels, grey uint16; 3 classes; 6 te")
+    assert read.startswith(
+        "scans: 54 training images of 8x6 pixels, grey uint16; 3 classes (a, b, c); 6 "
+    )
     assert "WARNING: left out, as they are no images in class folders: .txt 1\n" in said
     assert "0.1 of all images are held out for tests" in said
     with np.load(out / "synthetic.npz") as made:

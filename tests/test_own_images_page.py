@@ -54,7 +54,8 @@ def test_every_block_of_the_page_runs(folder: Path, capsys: pytest.CaptureFixtur
         told.append(capsys.readouterr())
     recommended, distilled, classes, loaded, predicted, exported = told
     assert "python -m experiments.dp_kip_teacher" in recommended.out
-    said = r"shapes: \d+ training images of 32x32 pixels, grey; 3 classes; "
+    named = r"3 classes \(circle, square, triangle\); "
+    said = r"shapes: \d+ training images of 32x32 pixels, grey; " + named
     assert re.match(said, distilled.out)
     assert ".txt 1" in distilled.err
     assert "shapes.ledger.jsonl" in distilled.err

@@ -138,7 +138,7 @@ def _raw(
 
 
 def _is_hidden(path: Path) -> bool:
-    return path.name.startswith(".")
+    return path.name.startswith(".") or path.name == "__MACOSX"  # what macOS adds to archives
 
 
 def _is_image(path: Path) -> bool:

@@ -215,8 +215,24 @@ def test_guarantee_whether_a_class_folder_is_empty_is_not_said(folder: Path) -> 
 
 def test_what_was_read_in_a_line(folder: Path) -> None:
     assert in_a_line(load_folder(folder)) == (
-        "toy: 3 training images of 5x4 pixels, RGB; 3 classes; 1 test examples"
+        "toy: 3 training images of 5x4 pixels, RGB; 3 classes (cat, dog, eel); 1 test examples"
     )
+
+
+def test_the_first_names_of_many_classes_are_said(tmp_path: Path) -> None:
+    for name in ("a", "b", "c", "d", "e", "f\x1b[31m", "g"):
+        save_image(tmp_path / "toy" / name / "x.png", colour(1))
+    said = in_a_line(load_folder(tmp_path))
+    assert "; 7 classes (a, b, c, d, e, f\\x1b[31m, ...); " in said
+
+
+def test_what_macos_adds_to_archives_is_no_class(folder: Path) -> None:
+    save_image(folder / "toy/train/__MACOSX/a.png", colour(1))
+    save_image(folder / "toy/train/.cache/a.png", colour(1))
+    (folder / "toy/__MACOSX").mkdir()
+    found = load_folder(folder)
+    assert found.class_names == ("cat", "dog", "eel")
+    assert "MACOSX" not in "".join(found.notes)
 
 
 # --- Class folders alone -----------------------------------------------------------------------
