@@ -145,6 +145,7 @@ class Spec:
             certificate says it.
         records_per_person: most examples that are of one person, whose examples together are
             protected; see `jaxdp.privacy.contributions`.
+        persons_declared: whether somebody has declared that number, 1 included.
         range_given: whether somebody declared the range of values; floats need that.
 
     Raises:
@@ -161,6 +162,7 @@ class Spec:
     counted_classes: bool = False
     preparation: str | None = None
     records_per_person: int = 1
+    persons_declared: bool = dataclasses.field(default=False, compare=False)
     range_given: bool = dataclasses.field(default=True, compare=False)
 
     def __post_init__(self) -> None:
@@ -297,7 +299,7 @@ class Spec:
 
     def of_persons(self, most: int) -> "Spec":
         """Return the same facts where a person has up to `most` examples, protected together."""
-        return dataclasses.replace(self, records_per_person=most)
+        return dataclasses.replace(self, records_per_person=most, persons_declared=True)
 
     def in_form(self, form: str) -> "Spec":
         """Return the same facts with rows of another form, where a table has a schema."""

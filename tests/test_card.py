@@ -20,6 +20,7 @@ from jaxdp.methods.dp_ntk.words import COVERS
 from jaxdp.methods.made import Made
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Certificate
+from jaxdp.privacy.stored_certificates import recertified
 
 IMAGES = Spec.images("digits", (60, 8, 9), class_names=["a", "b"])
 SPECS = {
@@ -198,3 +199,9 @@ def test_a_card_says_whom_the_guarantee_is_about() -> None:
     assert "it is about one record" not in of_persons
     assert "Replace all that one person has of the 60 training records by any others" in of_persons
     assert "What is protected is one person with at most 3 records" in of_persons
+    terms = dataclasses.replace(terms, persons_declared=True)
+    facts = certificates.certify(dataclasses.replace(ledger, records_per_person=1), terms)
+    assert recertified(facts) == facts
+    declared = card_of(IMAGES, "generated", certificate=facts)
+    assert "it is about one record" not in declared
+    assert "What is protected is one person with at most one record" in declared

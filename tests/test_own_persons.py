@@ -52,7 +52,8 @@ def test_guarantee_no_more_records_of_a_person_are_used_than_certified(tmp_path:
     used = data.x_train[:, 0, 0, 0]
     counts = np.bincount(whose[used], minlength=20)
     np.testing.assert_array_equal(counts, np.minimum(np.bincount(whose, minlength=20), 2))
-    assert data.spec.records_per_person == 2
+    assert (data.spec.records_per_person, data.spec.persons_declared) == (2, True)
+    assert read(*flags[:2], "--records_per_person=1").spec.persons_declared
     assert data.spec.num_examples == counts.sum()
     # Another person's records choose nothing: with all records of one replaced, others stay.
     with np.load(tmp_path / "scans.npz") as arrays:

@@ -13,8 +13,9 @@ class Dataset:
 
     `counted_classes` says that nobody declared how many classes there are: the labels were counted.
     `preparation` says what was done to every image by itself, `notes` are lines for the terminal.
-    `records_per_person` says how many training records of a person there are at most. What methods
-    are given of it are `spec`, public facts, and `private`, the training split.
+    `records_per_person` says how many training records of a person there are at most,
+    `persons_declared` that somebody has declared it. What methods are given of it are `spec`,
+    public facts, and `private`, the training split.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Dataset:
     preparation: str | None = None
     notes: tuple[str, ...] = ()
     records_per_person: int = 1
+    persons_declared: bool = False
 
     @property
     def spec(self) -> Spec:
@@ -36,7 +38,11 @@ class Dataset:
         if isinstance(self.codec, TableCodec):
             layout = self.codec.layout
             table = Spec.table(self.name, layout.schema, len(self.x_train), form=layout.form)
-            return dataclasses.replace(table, records_per_person=self.records_per_person)
+            return dataclasses.replace(
+                table,
+                records_per_person=self.records_per_person,
+                persons_declared=self.persons_declared,
+            )
         shape = self.x_train.shape[1:]
         return Spec(
             name=self.name,
@@ -48,6 +54,7 @@ class Dataset:
             counted_classes=self.counted_classes,
             preparation=self.preparation,
             records_per_person=self.records_per_person,
+            persons_declared=self.persons_declared,
         )
 
     @property

@@ -105,6 +105,7 @@ def load_dataset(
         preparation=None if size is None else resizing.preparation(size),
         notes=(*raw.notes, *_note(raw, size, wanted.size)),
         records_per_person=wanted.persons.records_per_person,
+        persons_declared=wanted.persons.most is not None,
     )
     if wanted.bits is not None:
         require_range(found)
@@ -257,6 +258,7 @@ def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
         codec=TableCodec(Layout(schema, flags.codes or ONE_HOT)),
         source=flags.csv,
         records_per_person=persons.records_per_person,
+        persons_declared=persons.most is not None,
     )
 
 

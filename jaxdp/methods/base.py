@@ -273,6 +273,7 @@ class Plan(abc.ABC, Generic[R]):
             preparation=self.spec.preparation,
             objection=self.objection,
             earlier=earlier,
+            persons_declared=self.spec.persons_declared,
         )
         assert self.ledger is not None
         return certificates.certify(self.ledger, terms) | self.beside

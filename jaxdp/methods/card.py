@@ -93,8 +93,9 @@ def guarantee(certificate: Mapping[str, Any]) -> str:
 def dont(certificate: Mapping[str, Any], *more: str) -> str:
     """Return what not to do, as a list."""
     first = () if certificate["releasable"] else (_DONT_RELEASE,)
-    of_records = certificate["ledger"].get("records_per_person", 1) == 1
-    persons = (_DONT_TAKE_FOR_PERSONS,) if of_records else ()
+    several = certificate["ledger"].get("records_per_person", 1) > 1
+    of_persons = several or certificate.get("persons_declared", False)
+    persons = () if of_persons else (_DONT_TAKE_FOR_PERSONS,)
     return as_list((*first, *_DONT, *persons, *more))
 
 

@@ -41,6 +41,7 @@ class Terms:
         preparation: what was done to every record by itself, in words.
         objection: what else speaks against a release, in words.
         earlier: what earlier runs have released of the same data; None where nobody counts them.
+        persons_declared: whether somebody has declared how many records a person has at most.
     """
 
     covers: tuple[str, ...]
@@ -51,6 +52,7 @@ class Terms:
     preparation: str | None = None
     objection: str | None = None
     earlier: tuple[Ledger, ...] | None = None
+    persons_declared: bool = False
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -150,7 +152,7 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
         "epsilon": _finite(epsilon),
         "delta": ledger.delta,
         "relation": RELATIONS[ledger.relation],
-        "unit": unit(ledger.records_per_person),
+        "unit": unit(ledger.records_per_person, persons_declared=terms.persons_declared),
         "mechanism": _mechanism(ledger) if private else "none",
         "target_epsilon": terms.target_epsilon,
         "num_examples": ledger.num_examples,
@@ -164,6 +166,7 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
         "public": (*PUBLIC, *counted, *prepared),
         "allowed": {"delta": terms.allow_delta, "epsilon": terms.allow_epsilon},
         "counted_classes": terms.counted_classes,
+        "persons_declared": terms.persons_declared,
         "preparation": terms.preparation,
         "objection": terms.objection,
     }

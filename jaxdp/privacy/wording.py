@@ -5,7 +5,7 @@ UNIT = (
     "as a group of k, for which epsilon is k times as large or worse"
 )
 PERSON = (
-    "one person with at most {most} records of the training split. Where a dataset names the "
+    "one person with {most} of the training split. Where a dataset names the "
     "person of each record, further records of a person were left out before anything else; where "
     "it does not, that nobody has more is taken from who ran this"
 )
@@ -49,6 +49,13 @@ NO_PROMISE = (
 )
 
 
-def unit(records_per_person: int) -> str:
-    """Return whose records a guarantee is about."""
-    return UNIT if records_per_person == 1 else PERSON.format(most=records_per_person)
+def unit(records_per_person: int, *, persons_declared: bool = False) -> str:
+    """Return whose records a guarantee is about.
+
+    Args:
+        records_per_person: most records k of a person.
+        persons_declared: whether somebody has declared k; nobody needs to where it is above 1.
+    """
+    if records_per_person > 1:
+        return PERSON.format(most=f"at most {records_per_person} records")
+    return PERSON.format(most="at most one record") if persons_declared else UNIT
