@@ -227,16 +227,19 @@ class Made:
         return buffer.getvalue()
 
 
-def relabelled(made: Made, x: np.ndarray, probabilities: np.ndarray) -> Made:
+def relabelled(
+    made: Made, x: np.ndarray, probabilities: np.ndarray, labels: np.ndarray | None = None
+) -> Made:
     """Return a made set with other examples, of the same number, and what a teacher says of them.
 
     Args:
         made: the set.
         x: (m, *shape) examples as stored.
-        probabilities: (m, c) of the classes; a label is the likeliest one.
+        probabilities: (m, c) of the classes.
+        labels: (m,) the classes; None for the likeliest ones.
     """
     scores = probabilities.astype(np.float32)
-    labels = np.argmax(scores, axis=1).astype(np.int32)
+    labels = (np.argmax(scores, axis=1) if labels is None else labels).astype(np.int32)
     rows = made.rows if x is made.x else made.scaled(x).reshape(made.rows.shape)
     arrays = made.arrays | {"x": x, "y": labels, "y_scores": scores}
     return dataclasses.replace(made, x=x, y=labels, rows=rows, arrays=arrays, soft_labels=scores)

@@ -19,7 +19,7 @@ from jaxdp.methods.dp_ntk.released import Released as Embedded
 from jaxdp.methods.dp_ntk.words import TABLE
 from jaxdp.methods.labelled import release as releasing
 from jaxdp.methods.labelled import student
-from jaxdp.methods.labelled.balance import as_drawn
+from jaxdp.methods.labelled.balance import as_drawn, labels_in_shares
 from jaxdp.methods.labelled.candidates import with_copies
 from jaxdp.methods.labelled.earlier import check_earlier
 from jaxdp.methods.labelled.released import FORM, Options, Released
@@ -148,7 +148,13 @@ class LabelledPlan(base.Plan[Released]):
             made = self._chosen(drawn, released, runner)
         else:
             probabilities = self._probabilities(released, drawn.x, runner)
-            made = relabelled(drawn, drawn.x, probabilities)
+            labels = None
+            if isinstance(self.generation.maker, CellMaker):
+                # Counts tell the classes' shares, with noise, and records are drawn in them: they
+                # are of what was released already, and nothing is spent to keep them. Networks
+                # draw equally many of each class, which says nothing.
+                labels = labels_in_shares(probabilities, drawn.y)
+            made = relabelled(drawn, drawn.x, probabilities, labels)
         return dataclasses.replace(made, classifier=self.classifier(released, runner))
 
     def _chosen(self, drawn: Made, released: Released, runner: Runner) -> Made:

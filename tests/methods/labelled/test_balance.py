@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jaxdp.methods.labelled.balance import as_drawn, balanced
+from jaxdp.methods.labelled.balance import as_drawn, balanced, labels_in_shares
 
 SHARES = np.array([0.2, 0.3, 0.5])
 
@@ -74,3 +74,56 @@ def test_a_class_that_the_teacher_sees_nowhere_is_not_brought_back() -> None:
         nearly = (1 - 1e-9) * certain + 1e-9 / 3
         found = balanced(nearly, SHARES)
         np.testing.assert_allclose(found, certain, atol=1e-3)
+
+
+# --- Labels of records -------------------------------------------------------------------------
+
+
+def seldom(num: int = 2000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return values, a teacher's probabilities and drawn classes: one in ten, and never likely."""
+    rng = np.random.default_rng(3)
+    labels = (np.arange(num) % 10 == 0).astype(np.int32)
+    values = rng.normal(labels)
+    odds = np.exp(5 * values - 20)
+    second = 0.4 * odds / (1 + odds)
+    return values, np.stack([1 - second, second], axis=1), labels
+
+
+def test_a_class_that_is_nowhere_the_likeliest_one_gets_the_records_drawn_for_it() -> None:
+    values, given, labels = seldom()
+    assert not np.any(np.argmax(given, axis=1))
+    found = labels_in_shares(given, labels)
+    assert np.sum(found) == 200
+    # Of records drawn for one class, those that the teacher ranks highest.
+    for label in (0, 1):
+        own = labels == label
+        assert values[own & (found == 1)].min() > values[own & (found == 0)].max()
+
+
+def test_among_records_of_equal_odds_those_drawn_for_the_class_come_first() -> None:
+    """A table of a few categories has a few odds alone."""
+    labels = (np.arange(1000) % 10 == 0).astype(np.int32)
+    given = np.tile([0.9, 0.1], (1000, 1))
+    np.testing.assert_array_equal(labels_in_shares(given, labels), labels)
+
+
+def test_labels_that_lose_no_class_are_the_likeliest_ones() -> None:
+    values, labels = drawn(5000)
+    given = posterior(values, np.array([0.3, 0.3, 0.4]))
+    np.testing.assert_array_equal(labels_in_shares(given, labels), np.argmax(given, axis=1))
+
+
+def test_several_lost_classes_have_the_shares_that_were_drawn() -> None:
+    values, labels = drawn(5000)
+    given = posterior(values, np.array([1e-9, 1 - 1.1e-8, 1e-8]))
+    found = np.bincount(labels_in_shares(given, labels), minlength=3)
+    np.testing.assert_array_equal(found, np.bincount(labels))
+    certain = np.tile([0.0, 1.0, 0.0], (5000, 1))
+    found = np.bincount(labels_in_shares(certain, labels), minlength=3)
+    np.testing.assert_array_equal(found, np.bincount(labels))
+
+
+def test_a_lost_class_takes_nothing_from_the_others_where_it_was_not_drawn() -> None:
+    given = np.random.default_rng(2).dirichlet([9, 9, 1], 100)
+    found = labels_in_shares(given, np.arange(100) % 2)
+    np.testing.assert_array_equal(found, np.argmax(given, axis=1))
