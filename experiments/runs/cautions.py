@@ -1,7 +1,7 @@
-"""Warnings about a run that its certificate does not know: odd data, and results at chance.
+"""Warnings about a run that its certificate does not know: odd data or sets, doubtful results.
 
-They come from public facts and the test split. As test scores, which no guarantee covers, they go
-to the terminal and into metrics.json, and not into the certificate.
+They come from public facts, the made set and the test split. As test scores, which no guarantee
+covers, they go to the terminal and into metrics.json, and not into the certificate.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,15 @@ import numpy as np
 from experiments.data.dataset import Dataset
 from experiments.runs import chance, estimates, recommendation
 from jaxdp.methods.base import Plan
+from jaxdp.methods.made import Made
 
 _LISTED = 5
 # Beyond it a value is hardly of a column that was scaled to about [-1, 1].
 _LARGEST_SCALED = 10.0
 # Of test examples of a class; with fewer a sensitivity says little.
 _FEW = 10
+# Part of its share below which a class of a made set is hardly learnt.
+_LEAST_PART = 0.1
 
 
 def before_work(settings: Any, data: Dataset) -> tuple[str, ...]:
@@ -68,8 +71,39 @@ def _rare(data: Dataset) -> list[str]:
     return [f"the test split has few examples of {', '.join(rare)}"] if rare else []
 
 
+def lost_classes(made: Made) -> tuple[str, ...]:
+    """Return a line where a made set has no example of a class, or hardly any.
+
+    That is less than a tenth of the share in which classes are drawn, which comes from what was
+    released, or of an even share where nothing tells shares. So the line is post-processing, too.
+    """
+    c, m = len(made.class_names), len(made.y)
+    if c < 2:
+        return ()
+    shares = getattr(made.generator, "class_weights", None)
+    expected = np.full(c, m / c) if shares is None else m * np.asarray(shares) / np.sum(shares)
+    counts = np.bincount(made.y, minlength=c)
+    lost = np.flatnonzero((counts == 0) | (counts < _LEAST_PART * expected))
+    if len(lost) == 0:
+        return ()
+    named = [
+        f"{ascii(made.class_names[label])[1:-1]} ({counts[label]}, {expected[label]:.0f} by share)"
+        for label in lost[:_LISTED]
+    ]
+    more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
+    return (
+        f"of {m} made examples hardly any is of class {', '.join(named)}{more}: what learns from "
+        "them will not find that class, however high its accuracy",
+    )
+
+
 def of_run(
-    method: str, plan: Plan[Any], run_flags: Any, data: Dataset, metrics: Mapping[str, Any]
+    method: str,
+    plan: Plan[Any],
+    run_flags: Any,
+    data: Dataset,
+    metrics: Mapping[str, Any],
+    made: Made,
 ) -> list[str]:
     """Return all warnings of a finished run.
 
@@ -79,6 +113,7 @@ def of_run(
         run_flags: that name the data.
         data: of which public facts and the test split are looked at.
         metrics: of the run.
+        made: what the run has made.
     """
     num_test = len(data.x_test)
     instead = recommendation.better(
@@ -90,4 +125,4 @@ def of_run(
     )
     names = data.spec.class_names[: plan.num_classes]
     guesses = chance.warnings(metrics, class_names=names, num_test=num_test, instead=instead)
-    return [*before_work(plan.settings, data), *guesses]
+    return [*before_work(plan.settings, data), *lost_classes(made), *guesses]

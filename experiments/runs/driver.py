@@ -304,7 +304,7 @@ class _Run:
         if self._figures:
             self._metrics["figures"] = self._figures
         self._metrics["warnings"] = cautions.of_run(
-            self._method, plan, self._flags, self._data, self._metrics
+            self._method, plan, self._flags, self._data, self._metrics, made
         )
         if getattr(self._flags, "check_copies", False):
             judging.write_copies(plan, made, self._data, folder)

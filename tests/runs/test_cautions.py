@@ -1,4 +1,4 @@
-"""Warnings of odd data and of doubtful results: from public facts and the test split alone."""
+"""Warnings of odd data and of lost classes: from public facts, made sets and test splits."""
 
 from __future__ import annotations
 
@@ -12,10 +12,46 @@ import drivers
 import numpy as np
 import pytest
 import toy_runs
+from toy_tables import frame_of, write_table
 
+from experiments import dp_ntk
 from experiments.data.dataset import Dataset
 from experiments.data.load import load_dataset
 from experiments.runs import cautions
+
+# --- What was made ------------------------------------------------------------------------------
+
+
+def lost(counts: list[int], shares: tuple[float, ...] | None = None) -> tuple[str, ...]:
+    names = tuple("abcdefghij"[: len(counts)])
+    labels = np.repeat(np.arange(len(counts)), counts)
+    generator = SimpleNamespace(class_weights=shares)
+    made: Any = SimpleNamespace(y=labels, class_names=names, generator=generator)
+    return cautions.lost_classes(made)
+
+
+def test_a_class_of_which_hardly_anything_was_made_is_named() -> None:
+    (line,) = lost([1618, 2], (0.9, 0.1))
+    assert line.startswith("of 1620 made examples hardly any is of class b (2, 162 by share): what")
+    assert lost([1604, 16], (0.9, 0.1))
+    assert not lost([1603, 17], (0.9, 0.1))
+    # Rare classes that are drawn seldom are as they should be, unless there is none.
+    assert not lost([990, 10], (0.99, 0.01))
+    assert lost([100, 0], (0.999, 0.001))
+
+
+def test_without_shares_a_class_has_an_even_one() -> None:
+    assert not lost([95, 5])
+    (line,) = lost([96, 4])
+    assert "b (4, 50 by share)" in line
+    assert not lost([10])
+
+
+def test_of_many_lost_classes_a_few_are_named() -> None:
+    (line,) = lost([100, *[0] * 9])
+    assert "f (0, 10 by share) and 4 more: what" in line
+    assert "g (" not in line
+
 
 # --- Before the work ---------------------------------------------------------------------------
 
@@ -115,3 +151,19 @@ def test_guarantee_what_is_said_is_the_same_for_other_private_data(
         lines.append(capsys.readouterr())
     assert lines[0] == lines[1]
     assert drivers.READ.fullmatch(lines[0].out)
+
+
+def test_a_run_whose_set_lacks_a_class_says_so_on_the_terminal_and_in_its_metrics(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jaxdp.methods.labelled import plan
+
+    monkeypatch.setattr(plan, "labels_in_shares", lambda p, drawn: np.zeros(len(drawn), np.int32))
+    flags = write_table(tmp_path, frame_of(200))
+    asked = ("--labels=teacher", "--eps=5", "--delta=1e-3", "--num_synthetic=90", "--evaluate=none")
+    out = tmp_path / "run"
+    assert drivers.drive(dp_ntk.main, *flags, *asked, f"--out_dir={out}") == 0
+    few, line = json.loads((out / "metrics.json").read_text())["warnings"]
+    assert few.startswith("the test split has few examples of")
+    assert line.startswith("of 90 made examples hardly any is of class yes (0, ")
+    assert capsys.readouterr().err.count(f"WARNING: {line}\n") == 1
