@@ -134,8 +134,8 @@ MUTANTS = (
     Mutant(
         "scaling by the mean of the data",
         "experiments/data/load.py",
-        "codec=_codec(name, raw, x_train.dtype, wanted.bits),",
-        "codec=dataclasses.replace(FLOATS, shift=float(x_train.mean())),",
+        "codec = _codec(name, raw, x_train.dtype, wanted.bits)",
+        "codec = dataclasses.replace(FLOATS, shift=float(x_train.mean()))",
         ("tests/data/test_npz.py::test_npz_of_scaled_rows",),
     ),
     Mutant(
