@@ -125,7 +125,7 @@ def test_a_sum_is_assembled_before_the_noise_and_processed_after_the_mean() -> N
         )
         expected = dp_sgd.noisy_mean(key, m, plain, chunk_size=16)
         found = dp_sgd.noisy_mean(key, m, parts, chunk_size=7)
-    np.testing.assert_allclose(found, expected**3, rtol=1e-12)
+    np.testing.assert_allclose(found, np.asarray(expected) ** 3, rtol=1e-12)
 
 
 def test_guarantee_noise_on_the_sum_is_the_multiplier_times_the_clip_norm() -> None:
