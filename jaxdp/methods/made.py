@@ -176,8 +176,8 @@ class Made:
             raise ValueError(
                 f"{place}: holds another result; save into a new folder, or say overwrite=True"
             )
-        for path in others:  # the certificate first: it never tells of files that are gone
-            path.unlink(missing_ok=True)
+        for path in others:  # the certificate last: who is stopped here finds the others by it
+            path.unlink()
         for name, content in content_by_name.items():
             part = place / f"{name}.part"
             part.write_bytes(content)
@@ -306,14 +306,16 @@ def distilled(
 
 
 def _of_another_result(place: Path, certificate: bytes | None) -> list[Path]:
-    """Return the other certificate that is in a folder, and the files that it names."""
+    """Return the files that another certificate in a folder names, and then itself."""
     path = place / _CERTIFICATE
     stored = path.read_bytes() if path.is_file() else certificate
     if stored is None or stored == certificate:
         return []
     try:
-        names = list(json.loads(stored)["sha256"])
+        names = json.loads(stored)["sha256"]
     except (ValueError, KeyError, TypeError):
-        names = []
-    # A name that leads out of the folder is nothing of this folder.
-    return [path, *(place / name for name in names if Path(name).name == name)]
+        names = None
+    # Somebody else may have written it: of what it names, files of this folder are taken alone.
+    plain = [name for name in names if Path(name).name == name] if isinstance(names, dict) else []
+    named = [place / name for name in plain if name != _CERTIFICATE]
+    return [*(each for each in named if each.is_symlink() or each.is_file()), path]

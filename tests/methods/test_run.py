@@ -126,15 +126,22 @@ def test_guarantee_no_file_of_another_certificate_stays_beside_a_saved_set(
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     (tmp_path / "teacher.npz").write_bytes(b"outside")
     stored = json.loads(before["privacy.json"])
-    stored["sha256"]["../teacher.npz"] = "0"
+    (folder / "mine").mkdir()
+    stored["sha256"] |= dict.fromkeys(
+        ("../teacher.npz", "..", "", ".", "mine", "privacy.json"), "0"
+    )
     (folder / "privacy.json").write_text(json.dumps(stored))
     kernels.save(folder, overwrite=True)
     names = {path.name for path in folder.iterdir()}
-    assert names == {"distilled.npz", "config.json", "privacy.json", "README.md"}
+    assert names == {"distilled.npz", "config.json", "privacy.json", "README.md", "mine"}
     assert "teacher.npz" in before
     assert (tmp_path / "teacher.npz").exists()
     assert first.facts["ledger"] != second.facts["ledger"]
     assert jaxdp.load(folder).certificate.facts["ledger"] == second.facts["ledger"]
+    for strange in ("[]", "{", '{"sha256": [1]}', '{"sha256": "x"}'):
+        (folder / "privacy.json").write_text(strange)
+        with pytest.raises(ValueError, match="holds another result"):
+            kernels.save(folder)
 
 
 def test_guarantee_noise_is_fresh_unless_it_is_seeded_and_then_not_releasable() -> None:

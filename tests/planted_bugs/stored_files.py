@@ -185,7 +185,7 @@ MUTANTS = (
         "files of another certificate stay beside a saved set",
         "jaxdp/methods/made.py",
         "        for path in others:  # the certificate",
-        "        for path in others[:1]:  # the certificate",
+        "        for path in others[-1:]:  # the certificate",
         (
             "tests/methods/test_run.py::"
             "test_guarantee_no_file_of_another_certificate_stays_beside_a_saved_set",
