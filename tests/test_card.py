@@ -137,6 +137,16 @@ def test_its_code_runs(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     np.testing.assert_array_equal(session["classes"], found.predict(session["made"].x))
 
 
+def test_guarantee_a_stored_certificate_is_of_persons_only_where_somebody_declared_them() -> None:
+    terms = certificates.Terms(covers=("x.npz: all of it",), target_epsilon=1.0)
+    facts = certificates.certify(saved_folders.ledger_of(IMAGES, stddev=1.0), terms)
+    older = {key: value for key, value in facts.items() if key != "persons_declared"}
+    for stored in (facts, older, facts | {"persons_declared": "no"}):
+        again = recertified(stored)
+        assert again["unit"] == facts["unit"]
+        assert "as a group of k" in again["unit"]
+
+
 # --- Where it is written -------------------------------------------------------------------------
 
 

@@ -53,7 +53,7 @@ def recertified(
             preparation=_text(stored.get("preparation")),
             objection=stored.get("objection"),
             earlier=_earlier(stored.get("earlier_runs")),
-            persons_declared=bool(stored.get("persons_declared", False)),
+            persons_declared=stored.get("persons_declared") is True,
         )
         certificate = certify(ledger, terms)
         _require_agreement(stored, certificate)

@@ -182,6 +182,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "certificates of before are about persons",
+        "jaxdp/privacy/stored_certificates.py",
+        'persons_declared=stored.get("persons_declared") is True,',
+        'persons_declared=stored.get("persons_declared", True) is True,',
+        (
+            "tests/test_card.py::"
+            "test_guarantee_a_stored_certificate_is_of_persons_only_where_somebody_declared_them",
+        ),
+    ),
+    Mutant(
         "files of another certificate stay beside a saved set",
         "jaxdp/methods/made.py",
         "        for path in others:  # the certificate",
