@@ -6,7 +6,7 @@ large an image is declared to be is looked at before memory is taken for it.
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from experiments.data.resizing import MAX_PIXELS, in_words
 from experiments.data.sources import dataset_error
+from experiments.errors import InputError
 from jaxdp.saved.files import open_plain
 
 _DICOM = (".dcm", ".dicom")
@@ -23,6 +24,8 @@ _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
 _GREY_MODES = ("1", "L", "LA")
 _COLOUR_MODES = ("RGB", "RGBA", "RGBX", "P", "PA", "CMYK", "YCbCr")
 _MOST_BITS = 16
+# How many images are looked at after one that cannot be read, and how many of them are named.
+_LOOKED_AT, _NAMED = 10_000, 5
 
 
 class Image(NamedTuple):
@@ -63,6 +66,44 @@ def read(name: str, path: Path) -> Image:
     decode = _decode_dicom if path.suffix.lower() in _DICOM else _decode
     with _in_one_line(name, str(path)), open_plain(path) as file:
         return decode(file)
+
+
+def read_all(name: str, paths: Sequence[Path]) -> Iterator[tuple[Path, Image]]:
+    """Read images one after another, as `read` does.
+
+    Args:
+        name: of the dataset.
+        paths: of the files.
+
+    Raises:
+        InputError: one cannot be read; the message names some that cannot be read after it, too,
+            so that they can be mended together.
+    """
+    for i, path in enumerate(paths):
+        try:
+            image = read(name, path)
+        except InputError as error:
+            others = _unreadable(name, paths[i + 1 : i + 1 + _LOOKED_AT])
+            raise InputError(f"{error}{_and_others(others)}") from error
+        yield path, image
+
+
+def _unreadable(name: str, paths: Sequence[Path]) -> list[Path]:
+    found = []
+    for path in paths:
+        try:
+            read(name, path)
+        except InputError:
+            found.append(path)
+    return found
+
+
+def _and_others(paths: list[Path]) -> str:
+    if not paths:
+        return ""
+    named = ", ".join(map(str, paths[:_NAMED]))
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return f"; neither can these be used: {named}{more}"
 
 
 def of_bytes(name: str, place: str, content: bytes) -> Image:

@@ -125,7 +125,7 @@ def _raw(
             )
     paths, labels = zip(*files[0], *files[1], strict=True)
     whose = persons.named_by([path for path, _ in files[0]], wanted.persons.separator)
-    images = ((path, image_file.read(name, path)) for path in paths)
+    images = image_file.read_all(name, paths)
     x, first = image_stack.stacked(name, images, len(paths), wanted)
     y, n = np.array(labels), len(files[0])
     return RawData(

@@ -102,6 +102,16 @@ def test_image_folder_with_unreadable_image(folder: Path, keep: float) -> None:
     check_message(caught.value, "toy", f"cannot read {path} (", "replace or remove")
 
 
+def test_image_folder_names_all_unreadable_images_at_once(folder: Path) -> None:
+    bad = [folder / f"toy/train/cat/{number}.png" for number in range(8)]
+    for path in bad:
+        path.write_bytes(b"")
+    with pytest.raises(InputError) as caught:
+        load_folder(folder)
+    named = ", ".join(map(str, bad[1:6]))
+    check_message(caught.value, "toy", f"cannot read {bad[0]} (", f"be used: {named} and 2 more")
+
+
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_image_folder_without_a_split(folder: Path, split: str) -> None:
     (folder / "toy" / split).rename(folder / "elsewhere")
