@@ -1,0 +1,76 @@
+"""The examples themselves, which only `release` functions of methods take."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from jaxdp.data.codecs import WHOLE_TYPES, TableCodec
+from jaxdp.data.spec import Spec
+from jaxdp.tables.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Private(NamedTuple):
+    """Private examples as stored. Only `release` functions take them.
+
+    Attributes:
+        x: (n, *shape) examples.
+        y: (n,) labels in 0..c-1.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The examples as rows (n, d)."""
+        return self.x.reshape(len(self.x), -1)
+
+    @classmethod
+    def of_frame(cls, frame: "pd.DataFrame", schema: Schema) -> "Private":
+        """Return the records of a data frame, as `jaxdp.tables.encode` stores them."""
+        from jaxdp.tables import frames  # pandas takes a while
+
+        return cls(*frames.encode(frame, schema))
+
+    def __repr__(self) -> str:
+        """Show how many, and nothing of them."""
+        return f"Private({len(self.x)} examples)"
+
+
+def checked(private: Private, spec: Spec) -> Private:
+    """Return private examples with the channel axis and int32 labels that their facts ask for.
+
+    The messages name shapes and types, and no value of any example.
+
+    Raises:
+        ValueError: they are not what `spec` says.
+    """
+    x, y = np.asarray(private.x), np.asarray(private.y)
+    if x.ndim == 3 and spec.is_image and spec.shape[-1] == 1:
+        x = x[..., np.newaxis]
+    shape = (spec.num_examples, *spec.stored_shape)
+    if x.shape != shape:
+        raise ValueError(f"x has shape {x.shape}, and spec says {shape}")
+    if y.shape != (len(x),) or y.dtype.kind not in "iu":
+        raise ValueError(f"y must be {len(x)} whole numbers, got {y.dtype} of shape {y.shape}")
+    if x.dtype.name not in WHOLE_TYPES and x.dtype.kind != "f":
+        raise ValueError(f"x must be {', '.join(WHOLE_TYPES)} or of a float type, got {x.dtype}")
+    if x.dtype.kind == "f" and not spec.range_given:
+        raise ValueError(
+            f"x is of {x.dtype}, whose range nobody gave: give Spec.images the least and the "
+            "largest value that a pixel can have, as low=0, high=1"
+        )
+    if y.min() < 0 or y.max() >= spec.num_classes:
+        raise ValueError(f"y has labels outside 0..{spec.num_classes - 1}")
+    if not np.all(np.isfinite(x)):
+        raise ValueError("x has values that are not finite")
+    if isinstance(spec.codec, TableCodec):
+        if not np.array_equal(x, spec.codec.layout.nearest(x)):
+            raise ValueError("x has records that are not stored as Private.of_frame stores them")
+    elif x.min() < spec.codec.low or x.max() > spec.codec.high:
+        low, high = spec.codec.low, spec.codec.high
+        raise ValueError(f"x has values outside [{low:g}, {high:g}], the range of spec")
+    return Private(x, y.astype(np.int32))
