@@ -17,7 +17,7 @@ import numpy as np
 import optax
 from _harness import argument_parser, isolated, measure, record, report
 
-from jaxdp import devices, kernels
+from jaxdp import devices, kernels, numerics
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.kernels.preprocess import centred_one_hot
 from jaxdp.methods.dp_kip.clipped import sums, terms
@@ -52,7 +52,7 @@ def _kip(each: int, drawn: int, dim: int) -> tuple[Any, Any, int]:
     support = SupportSet(jax.random.normal(jax.random.key(0), (len(y), dim)), y)
     algorithm = dp_kip(kernel, mechanism, KIPConfig(ridge=1e-6, optimizer=optax.sgd(1.0)))
     assert kernel.dot_product is not None
-    with jax.enable_x64(True):
+    with numerics.float64():
         found = terms.support_terms(kernel.dot_product, *support, 1e-6, num_targets=drawn)
         moments = jax.tree.leaves(sums.zero_moments(found))
     return algorithm.update, algorithm.init(support), sum(leaf.nbytes for leaf in moments)

@@ -4,6 +4,7 @@ All of them run the same release on their own rows of the data. The first one al
 judges, and makes what is made of the release; the others are done when that has begun.
 """
 
+import inspect
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from jaxdp import numerics
 
+_PATIENCE = "shutdown_timeout_seconds"
 # They wait for the first one, which may judge for hours.
 _PATIENCE_SECONDS = 7 * 24 * 3600
 
@@ -38,10 +40,12 @@ def join(coordinator: str | None, number: int | None, index: int | None) -> None
     if "jax_enable_recoverability" in jax.config.values:
         # A process whose neighbour is gone says so itself, instead of being aborted.
         jax.config.update("jax_enable_recoverability", True)
+    options = inspect.signature(jax.distributed.initialize).parameters
+    patience: dict[str, Any] = {}
+    if _PATIENCE in options:  # jax 0.5 has none
+        patience[_PATIENCE] = _PATIENCE_SECONDS
     try:
-        jax.distributed.initialize(
-            coordinator, number, index, shutdown_timeout_seconds=_PATIENCE_SECONDS
-        )
+        jax.distributed.initialize(coordinator, number, index, **patience)
     except ValueError as error:
         raise RuntimeError(str(error)) from error
 
