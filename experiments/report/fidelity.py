@@ -14,7 +14,7 @@ import numpy as np
 
 from experiments.evaluation.fidelity import Fidelity, figures
 from experiments.report import page
-from experiments.report.pictures import ACCENT, FAINT, INK
+from experiments.report.canvas import ACCENT, FAINT, INK
 from experiments.report.tables import name_cells, short, shown_cells
 from jaxdp.tables.layout import Layout
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.report.pictures import ACCENT, FAINT, INK
+from experiments.report.canvas import ACCENT, FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -272,8 +272,8 @@ class _Run:
 
     def _write(self, made: Made) -> None:
         # Not before the first step: these import matplotlib, and networks that a run may not have.
+        from experiments.report import curves, pictures
         from experiments.report import page as report
-        from experiments.report import pictures
         from experiments.report.tables import table_png
         from experiments.runs import generator_file
         from jaxdp.saved.classifier import support_of
@@ -321,7 +321,7 @@ class _Run:
             metrics=self._metrics,
             privacy=folder.read_json("privacy.json") or {},
             picture_png=picture,
-            curve_png=pictures.curve_png(self._metrics.get("history"), words.watched),
+            curve_png=curves.curve_png(self._metrics.get("history"), words.watched),
             words=words,
             files={path.name for path in folder.path.iterdir()},
             class_names=made.class_names,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from report_pages import METRICS, drawn_figures, names, rendered
 
-from experiments.report.pictures import accuracy_curve_png, image_grid_png
+from experiments.report.curves import accuracy_curve_png
+from experiments.report.pictures import image_grid_png
 from jaxdp.methods.dp_ntk.words import WORDS as GENERATED
 
 PHONE, DESK = 360, 1280

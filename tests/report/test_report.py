@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 from report_pages import CONFIG, FILES, METRICS, PRIVACY, drawn_figures, names, rendered
 
-from experiments.report.pictures import MAX_BYTES, accuracy_curve_png, image_grid_png
+from experiments.report.curves import accuracy_curve_png
+from experiments.report.pictures import MAX_BYTES, image_grid_png
 from jaxdp.methods.dp_ntk.words import WORDS as GENERATED
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.ledger import RELATIONS, REPLACE_ONE, ZERO_OUT
