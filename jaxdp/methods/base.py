@@ -20,13 +20,12 @@ from jaxtyping import Array, Key
 from jaxdp.data import Private, Spec
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.made import Classifier, Made, shares, softmax
-from jaxdp.methods.settings import SettingsError, bad, budget
+from jaxdp.methods.settings import SettingsError, budget
 from jaxdp.methods.steps import Runner
 from jaxdp.methods.stored import NOTHING, Earlier, Form
-from jaxdp.privacy import calibration, certificates, sampling, wording
+from jaxdp.privacy import certificates, wording
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
-from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.stored_certificates import recertified
 
 R = TypeVar("R")
@@ -277,60 +276,6 @@ class Plan(abc.ABC, Generic[R]):
         )
         assert self.ledger is not None
         return certificates.certify(self.ledger, terms) | self.beside
-
-
-def poisson_steps(settings: Any, spec: Spec) -> SubsampledGaussian:
-    """Return the steps of a training on Poisson samples, as yet without noise.
-
-    Args:
-        settings: complete: `batch_size`, `steps` and `clip_norm`.
-        spec: of the data: n, and how many records a person has at most.
-    """
-    return SubsampledGaussian(
-        num_examples=spec.num_examples,
-        sampling_rate=sampling.realised_rate(settings.batch_size / spec.num_examples),
-        num_steps=settings.steps,
-        clip_norm=settings.clip_norm,
-        noise_multiplier=0.0,
-        records_per_person=spec.records_per_person,
-    )
-
-
-def calibrated(
-    settings: Any,
-    mechanism: SubsampledGaussian,
-    *,
-    accountant: str = "pld",
-    also: tuple[float, ...] = (),
-) -> SubsampledGaussian:
-    """Return a mechanism with the noise that a budget asks for, none without one.
-
-    Args:
-        settings: the budget.
-        mechanism: all but its noise.
-        accountant: that judges it.
-        also: noise multipliers of what is accounted beside it.
-
-    Raises:
-        SettingsError: no noise is enough.
-    """
-    if not settings.is_private:
-        return mechanism
-    try:
-        return calibration.calibrate(
-            mechanism,
-            target_epsilon=settings.eps,
-            delta=settings.delta,
-            accountant=accountant,
-            also=also,
-        )
-    except calibration.UnreachableEpsilonError as error:
-        raise bad(
-            settings,
-            "eps",
-            f"not reachable in {mechanism.num_steps} steps of sampling rate "
-            f"{mechanism.sampling_rate:.3g} ({error}); raise --eps or --delta, or lower --epochs",
-        ) from error
 
 
 def require_image(spec: Spec, setting: str, instead: str) -> tuple[int, int, int]:

@@ -17,13 +17,14 @@ from jaxdp.images import smoothing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet, initial_support, predict
 from jaxdp.methods import base
-from jaxdp.methods.base import DISTILLED_TABLE, Words, calibrated, poisson_steps
+from jaxdp.methods.base import DISTILLED_TABLE, Words
 from jaxdp.methods.dp_kip import corruption
 from jaxdp.methods.dp_kip import release as algorithm
 from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
 from jaxdp.methods.dp_kip.settings import Settings
 from jaxdp.methods.dp_kip.words import COVERS, WORDS
 from jaxdp.methods.made import Made, distilled
+from jaxdp.methods.noise import calibrated, poisson_steps
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import SettingsError, bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Rows, Runner, compute_anew

@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 from jaxdp.data import Codec, Private, Spec
 from jaxdp.features import base as feature_maps
 from jaxdp.methods import base
-from jaxdp.methods.base import Words, calibrated
+from jaxdp.methods.base import Words
 from jaxdp.methods.dp_ntk import plan as generation
 from jaxdp.methods.dp_ntk import release as embedding
 from jaxdp.methods.dp_ntk.makers import CellMaker
@@ -26,6 +26,7 @@ from jaxdp.methods.labelled.released import FORM, Options, Released
 from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
 from jaxdp.methods.labelled.words import COVERS, WORDS
 from jaxdp.methods.made import Made, relabelled, softmax
+from jaxdp.methods.noise import calibrated
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form

@@ -3,7 +3,7 @@
 import math
 
 from jaxdp.data import Spec
-from jaxdp.methods.base import calibrated, poisson_steps
+from jaxdp.methods.noise import calibrated, poisson_steps
 from jaxdp.methods.settings import bad
 from jaxdp.methods.stored import Earlier
 from jaxdp.methods.teacher.settings import Settings, draws_noise
