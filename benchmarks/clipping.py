@@ -31,16 +31,19 @@ from jaxdp.methods.dp_kip.clipped import sums as kip_grads
 from jaxdp.methods.dp_kip.clipped import terms as kip_terms
 from jaxdp.privacy import clipping
 
-# (s, d, batch)
+_KERNELS = {"FC-NTK": kernels.fc_ntk, "features": kernels.linear}
+# (kernel, s, d, batch)
 _CASES = (
-    (10, 784, 500),
-    (100, 784, 500),
-    (100, 3072, 500),
-    (500, 784, 200),
-    (500, 3072, 50),
-    (500, 3072, 500),
+    ("FC-NTK", 10, 784, 500),
+    ("FC-NTK", 100, 784, 500),
+    ("FC-NTK", 100, 3072, 500),
+    ("FC-NTK", 500, 784, 200),
+    ("FC-NTK", 500, 3072, 50),
+    ("FC-NTK", 500, 3072, 500),
+    ("features", 100, 3969, 500),
+    ("features", 500, 3969, 200),
 )
-_QUICK_CASES = ((10, 12, 7),)
+_QUICK_CASES = (("FC-NTK", 10, 12, 7), ("features", 10, 12, 7))
 _COLUMNS = (
     "seconds",
     "baseline_seconds",
@@ -86,30 +89,31 @@ def inputs(s: int, d: int, batch: int) -> Arrays:
 
 
 def run(
-    clipped_sum: Callable[..., jax.Array], size: tuple[int, int, int], wide: bool
+    clipped_sum: Callable[..., jax.Array], kernel: str, size: tuple[int, int, int], wide: bool
 ) -> tuple[Measurement, np.ndarray] | None:
     """Measure one form at one size; None if it does not fit into memory."""
     args = inputs(*size)
-    function = jax.jit(functools.partial(clipped_sum, kernels.fc_ntk()))
+    function = jax.jit(functools.partial(clipped_sum, _KERNELS[kernel]()))
     with numerics.float64() if wide else contextlib.nullcontext():
         measured = measure(function, *args, fits=fits_in_memory)
     return measured and (measured[0], np.asarray(measured[1]))
 
 
-def records(cases: tuple[tuple[int, int, int], ...]) -> Iterator[dict[str, Any]]:
+def records(cases: tuple[tuple[str, int, int, int], ...]) -> Iterator[dict[str, Any]]:
     """Measure both forms at every size and compare their results.
 
     The float32 form clips every norm by a margin for its rounding, the same for all records here,
     so directions are compared.
     """
-    for size in cases:
-        ours, result = isolated(run, exact, size, True)
-        baseline, expected = isolated(run, general, size, False) or (None, None)
+    for kernel, *size in cases:
+        ours, result = isolated(run, exact, kernel, size, True)
+        baseline, expected = isolated(run, general, kernel, size, False) or (None, None)
         difference = None if expected is None else difference_of_directions(result, expected)
         if difference is not None and not difference < _TOLERANCE:
-            raise RuntimeError(f"the two forms differ by {difference:.1e} at {size}")
+            raise RuntimeError(f"the two forms differ by {difference:.1e} at {kernel}, {size}")
         s, d, batch = size
-        yield record(f"s={s} d={d} batch={batch}", ours, baseline, relative_difference=difference)
+        case = f"{kernel} s={s} d={d} batch={batch}"
+        yield record(case, ours, baseline, relative_difference=difference)
 
 
 def difference_of_directions(x: np.ndarray, expected: np.ndarray) -> float:

@@ -194,6 +194,30 @@ MUTANTS = (
         (f"{_G}test_norm_bounds_match_the_oracle_and_are_tight",),
     ),
     Mutant(
+        "KIP's norms of features forget rounding",
+        _NORMS,
+        "jnp.maximum(square, 0.0) + rounding * _linear_magnitude(support, target))",
+        "jnp.maximum(square, 0.0) + 0 * _linear_magnitude(support, target))",
+        (f"{_G}test_norm_bounds_are_never_below_the_norm",),
+    ),
+    Mutant(
+        "KIP's norms of features lack what the ridge adds",
+        _NORMS,
+        "square += 4 * tau * (across - uv) + 4 * tau * tau * jnp.trace(gram)",
+        "square += 4 * tau * tau * jnp.trace(gram)",
+        (f"{_G}test_linear_norm_bounds_are_those_of_the_general_formula_and_tight",),
+    ),
+    Mutant(
+        "norms of features are used for every kernel",
+        _GRADS,
+        "bounds = linear_norm_bounds if dot_product is LINEAR else norm_bounds",
+        "bounds = linear_norm_bounds",
+        (
+            "tests/methods/dp_kip/test_clipped_sums_guarantees.py::"
+            "test_guarantee_one_record_moves_the_sum_by_at_most_clip_norm",
+        ),
+    ),
+    Mutant(
         "norms in pixels are those of the last row",
         _PIXELS,
         "return total + jnp.sum(grads**2, axis=1), None",

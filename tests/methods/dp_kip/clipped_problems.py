@@ -27,6 +27,7 @@ KERNELS = {
     "ntk of depth 2": kernels.fc_ntk(depth=2),
     "ntk of depth 3": kernels.fc_ntk(depth=3, weight_std=1.1, bias_std=0.5),
     "nngp": kernels.fc_nngp(depth=1),
+    "linear": kernels.linear(),
 }
 RIDGES = (1e-8, 1e-4, 1.0)
 WAYS = (False, True)  # to norms: from each target's own matrix, or from matrices all share
@@ -168,13 +169,15 @@ def _module(kernel: kernels.Kernel, ridge: float, shared: bool) -> Any:
             return sums[0], sums[1:]
 
         target = kip_terms.target_terms(dot_product, support, x_t, y_t)
-        return (
-            *assembled(1.0),
-            *assembled(math.inf),
-            kip_norms.norm_bounds(support, target),
-            jnp.sqrt(kip_norms._magnitude_square(support, target)),
-            kip_norms._diagonal_magnitude(support, target),
-        )
+        if dot_product is kernels.LINEAR:
+            bound = kip_norms.linear_norm_bounds(support, target)
+            square = kip_norms._linear_magnitude(support, target)
+            diagonal = jnp.zeros_like(bound)
+        else:
+            bound = kip_norms.norm_bounds(support, target)
+            square = kip_norms._magnitude_square(support, target)
+            diagonal = kip_norms._diagonal_magnitude(support, target)
+        return *assembled(1.0), *assembled(math.inf), bound, jnp.sqrt(square), diagonal
 
     # Most of the time here is compilation; one kernel and ridge gets all of it.
     options = None if kernel is KERNELS["ntk"] and ridge == RIDGES[0] else QUICK

@@ -25,11 +25,14 @@ from clipped_problems import (
 
 from jaxdp.methods.dp_kip.clipped import sums as kip_grads
 
+EACH_NORM = [*(("ntk", way) for way in WAYS), ("linear", False)]
+"""Every way to bound norms."""
+
 
 @wide
-@pytest.mark.parametrize("shared", WAYS)
-def test_guarantee_one_record_moves_the_sum_by_at_most_clip_norm(shared: bool) -> None:
-    kernel, ridge = KERNELS["ntk"], RIDGES[0]
+@pytest.mark.parametrize(("name", "shared"), EACH_NORM)
+def test_guarantee_one_record_moves_the_sum_by_at_most_clip_norm(name: str, shared: bool) -> None:
+    kernel, ridge = KERNELS[name], RIDGES[0]
     for seed in range(20):
         problems = [
             scaled(problem(case, seed=seed), 10.0**exponent)
@@ -48,12 +51,13 @@ def test_guarantee_one_record_moves_the_sum_by_at_most_clip_norm(shared: bool) -
 @wide
 def test_guarantee_extreme_records_are_clipped_too() -> None:
     """The largest finite float32 as a private record, and the smallest."""
-    kernel, ridge = KERNELS["ntk"], RIDGES[0]
     p = problem()
     extremes = np.float32([3e38, 1e30, 1e10, 1, 1e-10, 1e-30, 1e-38, 0])
     big = p._replace(x_t=extremes[:, None] * np.sign(p.x_t))
     labels = p._replace(y_t=extremes[:, None] * np.sign(p.y_t))
-    for result in (run(kernel, [big, labels, scaled(big, 1e15)], ridge, shared=s) for s in WAYS):
+    for name, shared in EACH_NORM:
+        problems = [big, labels, scaled(big, 1e15)]
+        result = run(KERNELS[name], problems, RIDGES[0], shared=shared)
         moved = norms_of(result.each)
         assert np.all(np.isfinite(moved))
         assert np.all(moved <= 1 + 1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -49,20 +50,22 @@ def assert_bounds_hold(ours: Result, margin: float) -> float:
 
 
 @wide
-@pytest.mark.parametrize("shared", WAYS)
-def test_norm_bounds_are_never_below_the_norm(shared: bool) -> None:
+@pytest.mark.parametrize(("name", "shared"), [*(("ntk", way) for way in WAYS), ("linear", False)])
+def test_norm_bounds_are_never_below_the_norm(name: str, shared: bool) -> None:
     """Against what is released, for every case under many seeds and scales of the labels.
 
     The margin has four times the room that rounding was seen to take (0.2 of it, here).
     """
-    kernel, ridge = KERNELS["ntk"], RIDGES[0]
+    kernel, ridge = KERNELS[name], RIDGES[0]
     needed, smallest = 0.0, math.inf
     for seed in range(60):
         rng = np.random.default_rng(seed)
         problems = [scaled(problem(case, seed=seed), 10 ** rng.uniform(-6, 6)) for case in CASES]
         ours = run(kernel, problems, ridge, shared=shared)
         needed = max(needed, assert_bounds_hold(ours, 4 * (S + D + 4) * EPS))
-        smallest = min(smallest, float(np.min(norms_of(ours.plain_each) / ours.magnitude)))
+        there = ours.magnitude > 0  # a target of zeros has no gradient where kernels are linear
+        part = norms_of(ours.plain_each)[there] / ours.magnitude[there]
+        smallest = min(smallest, float(np.min(part)))
     assert needed <= 0.25
     assert smallest < 1e-3  # the search has met cancellation
 
@@ -124,6 +127,25 @@ def test_norm_bounds_match_the_oracle_and_are_tight(shared: bool) -> None:
     assert np.all(ours.bound[well] >= true[well] * (1 - 1e-12))
     assert np.all(ours.bound[well] <= true[well] * (1 + 1e-11))
     assert np.all(ours.bound <= true * (1 + 1e-7))  # with angles of 1e-2 and equal points too
+
+
+@wide
+def test_linear_norm_bounds_are_those_of_the_general_formula_and_tight() -> None:
+    """The same kernel is told from `LINEAR` by being another object."""
+    linear = kernels.LINEAR
+    other = kernels.DotProduct(cross=linear.cross, diagonal=linear.diagonal)
+    problems = [problem(case) for case in CASES]
+    ours = run(KERNELS["linear"], problems, 1e-3)
+    general = run(_kernel_of(other), problems, 1e-3)
+    np.testing.assert_allclose(ours.bound, general.bound, rtol=1e-7)
+    true = norms_of(gradients(KERNELS["linear"], problems, 1e-3))
+    assert np.all(ours.bound >= true * (1 - 1e-8))
+    assert np.all(ours.bound <= true * (1 + 1e-6) + 1e-12)
+
+
+@functools.cache
+def _kernel_of(dot_product: kernels.DotProduct) -> kernels.Kernel:
+    return kernels.from_dot_product(dot_product)
 
 
 @wide

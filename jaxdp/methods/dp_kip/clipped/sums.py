@@ -16,6 +16,7 @@ with `*` elementwise. Its norm follows from inner products alone, `G = x_s x_s^T
 The off-diagonal part of `M` is `off = -(D_v a D_u + D_u a D_v)`, and `u = alpha w`, `w = r / c`,
 lies in a space of only `c` dimensions. So `|off x_s|^2 = v^T (sum_ij w_i w_j H_ij) v` with
 `c (c + 1) / 2` matrices `H_ij` that all targets share: `O(c^2 s^2)` per target instead of `O(s^3)`.
+For the kernel `x . z`, that of features, `a_ss` is 1 and it is `O(s^2)`: see `linear_norm_bounds`.
 The clipped sum is linear in a few moments of `(u, v, t)` and needs no per-example object of the
 gradient's size.
 
@@ -37,8 +38,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxdp.kernels import DotProduct
-from jaxdp.methods.dp_kip.clipped.norms import norm_bounds
+from jaxdp.kernels import LINEAR, DotProduct
+from jaxdp.methods.dp_kip.clipped.norms import linear_norm_bounds, norm_bounds
 from jaxdp.methods.dp_kip.clipped.terms import SupportTerms, TargetTerms, dot, target_terms, wide
 
 
@@ -71,7 +72,7 @@ def clipped_moments(
         clip_norm: bound C on a record's contribution, > 0; `math.inf` switches clipping off
             (and skips the norms).
         norms_fn: `(support, target, x_t) -> (n,)`, upper bounds of what is to be clipped;
-            `norm_bounds` by default.
+            `norm_bounds` by default, or `linear_norm_bounds` for the kernel `x . z`.
 
     Guarantee:
         One record changes the gradient assembled from these moments by at most `clip_norm` in
@@ -83,7 +84,8 @@ def clipped_moments(
         factor = jnp.ones_like(target.tau)
         finite = jnp.all(jnp.isfinite(target.p + target.m + target.v), axis=1)
     else:
-        norms = norms_fn(support, target, x_t) if norms_fn else norm_bounds(support, target)
+        bounds = linear_norm_bounds if dot_product is LINEAR else norm_bounds
+        norms = norms_fn(support, target, x_t) if norms_fn else bounds(support, target)
         factor = jnp.minimum(1.0, clip_norm / jnp.where(norms > 0, norms, 1.0))
         finite = jnp.isfinite(norms)
     keep = mask & finite & jnp.all(jnp.isfinite(x_t), axis=1)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxdp import numerics
-from jaxdp.kernels import DotProduct
+from jaxdp.kernels import LINEAR, DotProduct
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 
@@ -23,7 +23,7 @@ class SupportTerms(NamedTuple):
     (`None` for all), `gram` (s, s) the inner products over free columns, `cholesky` (s, s) of
     `K_ss + lambda I`, `alpha` (s, c), `a` and `b` (s, s) the kernel's derivative coefficients with
     the exact diagonal in `b`, `ridge_share = ridge / s`, and `pairs` (c (c + 1) / 2, s, s) the
-    matrices `H_ij` for `i <= j`, `None` where there are too many to pay.
+    matrices `H_ij` for `i <= j`, `None` where there are too many to pay or none is needed.
     """
 
     x: Array
@@ -122,7 +122,7 @@ def support_terms(
     k_ridge = k + ridge_share * jnp.trace(k) * jnp.eye(s, dtype=x.dtype)
     cholesky = jnp.linalg.cholesky(k_ridge)
     alpha = jax.scipy.linalg.cho_solve((cholesky, True), y)
-    shared = _sharing_pays(s, y.shape[1], num_targets)
+    shared = dot_product is not LINEAR and _sharing_pays(s, y.shape[1], num_targets)
     pairs = _pair_matrices(free_gram, a, alpha) if shared else None
     terms = SupportTerms(x, xx, free, free_gram, cholesky, alpha, a, b, ridge_share, pairs)
     return jax.lax.optimization_barrier(terms)
@@ -184,8 +184,11 @@ def target_terms(
     v = jax.scipy.linalg.cho_solve((support.cholesky, True), k.T).T
     tau = -support.ridge_share * jnp.sum(u * v, axis=1)
     ub = u * b
-    m = ub - v * dot(u, support.b.T) - u * dot(v, support.b.T)
-    m = m + 2 * tau[:, None] * jnp.diagonal(support.b)
+    if dot_product is LINEAR:  # `b` is the identity
+        m = 2 * (tau[:, None] - u * v)
+    else:
+        m = ub - v * dot(u, support.b.T) - u * dot(v, support.b.T)
+        m = m + 2 * tau[:, None] * jnp.diagonal(support.b)
     if support.free is not None:  # the kernel sees all columns, the gradient only these
         t = jnp.where(support.free, t, 0.0)
         square, inner = jnp.sum(t * t, axis=1), dot(t, support.x.T)
