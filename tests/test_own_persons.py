@@ -110,6 +110,31 @@ def test_guarantee_another_person_moves_one_person_between_splits() -> None:
         persons.held_out_persons(np.array(["a", "a"]), 0.5, seed=0)
 
 
+@pytest.mark.parametrize("place", ["npz", "table"])
+def test_guarantee_another_person_changes_one_person_of_a_subset_at_most(
+    place: str, tmp_path: Path
+) -> None:
+    """Which records of a person are used depends on the name, and so do places after them."""
+
+    def chosen(name: str) -> set[int]:
+        whose = [name if number in (0, 30, 60) else f"p{number}" for number in range(90)]
+        if place == "npz":
+            flags = ("--dataset=scans", f"--data_dir={stored(tmp_path, group_train=whose)}")
+            found = read(*flags, "--records_per_person=1", "--subset=40").x_train[:, 0, 0, 0]
+            return set(found.tolist())
+        frame = toy_tables.frame_of(90).assign(patient=whose, debt=np.arange(90))
+        frame.to_csv(tmp_path / "visits.csv", index=False)
+        (tmp_path / "schema.json").write_text(json.dumps({"columns": toy_tables.COLUMNS}))
+        flags = (f"--csv={tmp_path}/visits.csv", f"--schema={tmp_path}/schema.json")
+        found = read(*flags, "--person_column=patient", "--records_per_person=1", "--subset=40")
+        return set(found.x_train[:, 2].tolist())
+
+    before = chosen("q0")
+    assert len(before) == 40
+    for number in range(1, 8):
+        assert len(before - chosen(f"q{number}")) <= 1
+
+
 def test_a_column_of_a_table_tells_persons(tmp_path: Path) -> None:
     frame = toy_tables.frame_of(100)
     frame["patient"] = [f"p{number % 25}" for number in range(100)]

@@ -14,8 +14,9 @@ class Dataset:
     `counted_classes` says that nobody declared how many classes there are: the labels were counted.
     `preparation` says what was done to every image by itself, `notes` are lines for the terminal.
     `records_per_person` says how many training records of a person there are at most,
-    `persons_declared` that somebody has declared it. What methods are given of it are `spec`,
-    public facts, and `private`, the training split.
+    `persons_declared` that somebody has declared it. `names` tells training records apart where
+    their places depend on what others are, as in a folder that is sorted by class and name. What
+    methods are given of it are `spec`, public facts, and `private`, the training split.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     records_per_person: int = 1
     persons_declared: bool = False
+    names: np.ndarray | None = None
 
     @property
     def spec(self) -> Spec:

@@ -134,6 +134,7 @@ def _raw(
         size_before=None if wanted.size.mixes else first.pixels.shape[:2],
         notes=notes,
         persons=whose,
+        names=[str(path.relative_to(folder)) for path, _ in files[0]],
     )
 
 

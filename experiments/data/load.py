@@ -34,6 +34,7 @@ from experiments.data.outside_files import user_path
 from experiments.data.persons import Persons
 from experiments.data.resizing import ImageSize
 from experiments.data.sources import TFDS_NAMES, RawData, Wanted, dataset_error
+from experiments.data.splits import in_random_order
 from experiments.errors import InputError
 from jaxdp.data import WHOLE_TYPES, Codec, TableCodec
 from jaxdp.tables.layout import Layout
@@ -87,7 +88,9 @@ def load_dataset(
     y_test = check_labels(name, raw, "y_test", raw.y_test, len(x_test))
     used = wanted.persons.used(raw.persons, where=raw.source)
     names = classes.names_of(name, raw, (y_train, y_test))
+    told = None if raw.names is None else np.array(raw.names)
     if used is not None:
+        told = (np.arange(len(x_train)).astype(str) if told is None else told)[used]
         x_train, y_train = x_train[used], y_train[used]
     size = _new_size(name, raw, x_train.shape, wanted.size)
     if size is not None:
@@ -106,6 +109,7 @@ def load_dataset(
         notes=(*raw.notes, *_note(raw, size, wanted.size)),
         records_per_person=wanted.persons.records_per_person,
         persons_declared=wanted.persons.most is not None,
+        names=told,
     )
     if wanted.bits is not None:
         require_range(found)
@@ -247,11 +251,11 @@ def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
     schema = tables.schema_of(flags.schema)
     train, test = tables.read_splits(flags, schema, seed=seed)
     used = persons.used(train.persons, where=f"--person_column={persons.column}")
-    x_train, y_train = (train.x, train.y) if used is None else (train.x[used], train.y[used])
+    train = train if used is None else train.part(used)
     return Dataset(
         name=Path(flags.csv).name.split(".")[0],
-        x_train=x_train,
-        y_train=y_train,
+        x_train=train.x,
+        y_train=train.y,
         x_test=test.x,
         y_test=test.y,
         class_names=schema.class_names,
@@ -259,6 +263,7 @@ def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
         source=flags.csv,
         records_per_person=persons.records_per_person,
         persons_declared=persons.most is not None,
+        names=train.names,
     )
 
 
@@ -266,20 +271,25 @@ def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:
     """Return a dataset with at most `size` examples in each split, drawn from a public seed.
 
     Every place in a split has a random number of its own, and the smallest are chosen: which
-    examples are used depends neither on what they are nor on how many come after them.
+    examples are used depends neither on what they are nor on how many come after them. Where places
+    depend on what other examples are, numbers are drawn by name.
 
     Guarantee:
-        Without its last example a split's subset differs in one example at most.
+        Without its last example a split's subset differs in one example at most, and so it does
+        where one training example is replaced by another, of any class and name.
     """
     streams = np.random.SeedSequence(seed).spawn(2)
     train, test = (
         np.argsort(np.random.default_rng(stream).random(len(x)), kind="stable")[:size]
         for stream, x in zip(streams, (data.x_train, data.x_test), strict=True)
     )
+    if data.names is not None:
+        train = np.array(in_random_order(data.names.tolist(), f"subset/{seed}")[:size])
     return dataclasses.replace(
         data,
         x_train=data.x_train[train],
         y_train=data.y_train[train],
+        names=None if data.names is None else data.names[train],
         x_test=data.x_test[test],
         y_test=data.y_test[test],
     )

@@ -4,6 +4,7 @@ Heavy packages are imported by the one reader that needs them, so that a driver 
 """
 
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,7 +51,8 @@ class RawData(NamedTuple):
     `value_range` is what the type of images declares, where that is less than all of the type;
     `size_before` is the (height, width) that images had, where they all had one that has changed.
     `notes` are lines for the terminal, and for no file. `persons` says whose each training record
-    is, where a source does.
+    is, where a source does. `names` tells training records apart where their places depend on what
+    others are.
     """
 
     x_train: np.ndarray
@@ -63,6 +65,7 @@ class RawData(NamedTuple):
     size_before: tuple[int, ...] | None = None
     notes: tuple[str, ...] = ()
     persons: np.ndarray | None = None
+    names: Sequence[str] | None = None
 
 
 def dataset_error(name: str, message: str) -> InputError:

@@ -73,16 +73,19 @@ class Split(NamedTuple):
         x: (n, columns) as stored.
         y: (n,) labels.
         persons: (n,) names of whom they are of; None where nothing tells.
+        names: (n,) that tell records apart where persons choose which are there.
     """
 
     x: np.ndarray
     y: np.ndarray
     persons: np.ndarray | None = None
+    names: np.ndarray | None = None
 
     def part(self, chosen: np.ndarray) -> Split:
         """Return those records that are chosen."""
         whose = None if self.persons is None else self.persons[chosen]
-        return Split(self.x[chosen], self.y[chosen], whose)
+        names = None if self.names is None else self.names[chosen]
+        return Split(self.x[chosen], self.y[chosen], whose, names)
 
 
 def read_table(source: Source, schema: Schema, person_column: str | None = None) -> Split:
@@ -108,7 +111,9 @@ def read_table(source: Source, schema: Schema, person_column: str | None = None)
     if not sum(len(y) for _, y in parts):
         raise source.error("holds no records")
     x, y = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return Split(x, y, np.concatenate(whose) if whose else None)
+    if not whose:
+        return Split(x, y)
+    return Split(x, y, np.concatenate(whose), np.arange(len(x)).astype(str))
 
 
 def _without_persons(

@@ -76,8 +76,10 @@ def _read(name: str, folder: Path, wanted: Wanted) -> RawData:
         if split in builder.info.splits
     }
     parts, notes = _parts(name, folder, stored, wanted)
-    labels: list[int] = []
-    images = (found for part in parts for found in _images(name, folder, stored, part, labels))
+    labels, digests = list[int](), list[str]()
+    images = (
+        found for part in parts for found in _images(name, folder, stored, part, labels, digests)
+    )
     x, first = image_stack.stacked(name, images, sum(len(part) for _, part in parts), wanted)
     y, n = np.array(labels), len(parts[0][1])
     names = None if name in TFDS_NAMES else tuple(builder.info.features["label"].names)
@@ -86,6 +88,8 @@ def _read(name: str, folder: Path, wanted: Wanted) -> RawData:
         value_range=(first.low, first.high),
         size_before=None if wanted.size.mixes else first.pixels.shape[:2],
         notes=notes,
+        # The order of shards, and which are held out, depends on what all records are.
+        names=None if name in TFDS_NAMES else digests[:n],
     )
 
 
@@ -141,12 +145,18 @@ def _require_images(name: str, folder: Path, features: Any) -> None:
 
 
 def _images(
-    name: str, folder: Path, stored: dict[str, Any], part: _Part, labels: list[int]
+    name: str,
+    folder: Path,
+    stored: dict[str, Any],
+    part: _Part,
+    labels: list[int],
+    digests: list[str],
 ) -> Iterator[tuple[str, Image]]:
-    """Yield the images of a part with their places, and add their labels to a list."""
+    """Yield the images of a part with their places; add labels and digests to lists."""
     split, places = part
     for number, example in _examples(stored[split], places):
         labels.append(int(example["label"]))
+        digests.append(_digest(example))
         place = f"{split} example {number} in {folder}"
         yield place, image_file.of_bytes(name, place, example["image"])
 

@@ -18,7 +18,7 @@ from tensorflow_datasets.image_classification import mnist
 
 from experiments.data import resizing
 from experiments.data.known import CLASS_NAMES, CODECS
-from experiments.data.load import load_dataset
+from experiments.data.load import load_dataset, random_subset
 from experiments.data.sources import TFDS_NAMES, Wanted
 from experiments.errors import InputError
 
@@ -260,6 +260,23 @@ def test_guarantee_of_own_prepared_data_one_record_changes_one_training_record(
     before = training(tmp_path / "a", kept)
     # The new record has the last key, the others have moved up.
     after = training(tmp_path / "b", [*kept_again[1:], other])
+    assert len(before) == len(after) == 15
+    assert len(before - after) <= 1
+
+
+@pytest.mark.parametrize("more", [{}, {"test": 4}])
+def test_guarantee_of_own_prepared_data_one_record_changes_one_of_a_subset(
+    more: dict[str, int], tmp_path: Path
+) -> None:
+    kept, kept_again, (other,) = own_examples(30), own_examples(30), own_examples(1, seed=9)
+
+    def chosen(root: Path, examples: list[Any]) -> set[bytes]:
+        own(root, train=examples, **{split: own_examples(n, seed=1) for split, n in more.items()})
+        data = random_subset(load_dataset("insects", data_dir=root), 15, seed=0)
+        return {image.tobytes() for image in data.x_train}
+
+    before = chosen(tmp_path / "a", kept)
+    after = chosen(tmp_path / "b", [*kept_again[1:], other])
     assert len(before) == len(after) == 15
     assert len(before - after) <= 1
 

@@ -177,8 +177,8 @@ MUTANTS = (
     Mutant(
         "one image moves the places that all others are held out by",
         "experiments/data/splits.py",
-        'f"{seed}/{each}".encode(errors="surrogateescape")',
-        'f"{seed}/{names.index(each)}".encode()',
+        'f"{salt}/{each}".encode(errors="surrogateescape")',
+        'f"{salt}/{names.index(each)}".encode()',
         (f"{_FOLDER}test_guarantee_another_image_changes_one_training_image_at_most",),
     ),
     Mutant(
@@ -189,6 +189,23 @@ MUTANTS = (
         (
             "tests/data/test_tfds.py::"
             "test_guarantee_of_own_prepared_data_one_record_changes_one_training_record",
+        ),
+    ),
+    Mutant(
+        "one image moves the places that a subset of all others is chosen by",
+        "experiments/data/image_folder.py",
+        "names=[str(path.relative_to(folder)) for path, _ in files[0]],",
+        "names=None,",
+        (f"{_FOLDER}test_guarantee_another_image_changes_one_of_a_subset_at_most",),
+    ),
+    Mutant(
+        "one person moves the places that a subset of all others is chosen by",
+        "experiments/data/load.py",
+        "        told = (np.arange(len(x_train)).astype(str) if told is None else told)[used]\n",
+        "",
+        (
+            "tests/test_own_persons.py::"
+            "test_guarantee_another_person_changes_one_person_of_a_subset_at_most[npz]",
         ),
     ),
     Mutant(
