@@ -9,6 +9,7 @@ from typing import Any
 
 import drivers
 import numpy as np
+import pandas as pd
 import PIL.Image
 import pytest
 import toy_tables
@@ -150,6 +151,41 @@ def test_a_column_of_a_table_tells_persons(tmp_path: Path) -> None:
     for column, said in (("doctor", "has no column 'doctor'"), ("ill", "names the target")):
         with pytest.raises(InputError, match=said):
             read(*flags, f"--person_column={column}", "--records_per_person=3")
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "float", "string"])
+def test_guarantee_a_missing_person_leaves_those_of_others_as_they_are(
+    dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a part of the table with one, 17 was read as 17.0, or cut off to 1."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(tables, "_CHUNK", 10)
+    whose = pd.Series([17, 18] * 10).astype(dtype)
+    whose[3] = pd.NA if dtype != "float" else np.nan
+    frame = toy_tables.frame_of(20).assign(patient=whose)
+    frame.to_parquet(tmp_path / "visits.parquet")
+    source = tables.Source("csv", str(tmp_path / "visits.parquet"))
+    found = tables.read_table(source, toy_tables.schema_of(), "patient").persons
+    assert found is not None
+    assert found.tolist() == ["17", "18", "17", "", *["17", "18"] * 8]
+
+
+def test_guarantee_a_missing_whole_number_leaves_those_of_others_as_they_are(
+    tmp_path: Path,
+) -> None:
+    """Floats do not hold 2**53 + 1: with one missing number, others were of no category."""
+    large = 2**53 + 1
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
+    choice = {"type": "categorical", "categories": [large, 1], "nullable": True}
+    stored = []
+    for value in (1, None):
+        values = pyarrow.array([large, large, value])
+        table = pyarrow.table({"x": values, "t": ["no"] * 3})
+        pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+        source = tables.Source("csv", str(tmp_path / "a.parquet"))
+        stored.append(tables.read_table(source, toy_tables.one_column(choice)).x[:, 0].tolist())
+    assert stored == [[0, 0, 1], [0, 0, 3]]
 
 
 TOY = {

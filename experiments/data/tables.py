@@ -22,7 +22,7 @@ from experiments.data.splits import TEST_FRACTION
 from experiments.errors import InputError
 from jaxdp.saved.files import open_plain
 from jaxdp.tables import frames
-from jaxdp.tables.columns import SchemaError
+from jaxdp.tables.columns import SchemaError, as_text
 from jaxdp.tables.schema import Schema, read_schema
 
 if TYPE_CHECKING:
@@ -125,7 +125,11 @@ def _without_persons(
         raise source.error(f"has no column {column!r}, which --person_column names")
     if column == schema.target.name:
         raise source.error(f"--person_column={column} names the target; a person is none")
-    persons = frame.iloc[:, names.index(column)].astype(str).str.strip().to_numpy(dtype=str)
+    # One by one: where one is missing, pandas may write others as 17.0, or cut them off.
+    whose = frame.iloc[:, names.index(column)]
+    persons = np.array(
+        ["" if gone else as_text(each) for each, gone in zip(whose, whose.isna(), strict=True)], str
+    )
     if column not in (*schema.order, *schema.dropped):
         frame = frame.loc[:, [name != column for name in names]]
     return frame, persons
@@ -294,6 +298,7 @@ def _parquet(path: Path, source: Source) -> Iterator[pd.DataFrame]:
     try:
         with ParquetFile(path) as file:
             for batch in file.iter_batches(_CHUNK):
-                yield batch.to_pandas()
+                # Else one missing whole number makes all of its column floats.
+                yield batch.to_pandas(integer_object_nulls=True)
     except ArrowException as error:
         raise source.error(f"is no Parquet file ({str(error).splitlines()[0]})") from error

@@ -149,6 +149,8 @@ class Column:
 
 def as_text(value: Any) -> str:
     """Return how a category is compared: 1, 1.0 and " 1" are the same."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return str(int(value))  # numpy's, too, of which `floor` makes floats
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         if math.isfinite(value) and value % 1 == 0:
             return str(math.floor(value))  # of -0.0 and 1e20, too, which are 0 and 10**20

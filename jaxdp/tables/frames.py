@@ -111,14 +111,33 @@ def _is_text(values: pd.Series) -> bool:
 
 
 def _missing(values: pd.Series, schema: Schema) -> np.ndarray:
-    missing = values.isna().to_numpy()
-    whole = [text for text in schema.missing if _is_whole(text)]
-    if _is_text(values):
-        texts = [*schema.missing, *(f"{text}.0" for text in whole)]
+    """Return which values are missing, each by itself: others may decide the type of a column."""
+    import pandas as pd
+
+    missing, texts = values.isna().to_numpy(), {as_text(text) for text in schema.missing}
+    if values.dtype.kind in "iuf":
+        numbers: list[float] = [int(text) for text in texts if _is_whole(text)]
+        if values.dtype.kind == "f":
+            numbers += [float(text) for text in texts if _is_fraction(text)]
+        return missing | values.isin(numbers).to_numpy(bool, na_value=False)
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        texts |= {f"{text}.0" for text in texts if _is_whole(text)}
         return missing | values.astype(str).str.strip().isin(texts).to_numpy()
-    if values.dtype.kind == "b":
-        return missing
-    return missing | values.isin([int(text) for text in whole]).to_numpy(bool, na_value=False)
+    return missing | values.map(_text_of_any, na_action="ignore").isin(texts).to_numpy()
+
+
+def _text_of_any(value: Any) -> str:
+    """Return a value as a text; a day is one without the midnight that it begins with."""
+    text = as_text(value)
+    return text if isinstance(value, str) else text.removesuffix(" 00:00:00")
+
+
+def _is_fraction(text: str) -> bool:
+    """Return whether a text is a number as Python writes it, and no whole one."""
+    try:
+        return as_text(float(text)) == text and not _is_whole(text)
+    except ValueError:
+        return False
 
 
 def _numbers(column: Column, values: pd.Series, missing: np.ndarray) -> np.ndarray:

@@ -44,6 +44,33 @@ MUTANTS = (
         (f"{_F}test_guarantee_a_missing_number_is_the_middle_whatever_the_others_are",),
     ),
     Mutant(
+        "a text in a column decides what is missing in it",
+        _FRAMES,
+        '        if values.dtype.kind == "f":\n',
+        "        if False:\n",
+        (f"{_F}test_guarantee_the_type_of_a_column_decides_about_no_value",),
+    ),
+    Mutant(
+        "a missing whole number makes floats of all others",
+        "experiments/data/tables.py",
+        "batch.to_pandas(integer_object_nulls=True)",
+        "batch.to_pandas()",
+        (
+            "tests/test_own_persons.py::"
+            "test_guarantee_a_missing_whole_number_leaves_those_of_others_as_they_are",
+        ),
+    ),
+    Mutant(
+        "a missing person changes the names of others",
+        "experiments/data/tables.py",
+        '"" if gone else as_text(each)',
+        '"" if gone else str(each)',
+        (
+            "tests/test_own_persons.py::"
+            "test_guarantee_a_missing_person_leaves_those_of_others_as_they_are",
+        ),
+    ),
+    Mutant(
         "numbers above what the table holds are clipped to that",
         _FRAMES,
         "at = positions(column, np.where(missing, column.bounds[0], numbers))",

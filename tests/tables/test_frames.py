@@ -81,6 +81,39 @@ def test_guarantee_values_that_are_equal_do_not_speak_for_each_other(values: lis
     assert found.tolist() == alone
 
 
+DAYS = ("1900-01-01", "2020-01-01", "2020-01-01 10:30")
+
+
+@pytest.mark.parametrize(
+    ("values", "others"),
+    [
+        (pd.Series([-99.9, 0.5, 7.0]), ["?", "3", None]),
+        (pd.Series([-99.9, 0.5, 7.0], dtype="Float64"), ["?", "3", None]),
+        (pd.Series([True, False]), [None]),
+        (pd.to_datetime(pd.Series(DAYS[:2])), pd.to_datetime(pd.Series(DAYS[2:])).tolist()),
+    ],
+)
+def test_guarantee_the_type_of_a_column_decides_about_no_value(
+    values: pd.Series, others: list[Any]
+) -> None:
+    """A text or a time among other records makes another type of the column that they are in."""
+    choice = {"type": "categorical", "categories": ["7", "True", "x"], "nullable": True}
+    columns = {"x": NUMBER, "c": choice, "t": TARGET}
+    texts = ["-99.9", "0.5", "?", "False", DAYS[0]]
+    schema = Schema.from_json({"columns": columns, "missing": texts})
+
+    def stored(column: pd.Series) -> list[list[float]]:
+        number = column if values.dtype.kind == "f" else 0
+        return frames.records(pd.DataFrame({"x": number, "c": column}), schema).tolist()
+
+    plain = stored(values)
+    assert stored(values.astype(object)) == plain
+    mixed = pd.Series(
+        [*values.tolist(), *others], dtype=None if "datetime" in f"{values.dtype}" else object
+    )
+    assert stored(mixed)[: len(values)] == plain
+
+
 def test_guarantee_the_schema_is_never_inferred() -> None:
     """Data outside the schema are brought into it, and tell nothing by what is public of them."""
     schema = schema_of()
