@@ -76,6 +76,33 @@ def test_guarantee_certificates_show_what_all_runs_have_spent(
     assert "earlier_runs" not in drivers.read(tmp_path / "d", "privacy.json")
 
 
+@pytest.mark.parametrize("how", ["command", "library"])
+def test_guarantee_the_sum_of_a_run_for_persons_counts_no_run_for_records(
+    how: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = data / "scans.ledger.jsonl"
+    assert run(data, tmp_path / "a", "--records_per_person=1") == 0
+    assert run(data, tmp_path / "b", "--records_per_person=1") == 0
+    assert len(drivers.read(tmp_path / "b", "privacy.json")["earlier_runs"]) == 1
+    assert run(data, tmp_path / "c") == 0
+    before = file.read_bytes()
+    if how == "command":
+        capsys.readouterr()
+        assert run(data, tmp_path / "d", "--records_per_person=1") == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "leave --records_per_person=1 out" in line
+        assert not (tmp_path / "d").exists()
+    else:
+        with np.load(data / "scans.npz") as arrays:
+            x, y = arrays["x_train"], arrays["y_train"]
+        spec = jaxdp.Spec.images("scans", x.shape, class_names=("a", "b")).of_persons(1)
+        method = jaxdp.methods.dp_ntk
+        settings = method.Settings(features="rff", steps=1, delta=1e-3, generator="dense")
+        with pytest.raises(ValueError, match="they protect single records"):
+            jaxdp.run(method, settings, spec, jaxdp.Private(x, y), ledger=file, progress=False)
+    assert file.read_bytes() == before
+
+
 def test_guarantee_a_run_beyond_the_budget_is_refused_and_writes_nothing(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

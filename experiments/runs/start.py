@@ -115,7 +115,12 @@ class _Entry:
             with dataset_ledgers.in_one_line(self._ledger):
                 counted = self._plan.counted
                 assert counted is not None
-                self._ledger.require_room(counted, name=self.name, budget=self._budget)
+                self._ledger.require_room(
+                    counted,
+                    name=self.name,
+                    budget=self._budget,
+                    persons=self._plan.spec.persons_declared,
+                )
 
     def made(self) -> tuple[Ledger, ...] | None:
         """Enter the run; return what was entered before it, None where nobody counts."""
@@ -125,8 +130,13 @@ class _Entry:
             self._ledger.path.parent.mkdir(parents=True, exist_ok=True)
             counted = self._plan.counted
             assert counted is not None
-            method = self._plan.method
-            earlier = self._ledger.enter(self.name, method, counted, budget=self._budget)
+            earlier = self._ledger.enter(
+                self.name,
+                self._plan.method,
+                counted,
+                budget=self._budget,
+                persons=self._plan.spec.persons_declared,
+            )
         print(f"this run is counted in {self._ledger.path}", file=sys.stderr)
         return earlier
 

@@ -124,7 +124,9 @@ def _entered(
         return None
     total = None if budget is None else TotalBudget(float(budget), counted.delta)
     name = secrets.token_hex(16)
-    return DatasetLedger(path).enter(name, plan.method, counted, budget=total)
+    return DatasetLedger(path).enter(
+        name, plan.method, counted, budget=total, persons=plan.spec.persons_declared
+    )
 
 
 class PlainRunner:

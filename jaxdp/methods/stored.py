@@ -154,6 +154,22 @@ def require_same_unit(certificate: Mapping[str, Any], source: str, spec: Spec) -
         )
 
 
+def require_persons(certificate: Mapping[str, Any], source: str, spec: Spec) -> None:
+    """Raise a `SettingsError` where a run is about persons, and what is beside it is not.
+
+    Args:
+        certificate: of what was released, for persons with as many records as in the run.
+        source: the flag that names it.
+        spec: of the data of the run.
+    """
+    most = spec.records_per_person
+    if spec.persons_declared and most == 1 and certificate.get("persons_declared") is not True:
+        raise SettingsError(
+            f"{source}: protects single records, whoever they are of, and this run persons; make "
+            "it again with --records_per_person=1, or leave that out here"
+        )
+
+
 def require_width(stored: Stored[Any], width: int, num_features: int) -> None:
     """Raise a `SettingsError` where what was released has other features than its options make."""
     if width != num_features:

@@ -30,7 +30,7 @@ _OTHER_THAN_WRITTEN = (
     *(ValueError, KeyError, TypeError, AttributeError),
     *(RecursionError, OverflowError),
 )
-_ENTRY, _BUDGET, _BEFORE = "entry", "budget", "before"
+_ENTRY, _BUDGET, _BEFORE, _PERSONS = "entry", "budget", "before", "persons"
 
 
 class BudgetExceededError(ValueError):
@@ -65,12 +65,19 @@ class Entry(NamedTuple):
         method: that has released.
         at: when it was entered, in UTC.
         ledger: what it releases.
+        persons: whether somebody has declared how many records a person has at most.
     """
 
     name: str
     method: str
     at: str
     ledger: Ledger
+    persons: bool = False
+
+    @property
+    def is_of_persons(self) -> bool:
+        """Whether it protects all records of a person together."""
+        return self.persons or self.ledger.records_per_person > 1
 
 
 class Contents(NamedTuple):
@@ -81,9 +88,12 @@ class Contents(NamedTuple):
 
     def before(self, name: str) -> tuple[Ledger, ...]:
         """Return the ledgers of the runs that were entered before one; of all if it is not."""
+        return tuple(entry.ledger for entry in self.entries_before(name))
+
+    def entries_before(self, name: str) -> tuple[Entry, ...]:
+        """Return the runs that were entered before one; all if it is not."""
         names = [entry.name for entry in self.entries]
-        end = names.index(name) if name in names else len(names)
-        return tuple(entry.ledger for entry in self.entries[:end])
+        return self.entries[: names.index(name) if name in names else len(names)]
 
 
 class DatasetLedger:
@@ -107,7 +117,12 @@ class DatasetLedger:
             return Contents()
 
     def require_room(
-        self, ledger: Ledger, *, name: str = "", budget: TotalBudget | None = None
+        self,
+        ledger: Ledger,
+        *,
+        name: str = "",
+        budget: TotalBudget | None = None,
+        persons: bool = False,
     ) -> None:
         """Raise where a run may not be entered; nothing is written.
 
@@ -115,15 +130,22 @@ class DatasetLedger:
             ledger: what it would release.
             name: of its entry, where it may be there already.
             budget: that is to hold from now on; None for the one in the file.
+            persons: whether somebody has declared how many records a person has at most.
 
         Raises:
             BudgetExceededError: it would exceed the budget.
             ValueError: as `read`, or runs in the file protect another unit.
         """
-        _require_room(self.read(), ledger, name, budget, self.path)
+        _require_room(self.read(), Entry(name, "", "", ledger, persons), budget, self.path)
 
     def enter(
-        self, name: str, method: str, ledger: Ledger, *, budget: TotalBudget | None = None
+        self,
+        name: str,
+        method: str,
+        ledger: Ledger,
+        *,
+        budget: TotalBudget | None = None,
+        persons: bool = False,
     ) -> tuple[Ledger, ...]:
         """Enter a run, before its first release; a run that is there already is not entered again.
 
@@ -132,6 +154,7 @@ class DatasetLedger:
             method: that releases.
             ledger: all that it releases.
             budget: that is to hold from now on; None for the one in the file.
+            persons: whether somebody has declared how many records a person has at most.
 
         Returns:
             The ledgers of all runs that were entered before it.
@@ -143,21 +166,23 @@ class DatasetLedger:
 
         Guarantee:
             When this returns, the run is in the file, on disk. Of runs that are entered at the same
-            time, each is checked against all that are before it.
+            time, each is checked against all that are before it. All that is returned protects
+            what the run protects: persons, if `persons`.
         """
+        run = Entry(name, method, _now(), ledger, persons)
         if not ledger.is_private:
             raise ValueError("a run with no noise releases without limit; it is not entered")
         with self._locked(os.O_RDWR | os.O_CREAT | os.O_APPEND, fcntl.LOCK_EX) as file:
             content = _content(file)
             contents, whole = _parsed(content, self.path)
-            _require_room(contents, ledger, name, budget, self.path)
+            _require_room(contents, run, budget, self.path)
             there = {entry.name: entry.ledger for entry in contents.entries}
             if name not in there:
                 os.ftruncate(file, whole)
                 lines = [] if whole else [_FIRST]
                 if budget is not None and budget != contents.budget:
                     lines.append({_BUDGET: dataclasses.asdict(budget)})
-                lines.append({_ENTRY: name, "method": method, "at": _now()} | _of(ledger))
+                lines.append(_line(run))
                 _append(file, content[:whole], lines)
             elif there[name] != ledger:
                 raise ValueError(f"{self.path}: the run is in it, with other numbers")
@@ -176,8 +201,15 @@ class DatasetLedger:
             os.close(file)
 
 
-def _of(ledger: Ledger) -> dict[str, Any]:
-    return {"ledger": ledger.to_json()}
+def _line(run: Entry) -> dict[str, Any]:
+    persons = {_PERSONS: True} if run.persons else {}
+    return {
+        _ENTRY: run.name,
+        "method": run.method,
+        "at": run.at,
+        "ledger": run.ledger.to_json(),
+        **persons,
+    }
 
 
 def _now() -> str:
@@ -242,7 +274,8 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _entry(found: dict[str, Any], names: set[str]) -> Entry:
-    entry = Entry(found[_ENTRY], found["method"], found["at"], Ledger.from_json(found["ledger"]))
+    ledger, persons = Ledger.from_json(found["ledger"]), found.get(_PERSONS) is True
+    entry = Entry(found[_ENTRY], found["method"], found["at"], ledger, persons)
     _require(all(isinstance(text, str) for text in entry[:3]), "a name is no text")
     _require(entry.name not in names, "a run is in it twice")
     _require(entry.ledger.is_private, "a run has no noise")
@@ -254,15 +287,20 @@ def _require(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _require_room(
-    contents: Contents, ledger: Ledger, name: str, budget: TotalBudget | None, path: Path
-) -> None:
-    earlier = contents.before(name)
+def _require_room(contents: Contents, run: Entry, budget: TotalBudget | None, path: Path) -> None:
+    ledger, earlier = run.ledger, contents.before(run.name)
     units = {each.records_per_person for each in earlier} - {ledger.records_per_person}
     if units:
         raise ValueError(
             f"{path}: holds runs for --records_per_person={units.pop()}, whose sum with one for "
             f"{ledger.records_per_person} is unknown; give that, or name another --ledger"
+        )
+    others = (entry for entry in contents.entries_before(run.name) if not entry.is_of_persons)
+    if run.is_of_persons and any(others):
+        raise ValueError(
+            f"{path}: holds runs for which nobody has declared how many records a person has: they "
+            "protect single records, and so does their sum with this one; leave "
+            f"--records_per_person={ledger.records_per_person} out, or name another --ledger"
         )
     budget = budget or contents.budget
     if budget is None:

@@ -90,6 +90,31 @@ MUTANTS = (
         (f"{_F}test_guarantee_runs_at_the_same_time_do_not_miss_each_other",),
     ),
     Mutant(
+        "runs about records are added up to one about a person",
+        _FILE,
+        "if run.is_of_persons and any(others):",
+        "if False:",
+        (f"{_F}test_guarantee_a_sum_with_runs_about_records_is_not_told_to_persons",),
+    ),
+    Mutant(
+        "a run does not say that it is about persons",
+        _START,
+        "                budget=self._budget,\n"
+        "                persons=self._plan.spec.persons_declared,\n",
+        "                budget=self._budget,\n",
+        (f"{_S}test_guarantee_the_sum_of_a_run_for_persons_counts_no_run_for_records[command]",),
+    ),
+    Mutant(
+        "images about records are beside a teacher about persons",
+        "jaxdp/methods/teacher/earlier.py",
+        "        if stored is None and settings.uses_teacher:\n",
+        "        if False:\n",
+        (
+            "tests/runs/test_generated_images.py::"
+            "test_guarantee_a_teacher_for_persons_is_trained_beside_images_for_persons",
+        ),
+    ),
+    Mutant(
         "changed lines are believed",
         _FILE,
         '_require(found[_BEFORE] == _sha256(content[:start]), "what is before was changed")',

@@ -133,6 +133,25 @@ def test_runs_of_another_unit_have_no_sum(file: DatasetLedger) -> None:
         file.enter(name(2), "dp_ntk", ledger(records_per_person=3))
 
 
+def test_guarantee_a_sum_with_runs_about_records_is_not_told_to_persons(
+    file: DatasetLedger,
+) -> None:
+    """Of a person with five records a run of single records may have used all five."""
+    file.enter(name(1), "dp_ntk", ledger(), persons=True)
+    file.enter(name(2), "dp_ntk", ledger(), persons=True)
+    assert [entry.persons for entry in file.read().entries] == [True, True]
+    assert file.enter(name(3), "dp_ntk", ledger()) == (ledger(), ledger())  # holds for records
+    before = file.path.read_bytes()
+    for call in (
+        lambda: file.enter(name(4), "dp_ntk", ledger(), persons=True),
+        lambda: file.require_room(ledger(), persons=True),
+    ):
+        with pytest.raises(ValueError, match="they protect single records"):
+            call()
+    assert file.path.read_bytes() == before
+    assert file.enter(name(2), "dp_ntk", ledger(), persons=True) == (ledger(),)
+
+
 def test_guarantee_a_changed_file_is_refused(file: DatasetLedger) -> None:
     for number in range(3):
         file.enter(name(number), "dp_ntk", ledger(), budget=TotalBudget(5.0, DELTA))

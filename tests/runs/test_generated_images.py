@@ -14,6 +14,10 @@ from experiments.data.dataset import Dataset
 from experiments.data.load import load_dataset
 from experiments.errors import InputError
 from experiments.runs import generated_images
+from jaxdp.methods import teacher
+from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.stored import Earlier
+from jaxdp.methods.teacher.earlier import check_earlier
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +69,19 @@ def test_guarantee_the_multiplier_is_that_of_all_releases_for_a_removed_example(
     folder = written(tmp_path / "plain", eps=math.inf)
     plain = generated_images.read(str(folder), digits.spec, ipc=1).images
     assert plain.noise_multiplier == 0
+
+
+def test_guarantee_a_teacher_for_persons_is_trained_beside_images_for_persons(
+    tmp_path: Path, digits: Dataset
+) -> None:
+    found = generated_images.read(str(written(tmp_path / "run")), digits.spec, ipc=1).images
+    spec, both = digits.spec.of_persons(1), teacher.Settings(match="both", packing=1)
+    with pytest.raises(SettingsError, match="--records_per_person=1"):
+        check_earlier(both, spec, Earlier(images=found))
+    check_earlier(both, digits.spec, Earlier(images=found))
+    check_earlier(teacher.Settings(match="embedding", packing=1), spec, Earlier(images=found))
+    declared = found._replace(certificate=found.certificate | {"persons_declared": True})
+    check_earlier(both, spec, Earlier(images=declared))
 
 
 def test_guarantee_another_release_has_another_digest(tmp_path: Path, digits: Dataset) -> None:

@@ -4,7 +4,13 @@ from jaxdp.data import Spec
 from jaxdp.features import random_networks
 from jaxdp.images.packing import Packing
 from jaxdp.methods.settings import SettingsError, bad
-from jaxdp.methods.stored import Earlier, Stored, require_same_data, require_same_unit
+from jaxdp.methods.stored import (
+    Earlier,
+    Stored,
+    require_persons,
+    require_same_data,
+    require_same_unit,
+)
 from jaxdp.methods.teacher.public_maps import mean_map
 from jaxdp.methods.teacher.released import Released
 from jaxdp.methods.teacher.settings import Settings
@@ -18,6 +24,8 @@ def check_earlier(settings: Settings, spec: Spec, earlier: Earlier) -> None:
     stored, images = earlier
     if images is not None:
         require_same_unit(images.certificate, images.source, spec)
+        if stored is None and settings.uses_teacher:
+            require_persons(images.certificate, images.source, spec)
         asked, there = settings.ipc * settings.packing**2, images.x.shape[1]
         if asked > there:
             raise bad(
