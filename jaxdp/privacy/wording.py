@@ -37,6 +37,9 @@ MUST_STAY = (
     "them without noise",
     "the folder of --check_copies and --check_fidelity, named .not_for_release: comparisons with "
     "training records, without noise",
+    "what a killed run has left unfinished: files that end in .part, and in checkpoints/ and "
+    "teacher_checkpoints/ folders with .orbax-checkpoint-tmp in their names. --resume makes their "
+    "steps and releases anew, with fresh noise",
 )
 PROMISE = (
     "Replace {what} by {other} and run the program again: whatever anybody reads out of what may "

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from experiments.runs.folder import TEMPORARY
 from jaxdp.privacy import accounting, releases
 from jaxdp.privacy.accounting import epsilon
 from jaxdp.privacy.calibration import calibrate
@@ -86,6 +87,12 @@ def test_the_first_lines_say_what_may_leave_and_what_must_not() -> None:
     assert bad["verdict"].startswith("MUST NOT BE RELEASED: the noise came from --noise_seed")
     assert bad["may_leave"] == []
     assert bad["must_stay"][0] == "everything in this folder"
+
+
+def test_guarantee_what_is_made_anew_after_a_kill_must_stay() -> None:
+    """It lies in checkpoints/, of which every checkpoint may leave."""
+    (said,) = (what for what in certificate()["must_stay"] if "--resume" in what)
+    assert all(mark in said for mark in (TEMPORARY, ".orbax-checkpoint-tmp"))
 
 
 def test_the_other_accountant_gives_the_second_opinion() -> None:
