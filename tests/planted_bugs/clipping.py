@@ -220,15 +220,22 @@ MUTANTS = (
     Mutant(
         "norms in pixels are those of the last row",
         _PIXELS,
-        "return total + jnp.sum(grads**2, axis=1), None",
-        "return 0 * total + jnp.sum(grads**2, axis=1), None",
+        "return (total + jnp.sum(grads**2, axis=1), jnp",
+        "return (0 * total + jnp.sum(grads**2, axis=1), jnp",
         (f"{_P}test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm",),
     ),
     Mutant(
         "norms in pixels are from below",
         _PIXELS,
-        "return jnp.sqrt(squares) * (1 + _ROUNDING)",
+        "return jnp.sqrt(squares) * (1 + _ROUNDING) + lost",
         "return jnp.sqrt(squares) * (1 - _ROUNDING)",
         (f"{_P}test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm",),
+    ),
+    Mutant(
+        "norms in pixels lack what rounding takes away",
+        _PIXELS,
+        "return jnp.sqrt(squares) * (1 + _ROUNDING) + lost",
+        "return jnp.sqrt(squares) * (1 + _ROUNDING)",
+        (f"{_P}test_guarantee_a_nearly_singular_kernel_moves_no_sum_further",),
     ),
 )

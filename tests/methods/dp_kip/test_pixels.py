@@ -199,6 +199,32 @@ def test_noise_enters_in_feature_space_and_reaches_pixels_through_the_jacobian(
     np.testing.assert_allclose(ours, expected, rtol=1e-3, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("ridge", [1e-6, 1e-14])
+def test_guarantee_a_nearly_singular_kernel_moves_no_sum_further(ridge: float) -> None:
+    """More images than features: terms cancel, and rounding made nine clip norms of one."""
+    n, s, clip_norm = 300, 40, 1e-2
+    rng = np.random.default_rng(5)
+    x = jnp.asarray(rng.uniform(-1, 1, (n, 4)), jnp.float32)
+    labels = jnp.asarray(rng.integers(0, 2, n), jnp.int32)
+    to_six = rng.normal(size=(4, 6))
+
+    def few(rows: jax.Array) -> jax.Array:
+        return jnp.tanh(rows @ jnp.asarray(to_six, rows.dtype))
+
+    of_few = dataclasses.replace(config("pixels"), ridge=ridge, target_fn=few)
+    m = dataclasses.replace(mechanism(clip_norm), num_examples=n)
+    with numerics.float64():
+        start = dp_kip.SupportSet(
+            jnp.asarray(0.2 * rng.normal(size=(s, 4)), jnp.float32),
+            preprocess.centred_one_hot(jnp.arange(s) % 2, 2),
+        )
+        clipped = release.clipped_sum(kernels.from_features(few), m, of_few, start, x, labels)
+        total = jax.jit(lambda mask: clipped.assemble(clipped.chunk(jnp.arange(n), mask)))
+        everyone = jnp.ones(n, bool)
+        moved = [total(everyone) - total(everyone.at[i].set(False)) for i in range(6)]
+        assert max(map(float, map(jnp.linalg.norm, moved))) <= clip_norm * (1 + 1e-9)
+
+
 def test_noise_enters_in_pixels_when_clipping_there(
     data: tuple, support: dp_kip.SupportSet
 ) -> None:

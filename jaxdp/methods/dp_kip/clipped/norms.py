@@ -22,7 +22,6 @@ def norm_bounds(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"
     so of what the square would be if no two terms of the gradient cancelled. It holds for norms
     above 1e-100, whose squares do not underflow.
     """
-    s, d = support.x.shape
     u, v, p, m, h = target.u, target.v, target.p, target.m, target.inner
     off_square = _off_square_direct if support.pairs is None else _off_square
     weighted = support.a * support.gram
@@ -30,7 +29,7 @@ def norm_bounds(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"
     square -= 2 * jnp.sum(m * (v * dot(u, weighted) + u * dot(v, weighted)), axis=1)
     m_h = m * h - v * dot(u * h, support.a) - u * dot(v * h, support.a)
     square += 2 * jnp.sum(p * m_h, axis=1) + jnp.sum(p * p, axis=1) * target.square
-    rounding = 4 * (s + d + 4) * jnp.finfo(square.dtype).eps  # four times the largest seen
+    rounding = _rounding(support)
     norm = jnp.sqrt(jnp.maximum(square, 0.0) + rounding * _magnitude_square(support, target))
     return norm + rounding * _diagonal_magnitude(support, target)  # `m` itself may be a difference
 
@@ -44,7 +43,6 @@ def linear_norm_bounds(support: SupportTerms, target: TargetTerms) -> Float[Arra
         |g|^2 = |u|^2 |t - V|^2 + |v|^2 |U|^2 - 2 (u.v) (t - V).U
                 + 4 tau ((t - V).U - V.U) + 4 tau^2 tr(G).
     """
-    s, d = support.x.shape
     u, v, tau, gram = target.u, target.v, target.tau, support.gram
     u_gram = dot(u, gram)
     uu, uv, vv = _along(u_gram, u), _along(u_gram, v), _along(dot(v, gram), v)
@@ -52,7 +50,7 @@ def linear_norm_bounds(support: SupportTerms, target: TargetTerms) -> Float[Arra
     across = _along(u, target.inner) - uv
     square = _along(u, u) * residual + _along(v, v) * uu - 2 * _along(u, v) * across
     square += 4 * tau * (across - uv) + 4 * tau * tau * jnp.trace(gram)
-    rounding = 4 * (s + d + 4) * jnp.finfo(square.dtype).eps
+    rounding = _rounding(support)
     return jnp.sqrt(jnp.maximum(square, 0.0) + rounding * _linear_magnitude(support, target))
 
 
@@ -69,6 +67,17 @@ def _linear_magnitude(support: SupportTerms, target: TargetTerms) -> Float[Array
     rows = u * t_and_v[:, None] + v * dot(u, norms)[:, None]
     rows += 2 * jnp.abs(target.tau)[:, None] * norms
     return jnp.sum(rows * rows, axis=1)
+
+
+def lost_to_rounding(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
+    """Return a bound of what rounding may change in every target's gradient, as a norm."""
+    magnitude = jnp.sqrt(_magnitude_square(support, target)) + _diagonal_magnitude(support, target)
+    return _rounding(support) * magnitude
+
+
+def _rounding(support: SupportTerms) -> float:
+    s, d = support.x.shape
+    return 4 * (s + d + 4) * float(jnp.finfo(support.x.dtype).eps)  # four times the largest seen
 
 
 def _off_square(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
