@@ -184,6 +184,8 @@ class DatasetLedger:
                     lines.append({_BUDGET: dataclasses.asdict(budget)})
                 lines.append(_line(run))
                 _append(file, content[:whole], lines)
+                if not whole:
+                    _flush_folder(self.path.parent)
             elif there[name] != ledger:
                 raise ValueError(f"{self.path}: the run is in it, with other numbers")
         return contents.before(name)
@@ -231,6 +233,15 @@ def _append(file: int, content: bytes, lines: list[dict[str, Any]]) -> None:
     while left:
         left = left[os.write(file, left) :]
     os.fsync(file)
+
+
+def _flush_folder(path: Path) -> None:
+    """Bring the name of a new file to the disk, too."""
+    folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _sha256(content: bytes) -> str:

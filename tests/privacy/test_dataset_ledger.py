@@ -100,6 +100,21 @@ def test_guarantee_a_run_is_entered_once(file: DatasetLedger) -> None:
         file.enter(name(1), "dp_ntk", ledger(0.5))
 
 
+def test_guarantee_a_new_file_outlives_a_loss_of_power(
+    file: DatasetLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its content is on the disk, and so is its name in the folder."""
+    flushed, real = [], os.fsync
+
+    def fsync(descriptor: int) -> None:
+        flushed.append(os.stat(descriptor).st_ino)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    file.enter(name(1), "dp_ntk", ledger())
+    assert flushed == [file.path.stat().st_ino, file.path.parent.stat().st_ino]
+
+
 def test_guarantee_no_run_is_entered_beyond_the_budget(file: DatasetLedger) -> None:
     file.enter(name(1), "dp_ntk", ledger(), budget=BUDGET)
     file.enter(name(2), "dp_ntk", ledger())
