@@ -184,6 +184,13 @@ def test_where_a_ledger_is(data: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert found.parent == tmp_path / "jaxdp/ledgers"
     assert found.name.startswith("scans-")
     assert found != of("--dataset=scans", f"--data_dir={data}/other")
+    found.parent.mkdir(parents=True)
+    found.touch()
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert of("--dataset=scans", f"--data_dir={data}") == found  # though the folder can be written
+    (data / "scans.ledger.jsonl").touch()
+    assert of("--dataset=scans", f"--data_dir={data}") == data / "scans.ledger.jsonl"
     for flags in (("--dataset=digits",), ("--dataset=scans", "--ledger=none")):
         with pytest.raises(Exception, match="--budget=1: needs a file"):
             of(*flags, "--budget=1")

@@ -57,9 +57,14 @@ def _by_default(run_flags: Any) -> Path | None:
         return None
     else:
         beside = user_path(run_flags.data_dir, "data_dir") / f"{run_flags.dataset}{ENDING}"
-    if beside.exists() or os.access(beside.parent, os.W_OK):
+    if beside.exists():
         return beside
-    return in_the_users_folder(beside)
+    with contextlib.suppress(RuntimeError):  # there is no home folder
+        elsewhere = in_the_users_folder(beside)
+        # Runs from before the folder could be written count, too.
+        if elsewhere.exists() or not os.access(beside.parent, os.W_OK):
+            return elsewhere
+    return beside
 
 
 def in_the_users_folder(beside: Path) -> Path:
