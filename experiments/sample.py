@@ -53,7 +53,7 @@ def generator_of(folder: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
 
     path, flag = user_path(folder, "run").absolute(), f"--run={folder}"
     certificate = stored_certificate.of_run(path, flag, wanted="experiments.dp_ntk")
-    return generator_file.read(path, flag), certificate
+    return generator_file.read(path, flag, certificate), certificate
 
 
 def labels_for(generator: Any, num: int, *, seed: int) -> np.ndarray:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import math
+import shutil
 from pathlib import Path
 
 import drivers
@@ -17,7 +19,8 @@ from toy_runs import begun
 
 from experiments import sample as sampling_driver
 from experiments.data.load import load_dataset
-from experiments.runs import generated_images
+from experiments.errors import InputError
+from experiments.runs import generated_images, generator_file
 from experiments.runs.folder import RunFolder
 from jaxdp.methods import dp_ntk
 from jaxdp.methods.runner import PlainRunner
@@ -119,6 +122,26 @@ def test_sample_draws_more_from_a_finished_run(finished: Path, tmp_path: Path) -
     assert sample(f"--run={finished}", "--num=0") == 2
     missing = tmp_path / "no" / "x.npz"
     assert sample(f"--run={finished}", f"--out={missing}") == 2
+
+
+def test_guarantee_another_generator_is_not_the_one_that_was_certified(
+    finished: Path, tmp_path: Path
+) -> None:
+    """One that was trained on the data without noise would be drawn from as if it had had some."""
+    copy = Path(shutil.copytree(finished, tmp_path / "copy"))
+    sampling_driver.generator_of(copy)
+    generator, _ = sampling_driver.generator_of(finished)
+    other = dataclasses.replace(generator, class_names=tuple("abcdefghij"))
+    with RunFolder(tmp_path / "other", resume=False, overwrite=False) as folder:
+        generator_file.write(folder, other)
+    shutil.rmtree(copy / "generator")
+    shutil.copytree(tmp_path / "other/generator", copy / "generator")
+    with pytest.raises(InputError, match=r"is not the one that privacy\.json is about"):
+        sampling_driver.generator_of(copy)
+    stored = read(copy, "privacy.json")
+    del stored["sha256"][generator_file.DESCRIPTION]  # as runs of before wrote it
+    (copy / "privacy.json").write_text(json.dumps(stored))
+    assert sampling_driver.generator_of(copy)[0].class_names == other.class_names
 
 
 @pytest.mark.parametrize(

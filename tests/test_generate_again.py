@@ -15,7 +15,7 @@ from drivers import read
 from generating import TOY, drive, finished_run, sample
 from reuse import assert_certified_again, forbid_private_data, made
 
-from experiments.runs import released
+from experiments.runs import generator_file, released
 from jaxdp.methods import dp_ntk
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
@@ -115,7 +115,10 @@ def test_released_file_survives_a_round_trip(finished: Path) -> None:
     assert found.options.ntk_width == "8"
     assert found.example_shape == (8, 8, 1)
     expected = read(finished, "privacy.json")
-    assert set(expected.pop("sha256")) == {"embedding.npz", "synthetic.npz", "samples.png"}
+    assert set(expected.pop("sha256")) == {
+        *("embedding.npz", "synthetic.npz", "samples.png"),
+        generator_file.DESCRIPTION,
+    }
     assert found.certificate == expected
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,20 @@ from jaxdp.methods.dp_ntk.cells import CellGenerator
 from jaxdp.methods.dp_ntk.drawing import Generator
 from jaxdp.methods.dp_ntk.tree import ROOT, TreeGenerator, in_order
 from jaxdp.networks import generators
-from jaxdp.saved.files import json_object, open_plain
+from jaxdp.saved.files import digest, json_object, open_plain
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.pairs import Pairs
 from jaxdp.tables.schema import FORMS, Schema
 
+DESCRIPTION = "generator/description.json"
+"""Within the folder of a run; it holds the digest of all else of a generator."""
+
 
 def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
-    """Write a generator into its place in the folder of a run."""
+    """Write a generator into its place in the folder of a run, unless it is there.
+
+    Orbax's files differ from one time to the next, and a certificate is about those of the first.
+    """
     codec = generator.codec
     description, variables = _network_or_cells(generator)
     description |= {
@@ -39,11 +45,29 @@ def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
     }
     if isinstance(codec, TableCodec):
         description |= codec.facts() | {"class_weights": generator.class_weights}
+    if _is_there(folder.generator, description, variables):
+        return
     save_tree(folder.generator / "variables", jax.tree.map(np.asarray, variables))
     description["digest"] = files_digest(folder.generator / "variables")
-    folder.write_bytes(
-        f"{folder.generator.name}/description.json", json.dumps(description, indent=2).encode()
-    )
+    folder.write_bytes(DESCRIPTION, json.dumps(description, indent=2).encode())
+
+
+def _is_there(path: Path, description: dict[str, Any], variables: Any) -> bool:
+    """Return whether a folder holds a generator with such a description and such numbers."""
+    try:
+        with open_plain(path / "description.json") as file:
+            stored = json_object(file.read())
+        whole = stored.pop("digest", None) == files_digest(path / "variables")
+        if not whole or stored != json.loads(json.dumps(description)):
+            return False
+        pairs = zip(
+            jax.tree.leaves(restore_tree(path / "variables")),
+            jax.tree.leaves(variables),
+            strict=True,
+        )
+        return all(np.array_equal(one, other) for one, other in pairs)
+    except (OSError, ValueError):
+        return False
 
 
 def _network_or_cells(generator: Generator | CellGenerator) -> tuple[dict[str, Any], Any]:
@@ -60,19 +84,31 @@ def _network_or_cells(generator: Generator | CellGenerator) -> tuple[dict[str, A
     return kind | {"code_dim": generator.code_dim}, generator.variables
 
 
-def read(path: Path, flag: str) -> Generator | CellGenerator:
+def read(
+    path: Path, flag: str, certificate: Mapping[str, Any] | None = None
+) -> Generator | CellGenerator:
     """Return the generator in the folder of a run.
 
     Args:
         path: of the run's folder.
         flag: that names it, with its value.
+        certificate: of the run; None where nothing is said of the generator.
 
     Raises:
-        InputError: there is none, or it is not one that a run writes.
+        InputError: there is none, it is not one that a run writes, or not the one that the
+            certificate is about. Those of runs before there were digests are about any.
     """
-    path = path / "generator"
+    digests = (certificate or {}).get("sha256")
     try:
-        return _read(path)
+        named = digests.get(DESCRIPTION) if isinstance(digests, dict) else None
+        if named not in (None, digest(path / DESCRIPTION)):
+            raise InputError(
+                f"{flag}: its generator is not the one that privacy.json is about; put that back, "
+                "or train it again, which --embedding does for free"
+            )
+        return _read(path / "generator")
+    except InputError:
+        raise
     except FileNotFoundError as error:
         raise InputError(
             f"{flag}: holds no finished generator; name a folder in which experiments.dp_ntk has "

@@ -13,6 +13,15 @@ _RENAME = (
 
 MUTANTS = (
     Mutant(
+        "any generator is the one of the certificate",
+        "experiments/runs/generator_file.py",
+        "        if named not in (None, digest(path / DESCRIPTION)):\n",
+        "        if False:\n",
+        (
+            "tests/test_generate.py::test_guarantee_another_generator_is_not_the_one_that_was_certified",
+        ),
+    ),
+    Mutant(
         "a file is released twice",
         _LOG,
         "        if name in self._files:\n",
