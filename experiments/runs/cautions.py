@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.data.dataset import Dataset
-from experiments.runs import chance, estimates, recommendation
+from experiments.runs import chance, estimates, misfits, recommendation
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 
@@ -125,4 +125,5 @@ def of_run(
     )
     names = data.spec.class_names[: plan.num_classes]
     guesses = chance.warnings(metrics, class_names=names, num_test=num_test, instead=instead)
-    return [*before_work(plan.settings, data), *lost_classes(made), *guesses]
+    of_made = (*lost_classes(made), *misfits.warnings(made))
+    return [*before_work(plan.settings, data), *of_made, *guesses]

@@ -1,0 +1,79 @@
+"""Warnings that a schema hardly fits its table, told by the records that were made.
+
+How many private records a schema does not fit is private. Records that were drawn from a release
+may be looked at by anybody, so what they tell is post-processing and costs nothing.
+"""
+
+import numpy as np
+
+from jaxdp.methods.made import Made
+from jaxdp.tables.columns import OTHER, Column
+from jaxdp.tables.layout import Layout, edges
+
+_LISTED = 5
+# Of the records that were made; noise alone puts fewer into one cell.
+_MANY_OTHER = 0.5
+_MANY_LAST = 0.5
+# The last bin of a logarithmic scale, or of given edges, is long by itself.
+_MANY_LONG = 0.9
+# Most values of a long tail are small, and so many that nothing tells them apart help nobody.
+_MANY_FIRST = 0.9
+_FEWEST_BINS = 4
+
+
+def warnings(made: Made) -> tuple[str, ...]:
+    """Return a line for each column (at most five) whose made values look cut off or unlisted.
+
+    Args:
+        made: what a run has made; only a table that was drawn by a generator is looked at, as
+            distilled records are no sample.
+    """
+    schema = made.spec.schema
+    if schema is None or made.generator is None or len(made.x) == 0:
+        return ()
+    cells = Layout(schema).cells(np.asarray(made.x))
+    lines = []
+    for column, values in zip(schema.columns, cells.T, strict=True):
+        lines += _of_number(column, values) if column.is_numeric else _of_category(column, values)
+    more = len(lines) - _LISTED
+    return (*lines[:_LISTED], *([f"{more} more columns fit as little"] if more > 0 else []))
+
+
+def _of_category(column: Column, cells: np.ndarray) -> list[str]:
+    if not column.other or OTHER in column.categories:
+        return []
+    part = float(np.mean(cells == column.values.index(OTHER)))
+    if part <= _MANY_OTHER:
+        return []
+    return [
+        f"column {column.name!r}: {part:.0%} of the made records hold {OTHER!r}, which stands for "
+        f"all that the schema does not list{_or_missing(column)}: look whether its categories are "
+        "spelled as in the table"
+    ]
+
+
+def _of_number(column: Column, cells: np.ndarray) -> list[str]:
+    ends = edges(column)
+    num_bins = len(ends) - 1
+    there = cells[cells < num_bins]
+    if num_bins < _FEWEST_BINS or len(there) == 0:
+        return []
+    first, last = float(np.mean(there == 0)), float(np.mean(there == num_bins - 1))
+    is_even = isinstance(column.bins, int) and not column.log
+    if last > (_MANY_LAST if is_even else _MANY_LONG):
+        return [
+            f"column {column.name!r}: {last:.0%} of the made values lie in its last bin, from "
+            f"{ends[-2]:g} to {column.bounds[1]:g}: look whether values can be above "
+            f'"upper": {column.bounds[1]:g}, as all those count as that; else give narrower "bins"'
+        ]
+    if first > _MANY_FIRST and isinstance(column.bins, int):
+        return [
+            f"column {column.name!r}: {first:.0%} of the made values lie in its first bin, from "
+            f"{ends[0]:g} to {ends[1]:g}, and are spread over it by chance: nearer bounds, "
+            '"log": true or edges in "bins" tell small values apart'
+        ]
+    return []
+
+
+def _or_missing(column: Column) -> str:
+    return "" if column.nullable else ", missing values among them"

@@ -1,0 +1,84 @@
+"""Warnings that a schema hardly fits its table: by the records that were made alone."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.runs import misfits
+from jaxdp.tables import frames
+from jaxdp.tables.schema import Schema
+
+TARGET = {"type": "categorical", "categories": ["no", "yes"], "target": True}
+
+
+def said(values: list[Any], *, drawn: bool = True, **column: Any) -> tuple[str, ...]:
+    """Return the warnings about a table with one column and a target."""
+    schema = Schema.from_json({"columns": {"it": column, "ill": TARGET}})
+    x, y = frames.encode(pd.DataFrame({"it": values, "ill": "no"}), schema)
+    generator = SimpleNamespace() if drawn else None
+    made: Any = SimpleNamespace(
+        spec=SimpleNamespace(schema=schema), x=x, y=y, generator=generator, class_names=("no",)
+    )
+    return misfits.warnings(made)
+
+
+def test_categories_that_are_spelled_otherwise_are_told() -> None:
+    column = {"type": "categorical", "categories": ["No", "Yes"]}
+    (line,) = said(["no"] * 60 + ["Yes"] * 40, **column)
+    assert line.startswith("column 'it': 60% of the made records hold 'other', which stands for")
+    assert "missing values among them" in line
+    assert not said(["no"] * 50 + ["Yes"] * 50, **column)
+    assert not said(["no"] * 90 + ["Yes"] * 10, **column, other=False)
+    assert "missing" not in said(["no"] * 60, **column, nullable=True)[0]
+
+
+def test_a_category_other_that_is_declared_may_be_the_commonest() -> None:
+    assert not said(["other"] * 100, type="categorical", categories=["a", "other"])
+
+
+def test_values_that_are_cut_off_are_told() -> None:
+    column = {"type": "numeric", "lower": 0, "upper": 30, "integer": True}
+    (line,) = said([45] * 60 + [3] * 40, **column)
+    assert line.startswith("column 'it': 60% of the made values lie in its last bin, from 29 to 30")
+    assert not said([45] * 50 + [3] * 50, **column)
+
+
+def test_the_last_bin_of_a_logarithmic_scale_may_hold_most() -> None:
+    column = {"type": "numeric", "lower": 0, "upper": 1000, "log": True}
+    assert not said([900] * 80 + [3] * 20, **column)
+    assert said([1001] * 95 + [3] * 5, **column)
+
+
+def test_bounds_that_are_far_too_wide_are_told() -> None:
+    column = {"type": "numeric", "lower": 0, "upper": 1e6}
+    (line,) = said(list(np.linspace(1, 5000, 95)) + [9e5] * 5, **column)
+    assert line.startswith("column 'it': 95% of the made values lie in its first bin, from 0 to")
+    assert '"log": true' in line
+    assert not said(list(np.linspace(1, 5000, 95)) + [9e5] * 5, **column, bins=[1, 1000, 3000])
+    assert not said(list(np.linspace(1, 5000, 90)) + [9e5] * 10, **column)
+
+
+def test_missing_numbers_lie_in_no_bin_and_few_bins_say_nothing() -> None:
+    assert not said(
+        [45] * 2 + [3] * 3 + [None] * 95, type="numeric", lower=0, upper=30, nullable=True
+    )
+    assert not said([1] * 100, type="numeric", lower=0, upper=1, integer=True)
+
+
+def test_distilled_records_are_no_sample() -> None:
+    assert not said(["no"] * 100, drawn=False, type="categorical", categories=["No"])
+
+
+def test_of_many_columns_five_are_named() -> None:
+    columns = {f"c{n}": {"type": "categorical", "categories": ["A"]} for n in range(7)}
+    schema = Schema.from_json({"columns": {**columns, "ill": TARGET}})
+    frame = pd.DataFrame({name: ["a", "b"] for name in columns} | {"ill": "no"})
+    x, _ = frames.encode(frame, schema)
+    made: Any = SimpleNamespace(
+        spec=SimpleNamespace(schema=schema), x=x, y=x, generator=1, class_names=("no",)
+    )
+    *lines, rest = misfits.warnings(made)
+    assert len(lines) == 5
+    assert rest == "2 more columns fit as little"
