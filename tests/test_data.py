@@ -163,3 +163,35 @@ def test_guarantee_private_examples_show_nothing_of_themselves() -> None:
             checked(Private(x[:3] if x.max() > 200 else x, y), SPEC)
         assert "254" not in str(error.value)
         assert "8" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ((9, 64), r"\(9, 64\) is not that of images.*Spec.rows"),
+        ((9, 3, 32, 32), r"channels first.*np.moveaxis\(x, 1, -1\)"),
+        ((9, 1, 28, 28), "channels first"),
+    ],
+)
+def test_shapes_of_no_images_say_what_to_do(shape: tuple[int, ...], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Spec.images("x", shape, class_names="ab")
+
+
+@pytest.mark.parametrize("shape", [(9, 3, 32, 3), (9, 1, 28, 1), (9, 8, 8, 5), (9, 1, 4, 4)])
+def test_low_images_and_many_channels_are_images(shape: tuple[int, ...]) -> None:
+    assert Spec.images("x", shape, class_names="ab").image_shape == shape[1:]
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (np.full(len(X), "no"), r"class_names.index\(name\)"),
+        (np.eye(2)[np.zeros(len(X), int)], r"y.argmax\(axis=1\)"),
+        (np.zeros((len(X), 1), int), r"give y\[:, 0\]"),
+        (np.zeros(len(X)), r"y.astype\(int\)"),
+    ],
+)
+def test_labels_of_another_form_say_how_they_become_numbers(y: np.ndarray, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        checked(Private(X, y), SPEC)

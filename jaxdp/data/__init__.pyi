@@ -1,4 +1,4 @@
-from . import codecs, private, spec
+from . import codecs, hints, private, spec
 from .codecs import WHOLE_TYPES, Codec, TableCodec
 from .private import Private, checked
 from .spec import Spec
@@ -11,6 +11,7 @@ __all__ = [
     "TableCodec",
     "checked",
     "codecs",
+    "hints",
     "private",
     "spec",
 ]

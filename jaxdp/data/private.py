@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jaxdp.data.codecs import WHOLE_TYPES, TableCodec
+from jaxdp.data.hints import labels_hint
 from jaxdp.data.spec import Spec
 from jaxdp.tables.schema import Schema
 
@@ -55,7 +56,9 @@ def checked(private: Private, spec: Spec) -> Private:
     if x.shape != shape:
         raise ValueError(f"x has shape {x.shape}, and spec says {shape}")
     if y.shape != (len(x),) or y.dtype.kind not in "iu":
-        raise ValueError(f"y must be {len(x)} whole numbers, got {y.dtype} of shape {y.shape}")
+        raise ValueError(
+            f"y must be {len(x)} whole numbers, got {y.dtype} of shape {y.shape}{labels_hint(y)}"
+        )
     if x.dtype.name not in WHOLE_TYPES and x.dtype.kind != "f":
         raise ValueError(f"x must be {', '.join(WHOLE_TYPES)} or of a float type, got {x.dtype}")
     if x.dtype.kind == "f" and not spec.range_given:

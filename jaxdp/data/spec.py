@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from jaxdp.data.codecs import Codec, TableCodec
+from jaxdp.data.hints import one_image_shape
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import ONE_HOT, Schema
 
@@ -119,7 +120,7 @@ class Spec:
             dtype: what made images are stored as; by default uint8 where pixels are 0..255, uint16
                 where they are 0..65535, float32 otherwise.
         """
-        height, width, *channels = shape[1:]
+        height, width, *channels = one_image_shape(shape)
         range_given = low is not None and high is not None
         low, high = 0 if low is None else low, 255 if high is None else high
         codec = Codec(

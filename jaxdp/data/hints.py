@@ -1,0 +1,38 @@
+"""What to do with arrays of another form than jaxdp takes, told by shapes and types alone."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+_CHANNELS = (1, 3, 4)
+
+
+def one_image_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape of one image of those of a shape together.
+
+    Raises:
+        ValueError: it is no shape of images, or channels come first in it.
+    """
+    shape = tuple(map(int, shape))
+    if len(shape) not in (3, 4):
+        raise ValueError(
+            f"shape {shape} is not that of images, (n, h, w) or (n, h, w, channels): reshape x, "
+            "or take Spec.rows for rows of numbers"
+        )
+    if len(shape) == 4 and shape[1] in _CHANNELS and min(shape[2:]) > max(_CHANNELS):
+        raise ValueError(
+            f"shape {shape} has channels first, and images are (n, h, w, channels): "
+            "give np.moveaxis(x, 1, -1)"
+        )
+    return shape[1:]
+
+
+def labels_hint(y: np.ndarray) -> str:
+    """Return how labels become numbers, by their type and shape alone."""
+    if y.ndim == 2 and y.shape[1] > 1:
+        return "; labels that are one-hot become numbers by y.argmax(axis=1)"
+    if y.ndim == 2:
+        return "; give y[:, 0]"
+    if y.ndim == 1 and y.dtype.kind in "OUST":
+        return "; a label is the place of its class in class_names, as class_names.index(name)"
+    return "; y.astype(int) makes whole numbers of others" if y.dtype.kind in "fb" else ""
