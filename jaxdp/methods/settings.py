@@ -206,6 +206,8 @@ class Budget:
 
     def _check_budget(self) -> None:
         eps, delta = self.eps, self.delta
+        for name, value in (("eps", eps), ("delta", delta)):
+            _check_type(self, name, value, float)
         if not eps > 0:
             raise bad(self, "eps", "must be above 0; inf switches privacy off")
         if eps < _LEAST_EPS:

@@ -55,6 +55,8 @@ class Toy(Budget):
         ({"name": "c"}, "--name=c: unknown; known are a, b"),
         ({"eps": 0.0}, "--eps=0.0: must be above 0"),
         ({"eps": math.nan}, "--eps=nan"),
+        ({"eps": "1"}, "--eps=1: must be of type float, not str"),
+        ({"delta": None}, "--delta=None: must be of type float, not NoneType"),
         ({"eps": 1e7}, "--eps=10000000.0: promises nothing"),
         ({"delta": 1.0}, r"--delta=1\.0"),
         ({"delta": 1e-101}, "accountants reach"),
