@@ -21,6 +21,11 @@ from jaxdp.methods.settings import check_fields, setting
 _ROWS = 1000
 # A column of fewer different numbers is taken as one of categories.
 _FEW = 10
+_MISSING = ("", "NA", "?")
+# Texts of which as many are different are names or free text, if there are so many at all.
+_DIFFERENT, _ENOUGH = 0.5, 50
+_DATES = "dates are no type: make a number of it, as a year or days since another date, or drop it"
+_NAMES = "names, numbers of records or free text: drop it"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -41,9 +46,9 @@ def draft(frame: Any) -> dict[str, Any]:
     """Return a schema of the columns of a frame, with its types guessed and all else left open."""
     columns = {str(name).strip(): _guessed(frame[name]) for name in frame.columns}
     return {
-        "about": 'Fill in every null, give one column "target": true, and write {"drop": true} '
-        "for columns that are to be left out",
-        "missing": ["", "NA", "?"],
+        "about": 'Fill in every null, give one column "target": true, write "nullable": true '
+        'where a value can be missing, and {"drop": true} for columns that are to be left out',
+        "missing": list(_MISSING),
         "columns": columns,
     }
 
@@ -51,12 +56,24 @@ def draft(frame: Any) -> dict[str, Any]:
 def _guessed(values: Any) -> dict[str, Any]:
     import pandas as pd
 
-    texts = values.astype(str).str.strip()
-    numbers = pd.to_numeric(texts[~texts.isin(["", "NA", "?", "nan", "None"])], errors="coerce")
+    texts = values.dropna().astype(str).str.strip()
+    texts = texts[~texts.isin([*_MISSING, "nan", "None"])]
+    numbers = pd.to_numeric(texts, errors="coerce")
     if len(numbers) and numbers.notna().all() and numbers.nunique() > _FEW:
         whole = {"integer": True} if (numbers % 1 == 0).all() else {}
-        return {"type": "numeric", "lower": None, "upper": None, **whole}
-    return {"type": "categorical", "categories": None}
+        return {"type": "numeric", "lower": None, "upper": None, **whole, "nullable": False}
+    found = {"type": "categorical", "categories": None, "nullable": False}
+    if _are_dates(texts):
+        return found | {"about": _DATES}
+    if len(texts) >= _ENOUGH and texts.nunique() > _DIFFERENT * len(texts):
+        return found | {"about": _NAMES}
+    return found
+
+
+def _are_dates(texts: Any) -> bool:
+    """Return whether texts begin like 2024-05-31, 31.05.2024, 5/31/2024."""
+    day = r"(\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4})([T ].*)?"
+    return len(texts) > 0 and bool(texts.str.fullmatch(day).all())
 
 
 def main(argv: Sequence[str]) -> None:
@@ -75,11 +92,15 @@ def main(argv: Sequence[str]) -> None:
         print(f"{out}: fill in every null; nothing of the data but names and types is in it")
 
 
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 def _write(out: Path, found: dict[str, Any]) -> None:
     columns = ",\n".join(
-        f"  {json.dumps(name)}: {json.dumps(facts)}" for name, facts in found["columns"].items()
+        f"  {_text(name)}: {_text(facts)}" for name, facts in found["columns"].items()
     )
-    head = "".join(f" {json.dumps(k)}: {json.dumps(found[k])},\n" for k in ("about", "missing"))
+    head = "".join(f" {_text(k)}: {_text(found[k])},\n" for k in ("about", "missing"))
     try:
         with out.open("x", encoding="utf-8") as file:
             file.write(f'{{\n{head} "columns": {{\n{columns}\n }}\n}}\n')

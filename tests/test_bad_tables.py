@@ -6,7 +6,9 @@ import gzip
 import json
 import os
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from drivers import assert_refused, drive
 from toy_tables import COLUMNS, frame_of, write_table
@@ -119,8 +121,10 @@ def test_a_draft_must_be_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture
     text = out.read_text()
     drafted = json.loads(text)["columns"]
     assert list(drafted) == list(frame_of(1).columns)
-    assert drafted["age"] == {"type": "numeric", "lower": None, "upper": None, "integer": True}
-    assert drafted["smoker"] == {"type": "categorical", "categories": None}
+    assert drafted["age"] == {"type": "numeric", "lower": None, "upper": None, "integer": True} | {
+        "nullable": False
+    }
+    assert drafted["smoker"] == {"type": "categorical", "categories": None, "nullable": False}
     for value in ("person", "yes", "III", str(frame_of(50)["income"].max())):
         assert value not in text
     capsys.readouterr()
@@ -132,6 +136,44 @@ def test_a_draft_must_be_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture
     assert drive(draft_schema.main, csv, f"--out={out}") == 2
     assert out.read_bytes() == before
     assert "is there already" in capsys.readouterr().err
+
+
+def drafted(frame: pd.DataFrame, path: Path) -> dict[str, Any]:
+    """Return the columns of a draft of a frame in a file."""
+    frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    out = path.with_suffix(".draft.json")
+    assert drive(draft_schema.main, f"--csv={path}", f"--out={out}") == 0
+    assert "\\u" not in out.read_text(encoding="utf-8")
+    return json.loads(out.read_text(encoding="utf-8"))["columns"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_drafts_take_numbers_with_missing_values_as_numbers(ending: str, tmp_path: Path) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    column = [1.5 * n if n % 7 else None for n in range(100)]
+    found = drafted(pd.DataFrame({"gr\xf6\xdfe, cm": column}), tmp_path / f"table.{ending}")
+    assert found["gr\xf6\xdfe, cm"]["type"] == "numeric"
+
+
+def test_drafts_say_what_to_do_with_dates_and_names(tmp_path: Path) -> None:
+    found = drafted(
+        pd.DataFrame(
+            {
+                "seen": [f"{n % 28 + 1:02d}.05.2024" for n in range(60)],
+                "at": [f"2024-05-{n % 28 + 1:02d} 10:00:00" for n in range(60)],
+                "who": [f"person {n}" for n in range(60)],
+                "ward": [f"ward {n % 30}" for n in range(60)],
+                "ratio": ["1-2"] * 60,
+            }
+        ),
+        tmp_path / "table.csv",
+    )
+    assert found["seen"]["about"].startswith("dates are no type")
+    assert found["at"]["about"].startswith("dates are no type")
+    assert found["who"]["about"].endswith("drop it")
+    assert "about" not in found["ward"]
+    assert "about" not in found["ratio"]
 
 
 def test_drafts_of_tables_without_records(
