@@ -38,6 +38,7 @@ def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, expected: str, *
         (HEADER + 'x,50,10,,no,I,"yes\n', "is not a table with commas"),
         ((HEADER + LINE).replace(",", ";"), "separated by semicolons"),
         ((HEADER + LINE).replace(",", "\t"), "separated by tabs"),
+        ((HEADER + LINE).replace(",", ";").replace("age", '"age, years"'), "by semicolons"),
         ("age," + HEADER + "1," + LINE, "'age' is there twice"),
         ("more," + HEADER + "1," + LINE, "'more': the schema does not declare it"),
         (HEADER.replace("age", "years") + LINE, "'age': there is no such column"),
@@ -47,7 +48,10 @@ def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, expected: str, *
         (HEADER + LINE.replace("50", "old"), "column 'age'"),
         (HEADER + LINE.replace("50", '"1,200"'), "column 'age'"),
         (HEADER + LINE.replace("yes", "maybe"), "column 'ill'"),
-        (HEADER + LINE.replace("yes", ""), "column 'ill'"),
+        (
+            HEADER + LINE.replace("yes", ""),
+            "column 'ill': is the target, and values are missing there",
+        ),
     ],
 )
 def test_bad_tables_are_refused(

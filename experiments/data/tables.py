@@ -277,10 +277,13 @@ def _require_whole_lines(path: Path, num_columns: int, source: Source) -> None:
 
 
 def _require_columns(names: list[str], source: Source) -> None:
-    if len(names) == 1:
-        for mark, what in ((";", "semicolons"), ("\t", "tabs")):
-            if mark in names[0]:
-                raise source.error(f"is separated by {what}: save it with commas")
+    for mark, what in ((";", "semicolons"), ("\t", "tabs")):
+        # A header may hold a comma by itself, as in "income, monthly".
+        if sum(name.count(mark) for name in names) >= len(names):
+            raise source.error(
+                f"is separated by {what}: save it with commas and decimal points, as by "
+                f"pandas.read_csv(FILE, sep={mark!r}, decimal=',').to_csv(NEW, index=False)"
+            )
     stripped = [name.strip() for name in names]
     for name in stripped:
         if stripped.count(name) > 1:

@@ -207,6 +207,11 @@ def _labels(values: pd.Series, schema: Schema) -> np.ndarray:
     }
     plain = {_without_dot(category): number for category, number in places.items()}
     found = _placed(values, plain | places, otherwise=-1)
+    if np.any((found < 0) & _missing(values, schema)):
+        raise schema.target.error(
+            "is the target, and values are missing there: leave such records out, or write a "
+            "category there, as 'unknown', and declare it"
+        )
     if np.any(found < 0):
         raise schema.target.error(
             "is the target, and the table holds values there that are no category of it: declare "

@@ -59,8 +59,9 @@ class Schema:
             raise SchemaError("there must be at least one column beside the target")
         if self.target.is_numeric:
             raise self.target.error(
-                "a target of numbers asks for regression, which is not offered: give it "
-                "categories, each a class"
+                "a target of numbers asks for regression, which is not offered: take a column of "
+                "categories as the target; numbers are made beside it, and a regression can learn "
+                "from those"
             )
         if self.target.nullable:
             raise self.target.error("a class cannot be missing: leave such records out")
@@ -111,7 +112,8 @@ class Schema:
         if len(targets) != 1:
             raise SchemaError(
                 f'exactly one column must have "target": true, the one of classes; here '
-                f"{len(targets)} have"
+                f"{len(targets)} have; where nothing is to be predicted, take any column of few "
+                "categories"
             )
         columns = {name: _column(name, facts) for name, facts in kept.items()}
         target = columns.pop(targets[0])

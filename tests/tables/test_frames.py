@@ -283,7 +283,14 @@ def test_numbers_that_are_not_finite_are_clipped() -> None:
     assert stored_of([math.inf, -math.inf, math.nan], one_column(NUMBER)) == [1, 0, MISSING_NUMBER]
 
 
-@pytest.mark.parametrize("value", [PRIVATE, "", "maybe", None, 3])
+@pytest.mark.parametrize("value", ["", " ", None, math.nan])
+def test_targets_that_are_missing_are_refused_as_missing(value: Any) -> None:
+    frame = pd.DataFrame({"x": [1, 2], "t": pd.Series(["yes", value], dtype=object)})
+    with pytest.raises(SchemaError, match="'t': is the target, and values are missing there"):
+        frames.encode(frame, one_column(NUMBER))
+
+
+@pytest.mark.parametrize("value", [PRIVATE, "maybe", 3])
 def test_targets_that_are_no_class_are_refused_and_not_told(value: Any) -> None:
     frame = pd.DataFrame({"x": [1, 2], "t": pd.Series(["yes", value], dtype=object)})
     with pytest.raises(SchemaError, match="column 't': is the target, and the table holds") as told:
