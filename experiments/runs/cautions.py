@@ -55,7 +55,7 @@ def before_work(settings: Any, data: Dataset) -> tuple[str, ...]:
             "rows without a schema: values that are drawn may be beyond all real ones; a table by "
             "--csv and --schema has valid records, and better ones"
         )
-    return tuple(found)
+    return (*found, *misfits.few_bins(settings, spec))
 
 
 def _rare(data: Dataset) -> list[str]:

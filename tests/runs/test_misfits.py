@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from experiments.runs import misfits
+from jaxdp.data import Spec
 from jaxdp.tables import frames
 from jaxdp.tables.schema import Schema
 
@@ -82,3 +84,44 @@ def test_of_many_columns_five_are_named() -> None:
     *lines, rest = misfits.warnings(made)
     assert len(lines) == 5
     assert rest == "2 more columns fit as little"
+
+
+# --- Before the work ---------------------------------------------------------------------------
+
+
+def advised(num: int, *, eps: float = 1.0, features: str = "pairs", **column: Any) -> str:
+    """Return what is said of a table of two numbers of one kind and a target."""
+    number = {"type": "numeric", "lower": 0, "upper": 100} | column
+    schema = Schema.from_json({"columns": {"a": number, "b": number, "ill": TARGET}})
+    settings = SimpleNamespace(features=features, eps=eps)
+    return "".join(misfits.few_bins(settings, Spec.table("toy", schema, num)))
+
+
+def test_many_records_allow_finer_bins() -> None:
+    """2 classes and 2 columns: 2 sqrt(2) times 1000 and 3000 records."""
+    assert advised(2828) == ""
+    assert advised(2829).startswith("column 'a' and 1 more: numbers are told apart by 16 bins, and")
+    assert advised(2829).endswith(
+        '2829 records allow 32 at epsilon 1; give "bins": 32 in the schema'
+    )
+    assert '"bins": 32' in advised(8485)
+    assert '"bins": 64' in advised(8486)
+    assert advised(8486, eps=0.1) == ""
+    assert '"bins": 64' in advised(849, eps=10.0)
+
+
+@pytest.mark.parametrize(
+    "column", [{"bins": 8}, {"bins": [1, 5]}, {"upper": 9, "integer": True}, {"bins": 64}]
+)
+def test_bins_that_somebody_chose_or_that_suffice_stay(column: dict[str, Any]) -> None:
+    assert advised(10**6, **column) == ""
+
+
+def test_what_counts_no_bins_and_what_protects_persons_needs_more_records() -> None:
+    assert advised(10**6, features="rff") == ""
+    schema = Schema.from_json(
+        {"columns": {"a": {"type": "numeric", "lower": 0, "upper": 1}, "ill": TARGET}}
+    )
+    settings, spec = SimpleNamespace(features="marginals", eps=1.0), Spec.table("t", schema, 2001)
+    assert misfits.few_bins(settings, spec)
+    assert not misfits.few_bins(settings, spec.of_persons(2))
