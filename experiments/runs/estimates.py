@@ -11,14 +11,11 @@ import itertools
 import math
 from typing import Any, NamedTuple
 
+from experiments.runs.image_levels import FLOP, Level, levels_of, patches_of, seconds_of
 from jaxdp import large_arrays
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.methods.teacher.settings import defaults
 
-# Side of the coarse level of an image, and of its finer ones (`jaxdp.features.levels`).
-_COARSE, _FINE = 32, (64, 128)
-_PATHS = 81  # scattering paths of two scales and eight angles; four angles have 25
-_FINE_PATHS = 25
 # Seconds. A pixel is one value of a level, after padding.
 _START = 5.0
 _COMPILE = 4.0
@@ -26,10 +23,6 @@ _FORWARD = 1.8e-7  # scattering of a pixel
 _BACKWARD = 1e-6  # the same with its gradient
 _NETWORK = 1.1e-7, 6e-7  # a small random network of a pixel, and with its gradient
 _DRAW = 1e-7  # whether one record is in a step's sample
-_FLOP = 1 / 2e10
-# What a patch and a word of the teacher's dictionary take together, in pixels of scattering.
-_WORD = 0.014, 5.5e-5  # and more for every value of the patch
-_SIDE = 6
 _ROW = 6e-9  # one feature of a record in a step of DP-SGD
 _KIP = 4e-11
 _CELLS = 20.0  # of a column of a table
@@ -146,57 +139,12 @@ def _held(size: float) -> float:
     return min(size, large_arrays.most_bytes())
 
 
-class Level(NamedTuple):
-    """A level of an image: its values, its features, and the synthetic images that whiten them."""
-
-    pixels: float
-    features: float
-    images: int
-
-
-def levels_of(shape: tuple[int, ...], *, mirror: bool = False, fine: bool = False) -> list[Level]:
-    """Return the levels of an image under the teacher's map, or under that of `scatter_rbf`.
-
-    Args:
-        shape: (h, w, channels).
-        mirror: whether mirror images share their features.
-        fine: whether the map is that of `scatter_rbf`.
-    """
-    height, width, channels = shape
-    found = []
-    for largest, colours, images in ((_COARSE, channels, 10_000), *((s, 1, 2000) for s in _FINE)):
-        coarse = largest == _COARSE
-        if not coarse and max(height, width) <= largest // 2:
-            continue
-        high, wide = (-(-min(side, largest) // 8) * 8 for side in (height, width))
-        windows = (high // 8) * (wide // 8) if coarse else 4
-        # Windows are of four patches; the finer map keeps the patches apart.
-        paths = _FINE_PATHS * (4 if coarse else 1) if fine else _PATHS
-        features = windows * paths * colours / (2 if mirror else 1)
-        found.append(Level(float(high * wide * colours), features, images))
-    return found
-
-
-def _patches(words: int, shape: tuple[int, ...], *, mirror: bool) -> Level:
-    """Return what a dictionary of patches adds to an image of at most 32 pixels."""
-    height, width = (min(side, _COARSE) - _SIDE + 1 for side in shape[:2])
-    each = _WORD[0] + _WORD[1] * _SIDE**2 * shape[2]
-    return Level(height * width * words * each, 8 * words / (2 if mirror else 1), 10_000)
-
-
-def _seconds_of(parts: list[Level], shape: tuple[int, ...], rate: float) -> float:
-    """Return the seconds that an image's whitened features take, at a rate for each pixel."""
-    # Each level is a product of the whole image and a matrix of means.
-    shrinking = math.prod(shape) * len(parts) * 64 * _FLOP if max(shape[:2]) > _COARSE else 0.0
-    return shrinking + sum(rate * each.pixels + 2 * each.features**2 * _FLOP for each in parts)
-
-
 def _public_map(parts: list[Level]) -> Estimate:
     """Estimate the whitening of all levels."""
     seconds, memory, disk = 0.0, 0.0, 0.0
     for pixels, p, images in parts:
-        each = _FORWARD * pixels + 2 * p * p * _FLOP
-        seconds += 2 * _COMPILE + images * each + 4 * p**3 * _FLOP
+        each = _FORWARD * pixels + 2 * p * p * FLOP
+        seconds += 2 * _COMPILE + images * each + 4 * p**3 * FLOP
         memory, disk = max(memory, 40 * p * p + 8 * images * pixels), disk + 4 * p * p
     return Estimate((Phase("public map (once)", seconds),), memory, disk)
 
@@ -204,14 +152,14 @@ def _public_map(parts: list[Level]) -> Estimate:
 def _of_teacher(facts: Facts, *, mirror: bool, patches: int) -> list[Level]:
     """Return what the teacher's map of an image is made of."""
     parts = levels_of(facts.shape, mirror=mirror)
-    return [*parts, _patches(patches, facts.shape, mirror=mirror)] if patches else parts
+    return [*parts, patches_of(patches, facts.shape, mirror=mirror)] if patches else parts
 
 
 def _labelling(settings: Any, facts: Facts) -> Estimate:
     """Estimate a teacher of images, what it says of candidates, and the student that learns it."""
     table = defaults(TeacherSettings(eps=settings.eps), facts.name, beside_images=False)
     parts = _of_teacher(facts, mirror=table["mirror"], patches=table["patches"])
-    each, p = _seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
+    each, p = seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
     n, asked = facts.num_examples, settings.candidates * settings.num_synthetic
     steps = math.ceil(table["epochs"] * n / table["batch_size"])
     step = n * _DRAW + table["batch_size"] * p * (1e-9 + 1.5e-10 * facts.num_classes)
@@ -236,7 +184,7 @@ def _teacher(settings: Any, facts: Facts) -> Estimate:
     if facts.is_image:
         parts = _of_teacher(facts, mirror=bool(settings.mirror), patches=settings.patches)
         p, pixels = (sum(column) for column in list(zip(*parts, strict=True))[1::-1])
-        each, back = (_seconds_of(parts, facts.shape, rate) for rate in (_FORWARD, _BACKWARD))
+        each, back = (seconds_of(parts, facts.shape, rate) for rate in (_FORWARD, _BACKWARD))
         if settings.whiten:
             public = _public_map(parts)
             phases, memory, disk = list(public.phases), public.memory, public.disk
@@ -303,7 +251,7 @@ def _generator(method: str, settings: Any, facts: Facts) -> Estimate:
         public = _public_map(parts)
         phases, memory, disk = list(public.phases), public.memory, public.disk
         pixels, p = (sum(column) for column in list(zip(*parts, strict=True))[:2])
-        products = (p * 4000 + min(d, 3072) * 2000) * _FLOP / 3
+        products = (p * 4000 + min(d, 3072) * 2000) * FLOP / 3
         per_example = 0.2 * _BACKWARD * pixels + 0.8 * products
         forward = 0.5 * _FORWARD * pixels + 0.4 * products
     elif settings.features == "scatter":
@@ -315,7 +263,7 @@ def _generator(method: str, settings: Any, facts: Facts) -> Estimate:
         memory = 12.0 * weights * facts.num_classes
     else:
         width = {"rff": 10_000, "hermite": 2700}[settings.features]
-        per_example, forward = 2 * d * width * _FLOP, d * width * _FLOP / 2
+        per_example, forward = 2 * d * width * FLOP, d * width * FLOP / 2
     per_example += _of_generator(settings.generator, facts)
     phases.append(Phase("mean embedding", _COMPILE + n * forward))
     step = settings.batch_size * per_example

@@ -1,0 +1,62 @@
+"""How large an image and its features are at each level, and the seconds that features take.
+
+The levels are those of `jaxdp.features.levels`.
+"""
+
+import math
+from typing import NamedTuple
+
+# Side of the coarse level of an image, and of its finer ones.
+_COARSE, _FINE = 32, (64, 128)
+_PATHS = 81  # scattering paths of two scales and eight angles; four angles have 25
+_FINE_PATHS = 25
+# What a patch and a word of the teacher's dictionary take together, in pixels of scattering.
+_WORD = 0.014, 5.5e-5  # and more for every value of the patch
+_SIDE = 6
+FLOP = 1 / 2e10
+"""Seconds of an operation."""
+
+
+class Level(NamedTuple):
+    """A level of an image: its values, its features, and the synthetic images that whiten them."""
+
+    pixels: float
+    features: float
+    images: int
+
+
+def levels_of(shape: tuple[int, ...], *, mirror: bool = False, fine: bool = False) -> list[Level]:
+    """Return the levels of an image under the teacher's map, or under that of `scatter_rbf`.
+
+    Args:
+        shape: (h, w, channels).
+        mirror: whether mirror images share their features.
+        fine: whether the map is that of `scatter_rbf`.
+    """
+    height, width, channels = shape
+    found = []
+    for largest, colours, images in ((_COARSE, channels, 10_000), *((s, 1, 2000) for s in _FINE)):
+        coarse = largest == _COARSE
+        if not coarse and max(height, width) <= largest // 2:
+            continue
+        high, wide = (-(-min(side, largest) // 8) * 8 for side in (height, width))
+        windows = (high // 8) * (wide // 8) if coarse else 4
+        # Windows are of four patches; the finer map keeps the patches apart.
+        paths = _FINE_PATHS * (4 if coarse else 1) if fine else _PATHS
+        features = windows * paths * colours / (2 if mirror else 1)
+        found.append(Level(float(high * wide * colours), features, images))
+    return found
+
+
+def patches_of(words: int, shape: tuple[int, ...], *, mirror: bool) -> Level:
+    """Return what a dictionary of patches adds to an image of at most 32 pixels."""
+    height, width = (min(side, _COARSE) - _SIDE + 1 for side in shape[:2])
+    each = _WORD[0] + _WORD[1] * _SIDE**2 * shape[2]
+    return Level(height * width * words * each, 8 * words / (2 if mirror else 1), 10_000)
+
+
+def seconds_of(parts: list[Level], shape: tuple[int, ...], rate: float) -> float:
+    """Return the seconds that an image's whitened features take, at a rate for each pixel."""
+    # Each level is a product of the whole image and a matrix of means.
+    shrinking = math.prod(shape) * len(parts) * 64 * FLOP if max(shape[:2]) > _COARSE else 0.0
+    return shrinking + sum(rate * each.pixels + 2 * each.features**2 * FLOP for each in parts)
