@@ -25,6 +25,7 @@ _NETWORK = 1.1e-7, 6e-7  # a small random network of a pixel, and with its gradi
 _DRAW = 1e-7  # whether one record is in a step's sample
 _ROW = 6e-9  # one feature of a record in a step of DP-SGD
 _KIP = 4e-11
+_OF_FEATURES = ("scatter", "perceptual", "entk")
 _CELLS = 20.0  # of a column of a table
 _GENERATE = 6e-8  # a value of an example that a generator makes, with its gradient
 _RESNET = 2e-5  # a pixel of an example of the large generator
@@ -226,8 +227,11 @@ def _kip(settings: Any, facts: Facts) -> Estimate:
         phases.append(Phase("features", _COMPILE + seconds))
     elif settings.kernel in ("perceptual", "entk", "conv_ntk"):
         beside = 0.08 * s * max(1.0, d / 784)
-    step = 1.5e-3 + n * _DRAW + batch * s * s * c * (c + 1) * _KIP
-    step += batch * s * p * 5e-11 + s**3 * 1.2e-9 + beside
+    step = 1.5e-3 + n * _DRAW + batch * s * p * 5e-11 + beside
+    if settings.kernel in _OF_FEATURES:
+        step += batch * s * s * 6e-11 + s**3 * 2e-10
+    else:
+        step += batch * s * s * c * (c + 1) * _KIP + s**3 * 1.2e-9
     phases.append(Phase("distilling", 2 * _COMPILE + settings.steps * step))
     kept = _held(8 * p * n) if p != d else 0.0
     return Estimate(tuple(phases), kept + 16 * batch * p + 800 * s * s, 32.0 * s * d)
