@@ -30,6 +30,7 @@ _CELLS = 20.0  # of a column of a table
 _GENERATE = 6e-8  # a value of an example that a generator makes, with its gradient
 _RESNET = 2e-5  # a pixel of an example of the large generator
 _JUDGE = {"convnet": 720.0, "cnn": 240.0, "wrn": 2400.0, "twelve": 60.0, "inception": 300.0}
+_JUDGED_RECORDS = 30_000  # of a table, in the seconds that an evaluation takes
 _STUDENT = 90_000  # images that it sees, in all passes
 _PROGRAM_BYTES = 6e8
 _RELEASING = ("private teacher", "class means", "mean embedding")
@@ -303,6 +304,8 @@ def _judging(judges: str | None, facts: Facts, made: int | None) -> float:
         return 0.0  # kernel ridge regression is part of the run
     names = (judges or "logistic,mlp,frechet").split(",")
     size = max(1.0, facts.dim / 784)
+    if len(facts.shape) == 1:  # all drawn records train the classifiers, as many as there are
+        size *= max(1.0, facts.num_examples / _JUDGED_RECORDS)
     many = max(1.0, (made or 0) / 100)
     whole = size * max(0.4, (made or 0) / 60_000)
     each = {"convnet": _JUDGE["convnet"] * size * many}

@@ -122,6 +122,15 @@ def test_phases_are_those_that_bars_name() -> None:
     ]
 
 
+def test_judging_a_table_takes_longer_where_more_records_train() -> None:
+    """Of 87,000 records it took minutes where that of 30,000 takes one."""
+    small, usual, large = (
+        estimated("dp_ntk", (14,), n, features="marginals").phases[-1] for n in (2000, 30000, 90000)
+    )
+    assert large.name == "judging"
+    assert small.seconds == usual.seconds == large.seconds / 3
+
+
 def test_a_teacher_that_images_are_not_moved_towards_slows_no_step() -> None:
     given = {"match": "both", "packing": 2, "patches": 512}
     moved, only_labelled = (
