@@ -22,6 +22,7 @@ _ENDINGS = "png|jpg|tif|bmp|dcm"
 _LISTED, _LONGEST = 5, 10
 _FOLDERS = "folders in class folders"
 _SPLITS = ("train", "test")
+_TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".json")
 _Files = list[tuple[Path, int]]
 
 
@@ -45,10 +46,11 @@ def not_understood(name: str, folder: Path) -> InputError:
     found = f"there are {_in_words(sorted(endings))}" if endings else "it holds no files"
     named = sorted(each.name for each in _class_folders(folder) if each.name.lower() in _SPLITS)
     rename = f"; write {_in_words(named)} in small letters" if named else ""
+    labels = "; labels in a table are not read" if endings & set(_TABLES) else ""
     return dataset_error(
         name,
-        f"{folder} is there, but holds no images in class folders ({found}){rename}; put images at "
-        f"{folder}/CLASS or {folder}/{{train,test}}/CLASS, as {', '.join(SUFFIXES)}",
+        f"{folder} is there, but holds no images in class folders ({found}){rename}{labels}; put "
+        f"images at {folder}/CLASS or {folder}/{{train,test}}/CLASS, as {', '.join(SUFFIXES)}",
     )
 
 

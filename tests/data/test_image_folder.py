@@ -144,6 +144,7 @@ def test_image_folder_with_one_class(tmp_path: Path) -> None:
         ([], "(it holds no files); put"),
         (["cat/a.webp", "dog/b.WEBP", "notes.txt", ".DS_Store"], "(there are .txt, .webp); put"),
         (["a.png"], "(there are .png outside of class folders); put"),
+        (["a.png", "labels.csv"], "; labels in a table are not read; put"),
         (["Train/cat/a.png", "Test/cat/a.png"], "; write Test, Train in small letters; put"),
         (["cat/a.\x1b[31m"], "(there are other endings); put"),
     ],
