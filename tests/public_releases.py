@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import types
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
-from experiments.runs import generator_file
 from experiments.runs import runner as run_runner
-from experiments.runs.checkpoints import restore_tree
 from jaxdp.privacy import class_sums, dp_sgd
 
 
@@ -29,12 +25,6 @@ def public_mean(
 def public_sums(key: Any, exact: jax.Array, *, stddev: float, divisor: float) -> jax.Array:
     """Stand for noisy sums."""
     return jax.random.uniform(jax.random.key(2), exact.shape, jnp.float32)
-
-
-def numbers_in(folder: Path) -> str:
-    """Stand for the digest of orbax's files, which hold the time."""
-    leaves = jax.tree.leaves(restore_tree(folder))
-    return hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in leaves)).hexdigest()
 
 
 # Orbax writes the time into these, too.
@@ -53,7 +43,6 @@ def same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tqdm.std.time", lambda: 0.0)
     # A thread that looks every ten seconds of its own clock whether a bar is late.
     monkeypatch.setattr("tqdm._monitor.TMonitor.get_instances", lambda monitor: [])
-    monkeypatch.setattr(generator_file, "files_digest", numbers_in)
 
 
 def release_in_public(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -269,10 +269,6 @@ def contents(out: Path) -> dict[str, Any]:
     with ocp.StandardCheckpointer() as checkpointer:
         for step in sorted(steps):
             found[str(step.relative_to(out))] = bits(checkpointer.restore(step.absolute()))
-    if "generator/description.json" in found:
-        description = drivers.read(out, "generator/description.json")
-        description.pop("digest", None)  # of orbax's files, with the time
-        found["generator/description.json"] = description
     return found
 
 

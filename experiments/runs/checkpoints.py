@@ -190,6 +190,15 @@ def files_digest(folder: Path) -> str:
     return found.hexdigest()
 
 
+def numbers_digest(tree: Any) -> str:
+    """Return what tells the numbers of a pytree from others, however they are stored."""
+    found = hashlib.sha256()
+    for leaf in map(np.asarray, jax.tree.leaves(tree)):
+        found.update(f"{leaf.dtype.str} {leaf.shape} ".encode())
+        found.update(np.ascontiguousarray(leaf).tobytes())
+    return found.hexdigest()
+
+
 def _packed(step: int, state: Any) -> np.ndarray:
     """Return the bytes of a pytree of arrays, after a digest of them and of the step."""
     digest, parts = hashlib.sha256(str(step).encode()), []

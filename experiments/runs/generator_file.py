@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments.errors import InputError
-from experiments.runs.checkpoints import files_digest, restore_tree, save_tree
+from experiments.runs.checkpoints import files_digest, numbers_digest, restore_tree, save_tree
 from experiments.runs.folder import RunFolder
 from jaxdp.data import WHOLE_TYPES, Codec, TableCodec
 from jaxdp.methods.dp_ntk.cells import CellGenerator
@@ -25,14 +25,11 @@ from jaxdp.tables.pairs import Pairs
 from jaxdp.tables.schema import FORMS, Schema
 
 DESCRIPTION = "generator/description.json"
-"""Within the folder of a run; it holds the digest of all else of a generator."""
+"""Within the folder of a run; it holds the digest of a generator's numbers."""
 
 
 def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
-    """Write a generator into its place in the folder of a run, unless it is there.
-
-    Orbax's files differ from one time to the next, and a certificate is about those of the first.
-    """
+    """Write a generator into its place in the folder of a run."""
     codec = generator.codec
     description, variables = _network_or_cells(generator)
     description |= {
@@ -45,29 +42,9 @@ def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
     }
     if isinstance(codec, TableCodec):
         description |= codec.facts() | {"class_weights": generator.class_weights}
-    if _is_there(folder.generator, description, variables):
-        return
     save_tree(folder.generator / "variables", jax.tree.map(np.asarray, variables))
-    description["digest"] = files_digest(folder.generator / "variables")
+    description["numbers_digest"] = numbers_digest(variables)  # orbax's files have the time in them
     folder.write_bytes(DESCRIPTION, json.dumps(description, indent=2).encode())
-
-
-def _is_there(path: Path, description: dict[str, Any], variables: Any) -> bool:
-    """Return whether a folder holds a generator with such a description and such numbers."""
-    try:
-        with open_plain(path / "description.json") as file:
-            stored = json_object(file.read())
-        whole = stored.pop("digest", None) == files_digest(path / "variables")
-        if not whole or stored != json.loads(json.dumps(description)):
-            return False
-        pairs = zip(
-            jax.tree.leaves(restore_tree(path / "variables")),
-            jax.tree.leaves(variables),
-            strict=True,
-        )
-        return all(np.array_equal(one, other) for one, other in pairs)
-    except (OSError, ValueError):
-        return False
 
 
 def _network_or_cells(generator: Generator | CellGenerator) -> tuple[dict[str, Any], Any]:
@@ -124,9 +101,12 @@ def read(
 def _read(path: Path) -> Generator | CellGenerator:
     with open_plain(path / "description.json") as file:
         description = _checked(json_object(file.read()))
-    if description.get("digest") not in (None, files_digest(path / "variables")):
-        raise ValueError("its numbers are not those that were saved")
+    before = description.get("digest")  # of files, in earlier versions
     stored = restore_tree(path / "variables")
+    if before not in (None, files_digest(path / "variables")) or (
+        description.get("numbers_digest") not in (None, numbers_digest(stored))
+    ):
+        raise ValueError("its numbers are not those that were saved")
     codec, weights = _codec(description), description.get("class_weights")
     if weights is not None and len(weights) != len(description["class_names"]):
         raise ValueError("description.json: its class_weights are of other classes")
