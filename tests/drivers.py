@@ -39,7 +39,7 @@ COMMON_FILES = {
     "checkpoints",
 }
 """What every finished run leaves."""
-ORBAX = ("checkpoints/", "teacher_checkpoints/", "generator/variables/")
+ORBAX = ("checkpoints/", "teacher_checkpoints/", "generator/variables")
 """Folders whose files have names and times of their own: compare what they restore."""
 FLAGS: dict[str, tuple[Any, Any]] = {
     "dp_kip": (KipFlags, KipSettings),

@@ -118,7 +118,7 @@ def _contents(out: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in sorted(each for each in out.rglob("*") if each.is_file()):
         name = path.relative_to(out).as_posix()
-        if name.startswith(("checkpoints/", "teacher_checkpoints/", "generator/variables/")):
+        if name.startswith(("checkpoints/", "teacher_checkpoints/", "generator/variables")):
             continue
         if path.suffix == ".npz":
             with np.load(path, allow_pickle=False) as stored:

@@ -28,7 +28,7 @@ def public_sums(key: Any, exact: jax.Array, *, stddev: float, divisor: float) ->
 
 
 # Orbax writes the time into these, too.
-_ORBAX = ("checkpoints", "teacher_checkpoints", "variables")
+_ORBAX = ("checkpoints", "teacher_checkpoints", "variables", "variables.sha256")
 
 
 def everything_in(folder: Path) -> dict[str, bytes]:

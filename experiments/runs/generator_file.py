@@ -26,6 +26,7 @@ from jaxdp.tables.schema import FORMS, Schema
 
 DESCRIPTION = "generator/description.json"
 """Within the folder of a run; it holds the digest of a generator's numbers."""
+_VARIABLES, _FILES_DIGEST = "variables", "variables.sha256"
 
 
 def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
@@ -42,8 +43,11 @@ def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
     }
     if isinstance(codec, TableCodec):
         description |= codec.facts() | {"class_weights": generator.class_weights}
-    save_tree(folder.generator / "variables", jax.tree.map(np.asarray, variables))
-    description["numbers_digest"] = numbers_digest(variables)  # orbax's files have the time in them
+    save_tree(folder.generator / _VARIABLES, jax.tree.map(np.asarray, variables))
+    # Two digests: orbax's files have the time in them, and so none that a certificate could name.
+    files = files_digest(folder.generator / _VARIABLES)
+    folder.write_bytes(f"{folder.generator.name}/{_FILES_DIGEST}", files.encode())
+    description["numbers_digest"] = numbers_digest(variables)
     folder.write_bytes(DESCRIPTION, json.dumps(description, indent=2).encode())
 
 
@@ -101,11 +105,11 @@ def read(
 def _read(path: Path) -> Generator | CellGenerator:
     with open_plain(path / "description.json") as file:
         description = _checked(json_object(file.read()))
-    before = description.get("digest")  # of files, in earlier versions
-    stored = restore_tree(path / "variables")
-    if before not in (None, files_digest(path / "variables")) or (
-        description.get("numbers_digest") not in (None, numbers_digest(stored))
-    ):
+    found = files_digest(path / _VARIABLES)
+    if _told_digest(path, description) not in (None, found):  # before orbax reads what is damaged
+        raise ValueError("its files are not those that were saved")
+    stored = restore_tree(path / _VARIABLES)
+    if description.get("numbers_digest") not in (None, numbers_digest(stored)):
         raise ValueError("its numbers are not those that were saved")
     codec, weights = _codec(description), description.get("class_weights")
     if weights is not None and len(weights) != len(description["class_names"]):
@@ -124,6 +128,14 @@ def _read(path: Path) -> Generator | CellGenerator:
         codec=codec,
         class_weights=None if weights is None else tuple(weights),
     )
+
+
+def _told_digest(path: Path, description: dict[str, Any]) -> Any:
+    """Return the digest that the files of the numbers had; earlier versions told it elsewhere."""
+    if "digest" in description or not (path / _FILES_DIGEST).exists():
+        return description.get("digest")
+    with open_plain(path / _FILES_DIGEST) as file:
+        return file.read(100).decode(errors="replace")
 
 
 def _codec(description: dict[str, Any]) -> Codec | TableCodec:
