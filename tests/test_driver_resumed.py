@@ -161,11 +161,12 @@ def test_no_space_while_writing_leaves_no_half_file(
         assert names_in(tmp_path / "run") == {"metrics.json", ".lock"}
 
 
-def test_runs_of_before_there_were_patches_go_on_without(tmp_path: Path) -> None:
-    """Their config does not name patches, which may be on by default now."""
+def test_runs_of_before_there_were_more_features_go_on_without(tmp_path: Path) -> None:
+    """Their config names neither patches nor brightness, which may be on by default now."""
     (tmp_path / "config.json").write_text("{}")
     with RunFolder(str(tmp_path), resume=True, overwrite=False) as run:
-        for key in ("patches", "teacher_patches"):
+        names = ("patches", "brightness")
+        for key in (*names, *(f"teacher_{name}" for name in names)):
             run.require_same_config({key: 0})
             with pytest.raises(InputError, match=f"was started with {key}=0"):
-                run.require_same_config({key: 512}, open_before=(key,))
+                run.require_same_config({key: 0.5}, open_before=(key,))

@@ -44,7 +44,7 @@ def test_what_a_run_has_made_is_there_again(name: str, place: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["teacher", "means"])
-def test_runs_of_before_there_were_patches_have_none(
+def test_runs_of_before_there_were_more_features_have_none(
     name: str, place: Path, tmp_path: Path
 ) -> None:
     run = run_of(name, place)
@@ -52,7 +52,7 @@ def test_runs_of_before_there_were_patches_have_none(
     shutil.copytree(run.folder, copy)
     expected = jaxdp.load(copy).predict_proba(run.x)
     config = json.loads((copy / "config.json").read_text())
-    assert config.pop("patches") == 0
+    assert config.pop("patches") == config.pop("brightness") == 0
     (copy / "config.json").write_text(json.dumps(config))
     np.testing.assert_array_equal(jaxdp.load(copy).predict_proba(run.x), expected)
 

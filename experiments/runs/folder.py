@@ -31,7 +31,10 @@ from jaxdp.saved.files import json_object, open_plain
 
 _LOCK = ".lock"
 # What runs of before there were such settings had, and do not tell.
-_UNTOLD = {"patches": 0, "teacher_patches": 0}
+_UNTOLD = {
+    **{"patches": 0, "teacher_patches": 0},
+    **{"brightness": 0.0, "teacher_brightness": 0.0},
+}
 _CONFIG = "config.json"
 _OWN_FILES = (
     "distilled.npz",

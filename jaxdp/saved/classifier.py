@@ -107,7 +107,7 @@ def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Clas
         asked = dp_kip.complete(dp_kip.Settings(eps=_WITHOUT_NOISE, **given), spec)
         plan: Any = dp_kip.make_plan(asked, spec)
     else:
-        # Earlier versions had no patches.
+        # Earlier versions had neither patches nor brightness.
         config = dict(teacher.FORM.untold) | config
         plan = _teacher_plan(spec, cached, **{name: config[name] for name in (*_MAP, "ridge")})
     about = f"kernel ridge regression on the {len(support.x)} examples of {DISTILLED}"

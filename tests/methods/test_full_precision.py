@@ -80,5 +80,5 @@ def test_gradients_of_networks_are_not_rounded(network: str) -> None:
 
 
 def test_the_features_of_teachers_are_not_rounded() -> None:
-    options = MapOptions(whiten=0.2, mirror=True, patches=16)
+    options = MapOptions(whiten=0.2, mirror=True, patches=16, brightness=0.1)
     assert not products.rounded(public_map(options, IMAGES, compute_anew), ROWS)

@@ -30,7 +30,7 @@ def written(folder: Path, **changes: Any) -> Path:
     """A file of a teacher of three classes."""
     values: dict[str, Any] = {
         "released": RELEASED,
-        "options": ReleaseOptions(whiten=0.1, mirror=False, patches=0, networks=0),
+        "options": ReleaseOptions(whiten=0.1, mirror=False, patches=0, brightness=0.0, networks=0),
         "example_shape": (8, 8, 1),
         "num_classes": 3,
         "certificate": CERTIFICATE,
@@ -69,7 +69,9 @@ def test_round_trip(stored: Path) -> None:
     found = read(stored)
     assert found.released.means is None
     np.testing.assert_array_equal(found.released.weights, RELEASED.weights)
-    assert found.options == ReleaseOptions(whiten=0.1, mirror=False, patches=0, networks=0)
+    assert found.options == ReleaseOptions(
+        whiten=0.1, mirror=False, patches=0, brightness=0.0, networks=0
+    )
     assert (found.example_shape, found.num_classes) == ((8, 8, 1), 3)
     assert found.certificate == CERTIFICATE
     assert found.source == f"--teacher={stored}"
@@ -79,13 +81,18 @@ def test_keys_are_those_of_earlier_versions(stored: Path) -> None:
     arrays, meta = contents(stored)
     assert set(arrays) == {"weights"}
     assert set(meta) == {"map_config", "example_shape", "certificate"}
-    assert meta["map_config"] == {"whiten": 0.1, "mirror": False, "patches": 0, "networks": 0}
+    assert meta["map_config"] == {
+        **{"whiten": 0.1, "mirror": False, "patches": 0, "brightness": 0.0},
+        "networks": 0,
+    }
     assert dp_ntk.FORM.options_key == "feature_config"
 
 
-def test_earlier_versions_had_no_patches(stored: Path) -> None:
+def test_earlier_versions_had_neither_patches_nor_brightness(stored: Path) -> None:
     old = edited(stored, map_config={"whiten": 0.1, "mirror": False})
-    assert read(old).options == ReleaseOptions(whiten=0.1, mirror=False, patches=0, networks=0)
+    assert read(old).options == ReleaseOptions(
+        whiten=0.1, mirror=False, patches=0, brightness=0.0, networks=0
+    )
 
 
 def test_nan_is_refused_on_both_sides(stored: Path, tmp_path: Path) -> None:

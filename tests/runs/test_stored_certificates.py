@@ -32,7 +32,7 @@ from jaxdp.privacy.ledger import Ledger, one_release
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.saved.certificate import checked_form
 
-OPTIONS = MapOptions(whiten=0.1, mirror=False, patches=0)
+OPTIONS = MapOptions(whiten=0.1, mirror=False, patches=0, brightness=0.0)
 
 
 def edit_meta(path: Path, **edits: Any) -> None:

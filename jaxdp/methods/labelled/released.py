@@ -58,5 +58,5 @@ FORM = Form(
     options_key="labelled_config",
     options=Options,
     from_arrays=from_arrays,
-    untold={"patches": 0},
+    untold={"patches": 0, "brightness": 0.0},
 )

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxdp.data import Spec
 from jaxdp.features import base as feature_maps
-from jaxdp.features import image_maps, levels, patches, whitening
+from jaxdp.features import image_maps, levels, map_parts, patches, whitening
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.levels import Level
 from jaxdp.features.map_parts import FeatureFn
@@ -24,6 +24,8 @@ from jaxdp.methods.teacher.settings import MapOptions
 _PIXEL_SHARE = 0.2
 # Of the dictionary's words; part of the method, not of a run.
 _PATCHES_SEED = 20241
+# Mean of the synthetic images, by their construction.
+_GREY = 0.5
 
 
 def require_image_map(options: MapOptions, spec: Spec) -> None:
@@ -35,10 +37,12 @@ def require_image_map(options: MapOptions, spec: Spec) -> None:
         image_maps.pooled_map(shape, mirror=bool(options.mirror))
     except ValueError as error:
         raise SettingsError(f"--dataset={spec.name}: {error}") from error
+    for name in ("patches", "brightness"):
+        value = getattr(options, name)
+        if value and not options.whiten:
+            raise SettingsError(f"--{name}={value}: needs --whiten above 0")
     if not options.patches:
         return
-    if not options.whiten:
-        raise SettingsError(f"--patches={options.patches}: needs --whiten above 0")
     try:
         patches.require(levels.shrunk_shape(shape, levels.COARSE), options.patches)
     except ValueError as error:
@@ -69,7 +73,44 @@ def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
     ]
     if options.patches:
         white.append(_white_patches(options, spec, cached))
-    return levels.side_by_side(white)
+    feature_fn = levels.side_by_side(white)
+    if not options.brightness:
+        return feature_fn
+    means = _white_means(options, spec, cached)
+    return _beside(feature_fn, means, share=options.brightness)
+
+
+def _beside(feature_fn: FeatureFn, bounded: FeatureFn, *, share: float) -> FeatureFn:
+    """Return `(phi, sqrt(share / (1 - share)) |phi| b)`, in which b has at most its share.
+
+    DP-SGD clips by the length of an image's features, so that is what a share is of.
+    """
+    odds = share / (1 - share)
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        phi = feature_fn(rows)
+        squared = odds * jnp.sum(phi**2, axis=1, keepdims=True)
+        # A root has no derivative at 0, where black images are.
+        length = jnp.where(squared > 0, jnp.sqrt(jnp.where(squared > 0, squared, 1.0)), 0.0)
+        return jnp.concatenate([phi, length * bounded(rows)], axis=1)
+
+    return features
+
+
+def _white_means(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
+    """Return the mean of each channel, centred and whitened on synthetic images, and bounded."""
+    shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
+    see = levels.shrunk(spec.image_shape, levels.COARSE)
+    means = levels.then(levels.shrunk(shape, 1), lambda rows: rows - _GREY)
+    matrix = whitening.on_dead_leaves(
+        means,
+        shape,
+        gamma=options.whiten or 0.0,
+        what={"what": "second moment of brightness on dead leaves, version 1"},
+        cached=cached,
+    )
+    white = whitening.transformed(means, matrix / math.sqrt(shape[2]))
+    return levels.then(see, map_parts.bounded(white))
 
 
 def _white_patches(options: MapOptions, spec: Spec, cached: Cached) -> Level:
@@ -102,9 +143,9 @@ def num_features(options: MapOptions, spec: Spec) -> int:
     row = jax.ShapeDtypeStruct((1, spec.dim), jnp.float32)
     phi = image_maps.pooled_map(spec.image_shape, mirror=mirror)
     shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
-    return jax.eval_shape(phi, row).shape[1] + patches.num_features(
-        shape, options.patches or 0, mirror=mirror
-    )
+    words = patches.num_features(shape, options.patches or 0, mirror=mirror)
+    means = shape[2] if options.brightness else 0
+    return jax.eval_shape(phi, row).shape[1] + words + means
 
 
 def cells_of(num_columns: int) -> FeatureFn:

@@ -51,5 +51,5 @@ FORM = Form(
     from_arrays=from_arrays,
     float32_arrays=("weights",),
     nothing=Released(),
-    untold={"patches": 0, "networks": 0},
+    untold={"patches": 0, "brightness": 0.0, "networks": 0},
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxdp.data import Spec
+from jaxdp.data import Private, Spec
+from jaxdp.methods import teacher
+from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Watch, compute_anew, unwatched
 from jaxdp.methods.teacher.public_maps import (
@@ -20,6 +24,10 @@ from jaxdp.methods.teacher.public_maps import (
     require_image_map,
 )
 from jaxdp.methods.teacher.settings import MapOptions
+from jaxdp.privacy.mechanism import private_key
+
+SHARE = 0.1
+"""Of images of one's own."""
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
 
@@ -29,7 +37,7 @@ SPEC = Spec.images("toy", (10, 8, 8), class_names=["a", "b"])
 def test_guarantee_the_public_map_is_the_same_in_every_run() -> None:
     """Computed twice: nothing that one run keeps is used by the other."""
     rows = jax.random.uniform(jax.random.key(0), (3, 64))
-    options = MapOptions(whiten=0.2, mirror=False)
+    options = MapOptions(whiten=0.2, mirror=False, brightness=0.1)
     found = [np.asarray(public_map(options, SPEC, compute_anew)(rows)) for _ in range(2)]
     np.testing.assert_array_equal(*found)
 
@@ -88,15 +96,120 @@ def test_patches_stand_beside_scattering_features(mirror: bool, num_patches: int
     assert moment["mirror"] == mirror
 
 
+def means_of(rows: np.ndarray, spec: Spec) -> np.ndarray:
+    """The means of channels about grey."""
+    return rows.reshape(len(rows), -1, spec.image_shape[2]).mean(axis=1) - 0.5
+
+
+@pytest.mark.parametrize(
+    ("shape", "patches"), [((8, 8), 8), ((9, 8, 3), 0), ((7, 8, 4), 0), ((40, 8), 0)]
+)
+def test_guarantee_brightness_is_of_a_row_and_of_constants(
+    shape: tuple[int, ...], patches: int
+) -> None:
+    """The oracle is in float64; whatever is in [0, 1] has finite features of bounded norm."""
+    kept = []
+
+    def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
+        kept.append((description, compute(unwatched)))
+        return kept[-1][1]
+
+    spec = Spec.images("toy", (10, *shape), class_names=["a", "b"])
+    none = MapOptions(whiten=0.2, mirror=False, patches=patches, brightness=0.0)
+    more = dataclasses.replace(none, brightness=0.1)
+    unit = np.random.default_rng(0).random((4, spec.dim), np.float32)
+    unit[2], unit[3] = 0, 1
+    rows = jnp.asarray(unit)
+    alone = np.asarray(public_map(none, spec, compute_anew)(rows))
+    unsaid = dataclasses.replace(none, brightness=None)
+    np.testing.assert_array_equal(np.asarray(public_map(unsaid, spec, compute_anew)(rows)), alone)
+    both = np.asarray(public_map(more, spec, cached)(rows))
+    assert both.shape[1] == num_features(more, spec) == alone.shape[1] + spec.image_shape[2]
+    assert num_features(none, spec) == alone.shape[1]
+    np.testing.assert_array_equal(both[:, : alone.shape[1]], alone)
+
+    description, moment = kept[-1]
+    assert {"what", "seed", "images", "shape"} == set(description)
+    moment = moment.astype(np.float64)
+    size = len(moment)
+    ridge = moment + 0.2 * np.trace(moment) / size * np.eye(size)
+    values, vectors = np.linalg.eigh(ridge)
+    phi = means_of(unit.astype(np.float64), spec) @ (vectors / np.sqrt(size * values) @ vectors.T)
+    bounded = phi / np.sqrt(1 + np.sum(phi**2, axis=1, keepdims=True))
+    squared = np.sum(alone.astype(np.float64) ** 2, axis=1, keepdims=True)
+    found = both[:, alone.shape[1] :].astype(np.float64)
+    np.testing.assert_allclose(found, np.sqrt(0.1 / 0.9 * squared) * bounded, rtol=1e-3, atol=1e-4)
+    assert np.all(np.sum(found**2, axis=1) <= 0.1 * np.sum(both.astype(np.float64) ** 2, axis=1))
+
+
+def test_features_of_a_black_image_have_a_gradient() -> None:
+    """All its features are zero, and so is their length."""
+    options = MapOptions(whiten=0.2, mirror=False, brightness=0.1)
+    phi = public_map(options, SPEC, compute_anew)
+    row = jnp.zeros((1, SPEC.dim))
+    assert np.all(np.isfinite(phi(row)))
+    assert np.all(np.isfinite(jax.grad(lambda rows: jnp.sum(phi(rows)))(row)))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_classes_that_differ_in_brightness_or_colour_alone_are_told_apart(channels: int) -> None:
+    """They were not: without brightness the teacher is near chance, whatever it was trained on."""
+    rng = np.random.default_rng(0)
+    y = np.tile(np.arange(2, dtype=np.int32), 60)
+    apart = np.zeros(channels)
+    apart[-1] = 30
+    noise = rng.normal(size=(120, 16, 16, channels))
+    x = np.clip(120 + 50 * noise + apart * y[:, None, None, None], 0, 255).astype(np.uint8)
+    spec = Spec.images("toy", (60, 16, 16, channels), class_names=["a", "b"])
+
+    def accuracy(**options: Any) -> float:
+        asked = teacher.Settings(eps=math.inf, noise_seed=0, **options)
+        plan = teacher.make_plan(teacher.complete(asked, spec), spec)
+        released = plan.release(
+            Private(x[:60], y[:60]), private_key(0), PlainRunner(progress=False)
+        )
+        found = plan.classifier(released, PlainRunner(progress=False))
+        return float(np.mean(found.predict(x[60:]) == y[60:]))
+
+    assert accuracy() > 0.9
+    assert accuracy(brightness=0.0) < 0.75
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "share"),
+    [
+        *((name, {}, 0.0) for name in ("digits", "mnist", "fashion_mnist", "svhn_cropped")),
+        *((name, {"eps": 10.0}, 0.0) for name in ("cifar10", "cifar100")),
+        ("mine", {"whiten": 0.0}, 0.0),
+        ("mine", {"brightness": 0.3}, 0.3),
+        ("mnist", {"brightness": 0.3}, 0.3),
+        ("mine", {}, SHARE),
+        ("mine", {"eps": 10.0}, SHARE),
+    ],
+)
+def test_images_of_ones_own_have_brightness_beside(
+    name: str, changes: dict[str, Any], share: float
+) -> None:
+    spec = Spec.images(name, (5000, 16, 16, 3), class_names=["a", "b"])
+    assert teacher.complete(teacher.Settings(**changes), spec).brightness == share
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_a_share_of_brightness_is_below_one(share: float) -> None:
+    with pytest.raises(SettingsError, match=r"--brightness=.*must be in \[0, 1\)"):
+        MapOptions(brightness=share)
+
+
 @pytest.mark.parametrize(
     ("options", "sides", "message"),
     [
+        ({"brightness": 0.1, "whiten": 0.0}, (8, 8), "--brightness=0.1: needs --whiten above 0"),
         ({"patches": 8, "whiten": 0.0}, (8, 8), "--patches=8: needs --whiten above 0"),
         ({"patches": 7, "whiten": 0.1}, (8, 8), "--patches=7: words must be an even number"),
         ({"patches": 8, "whiten": 0.1}, (5, 8), "--patches=8: images need sides of at least 6"),
     ],
 )
-def test_patches_that_images_do_not_have_are_refused(
+def test_features_that_images_do_not_have_are_refused(
     options: dict[str, Any], sides: tuple[int, int], message: str
 ) -> None:
     spec = Spec.images("toy", (10, *sides), class_names=["a", "b"])
