@@ -10,7 +10,7 @@ import functools
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from experiments.report.canvas import (
     titled_figure,
     write,
 )
-
-if TYPE_CHECKING:
-    pass
 
 GAP, BLOCK_GAP = 6, 44
 MAX_TILE, MAX_ROWS, MAX_WIDTH, ASPECT = 96, 25, 2200, 1.4
