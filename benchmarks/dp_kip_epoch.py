@@ -37,7 +37,7 @@ from experiments import command_line, dp_kip
 from experiments.data.dataset import Dataset
 from experiments.data.load import dataset_for
 from experiments.run_flags import KipFlags
-from experiments.runs import driver
+from experiments.runs import planning
 from jaxdp.methods.dp_kip import KipPlan, Settings
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.steps import Steps
@@ -110,7 +110,7 @@ def driver_plan(case: Case, folder: str) -> tuple[KipPlan, Dataset]:
     command_line.parse([dp_kip.__name__, *(f"--{name}={value}" for name, value in flags.items())])
     run_flags, settings = (command_line.settings_of(kind) for kind in (KipFlags, Settings))
     data = dataset_for(run_flags, seed=settings.seed)
-    plan: Any = driver.prepared("dp_kip", settings, run_flags, data)[0]
+    plan: Any = planning.prepared("dp_kip", settings, run_flags, data)[0]
     return plan, data
 
 

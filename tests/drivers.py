@@ -20,7 +20,7 @@ from experiments import command_line, dp_kip, dp_kip_teacher, dp_ntk
 from experiments.data.dataset import Dataset
 from experiments.data.load import dataset_for
 from experiments.run_flags import GenerateFlags, KipFlags, TeacherFlags
-from experiments.runs import driver
+from experiments.runs import planning
 from experiments.runs.folder import RunFolder
 from jaxdp.methods.dp_kip.settings import Settings as KipSettings
 from jaxdp.methods.dp_ntk.settings import Settings as NtkSettings
@@ -81,7 +81,7 @@ def prepared(method: str, *arguments: str) -> Prepared:
     """Return a run as its driver prepares it, with flags as given."""
     run_flags, given = (settings(kind, *arguments) for kind in FLAGS[method])
     data = dataset_for(run_flags, seed=given.seed)
-    plan, folder = driver.prepared(method, given, run_flags, data)
+    plan, folder = planning.prepared(method, given, run_flags, data)
     return Prepared(plan, folder, run_flags, data)
 
 
