@@ -7,7 +7,7 @@
 The command line makes flags of the fields. Ranges are checked wherever settings are made. A field
 of type `ByData` has a default that depends on the data: it is None until a method's `complete` has
 put it in. This file imports the
-standard library alone, so that help texts come without jax.
+standard library and numbers of `jaxdp.privacy.limits`, so that help texts come without jax.
 """
 
 import dataclasses
@@ -17,11 +17,13 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
 
+from jaxdp.privacy.limits import LEAST_DELTA
+
 _RULE = "rule"
 # jax ends the process without a word where the size of an array overflows.
 _LARGEST_SIZE = 2**31 - 1
 # Where the search for the noise of a single release still ends: its steps are of a fixed size.
-_LEAST_EPS, _LEAST_DELTA = 1e-6, 1e-100
+_LEAST_EPS = 1e-6
 # Above it noise is less than numbers can hold.
 _MOST_EPS = 1e6
 LEAST_CLIP_NORM = 1e-12
@@ -218,8 +220,8 @@ class Budget:
             raise bad(self, "eps", "promises nothing; give inf to do without noise")
         if not 0 < delta < 1:
             raise bad(self, "delta", "must be between 0 and 1, well below 1/n")
-        if delta < _LEAST_DELTA:
-            raise bad(self, "delta", f"accountants reach {_LEAST_DELTA:g}; raise it")
+        if delta < LEAST_DELTA:
+            raise bad(self, "delta", f"the arithmetic supports {LEAST_DELTA:g} and more; raise it")
 
     def check(self) -> None:
         """Raise a `SettingsError` where fields contradict each other."""

@@ -9,7 +9,9 @@ from . import (
     dataset_ledger,
     dp_sgd,
     ledger,
+    limits,
     mechanism,
+    profiles,
     releases,
     sampling,
     stored_certificates,
@@ -27,8 +29,9 @@ from .clipping import clip, global_norm, sum_clipped_grads
 from .contributions import bounded
 from .dataset_ledger import BudgetExceededError, DatasetLedger, TotalBudget
 from .dp_sgd import ClippedSum, accounted_steps, noisy_mean
-from .ledger import Ledger, joint_epsilon
+from .ledger import Ledger, joint_epsilon, joint_profile
 from .mechanism import SubsampledGaussian, add_gaussian_noise, private_key
+from .profiles import Profile
 from .releases import GaussianRelease, joint_noise_multiplier
 from .sampling import PoissonSample, poisson_sample, sum_over_chunks
 from .stored_certificates import recertified
@@ -43,6 +46,7 @@ __all__ = [
     "GaussianRelease",
     "Ledger",
     "PoissonSample",
+    "Profile",
     "SubsampledGaussian",
     "Terms",
     "TotalBudget",
@@ -68,11 +72,14 @@ __all__ = [
     "global_norm",
     "joint_epsilon",
     "joint_noise_multiplier",
+    "joint_profile",
     "ledger",
+    "limits",
     "mechanism",
     "noisy_mean",
     "poisson_sample",
     "private_key",
+    "profiles",
     "recertified",
     "release_sums",
     "releases",

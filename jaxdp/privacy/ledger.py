@@ -15,6 +15,7 @@ from typing import Any
 
 from jaxdp.privacy import accounting, releases
 from jaxdp.privacy.mechanism import NOISE, SubsampledGaussian, require_records_per_person
+from jaxdp.privacy.profiles import Profile
 from jaxdp.privacy.releases import GaussianRelease
 
 ZERO_OUT, REPLACE_ONE = "zero-out", "replace-one"
@@ -174,15 +175,37 @@ def joint_epsilon(ledgers: Sequence[Ledger], *, delta: float) -> float:
         An upper bound under `joint_relation`: that of all of them, or `ZERO_OUT` where they differ.
         What one ledger counts beside its own releases is counted again.
     """
-    if len({ledger.records_per_person for ledger in ledgers}) != 1:
-        raise ValueError("need ledgers of one unit: the same number of records of a person")
+    steps, also = _together(ledgers)
     if not all(ledger.is_private for ledger in ledgers):
         return math.inf
+    return accounting.joint_epsilon(steps, delta=delta, also=also)
+
+
+def joint_profile(ledgers: Sequence[Ledger]) -> Profile:
+    """Return the privacy profile of everything in several ledgers of the same data together.
+
+    Args:
+        ledgers: as for `joint_epsilon`, all with noise.
+
+    Raises:
+        ValueError: as `joint_epsilon`, or something has no noise.
+
+    Guarantee:
+        As `joint_epsilon`, at every epsilon.
+    """
+    steps, also = _together(ledgers)
+    return accounting.profile(steps, also=also)
+
+
+def _together(ledgers: Sequence[Ledger]) -> tuple[list[SubsampledGaussian], list[float]]:
+    """Return the sampled mechanisms of ledgers, and the noise of all else for a person."""
+    if len({ledger.records_per_person for ledger in ledgers}) != 1:
+        raise ValueError("need ledgers of one unit: the same number of records of a person")
     people = ledgers[0].records_per_person
     steps = [ledger.steps for ledger in ledgers if ledger.steps is not None]
     singles = [ledger.noise_multiplier for ledger in ledgers if ledger.steps is None]
     also = [*singles, *(noise for ledger in ledgers for noise in ledger.also)]
-    return accounting.joint_epsilon(steps, delta=delta, also=[noise / people for noise in also])
+    return steps, [noise / people for noise in also]
 
 
 def one_release(

@@ -23,6 +23,7 @@ from jaxdp.methods.settings import (
     setting,
     types_of,
 )
+from jaxdp.privacy.limits import LEAST_DELTA
 
 METHODS: dict[str, Any] = {"dp_kip": dp_kip, "dp_ntk": dp_ntk, "teacher": teacher}
 IMAGES = Spec.images("scans", (500, 8, 8), class_names=list("abc"))
@@ -263,3 +264,10 @@ def test_whitening_needs_features() -> None:
     settings = dp_kip.complete(dp_kip.Settings(whiten=1.0), IMAGES)
     with pytest.raises(SettingsError, match="--kernel=fc_ntk has no features"):
         dp_kip.make_plan(settings, IMAGES)
+
+
+def test_guarantee_a_delta_that_nothing_supports_is_refused() -> None:
+    assert Budget(delta=LEAST_DELTA).delta == LEAST_DELTA
+    for delta in (LEAST_DELTA * 0.99, 1e-12, 1e-100):
+        with pytest.raises(SettingsError, match="the arithmetic supports 1e-10 and more"):
+            Budget(delta=delta)

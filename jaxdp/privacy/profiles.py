@@ -1,0 +1,122 @@
+"""Privacy profiles: delta at every epsilon, and what an attacker can do at most.
+
+One pair of epsilon and delta says little by itself: two mechanisms of the same pair may be far
+apart at other deltas. The whole profile is told by one number where releases are Gaussian, by mu
+of Gaussian differential privacy. It also bounds how often an attacker is right.
+
+References:
+    Balle, Barthe & Gaboardi (2018), "Privacy amplification by subsampling", section 2 (profiles).
+    Dong, Roth & Su (2022), "Gaussian differential privacy", corollary 2.13 (mu and the profile).
+    Gomez et al. (2025), "Gaussian DP for reporting differential privacy guarantees in machine
+        learning", arXiv:2503.10945 (why mu, and how it is computed).
+    Kulynych et al. (2024), "Attack-aware noise calibration", arXiv:2407.02191 (attack rates).
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from jaxdp.privacy.limits import LEAST_DELTA
+
+FALSE_POSITIVES = 0.01
+"""The rate of false alarms at which certificates tell how many records an attacker finds."""
+_POINTS = 10_000
+_MOST_EPSILON, _MOST_MU = 1e6, 1e3  # where a search gives up
+_TOLERANCE = 1e-9
+
+
+class Profile(NamedTuple):
+    """The privacy profile of releases.
+
+    Attributes:
+        deltas: `epsilons (m,) >= 0 -> deltas (m,)`, upper bounds, which fall.
+        exact_mu: mu where all releases together are one Gaussian mechanism; None elsewhere.
+    """
+
+    deltas: Callable[[np.ndarray], np.ndarray]
+    exact_mu: float | None = None
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound of delta at an epsilon >= 0."""
+        return float(self.deltas(np.array([epsilon]))[0])
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound of epsilon at a delta in (0, 1), inf where there is none."""
+        if self.delta(0.0) <= delta:
+            return 0.0
+        high = 1.0
+        while self.delta(high) > delta:
+            high *= 2
+            if high > _MOST_EPSILON:
+                return math.inf
+        low = 0.0
+        while high - low > _TOLERANCE * high:
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
+        return high
+
+    @property
+    def mu(self) -> float:
+        """The least mu that is certified; inf where there is none.
+
+        Guarantee:
+            Wherever delta is `LEAST_DELTA` or more, it is at most that of mu-Gaussian differential
+            privacy at the same epsilon.
+        """
+        if self.exact_mu is not None:
+            return self.exact_mu
+        end = self.epsilon(LEAST_DELTA)
+        if math.isinf(end):
+            return math.inf
+        grid = np.linspace(0.0, end, _POINTS)
+        # Profiles fall: what holds between the ends of an interval holds all along it.
+        deltas, epsilons = self.deltas(grid[:-1]), grid[1:]
+        low, high = 0.0, 1.0
+        while not np.all(gaussian_deltas(high, epsilons) >= deltas):
+            low, high = high, 2 * high
+            if high > _MOST_MU:
+                return math.inf
+        while high - low > _TOLERANCE * high:
+            middle = (low + high) / 2
+            holds = np.all(gaussian_deltas(middle, epsilons) >= deltas)
+            low, high = (low, middle) if holds else (middle, high)
+        return high
+
+    @property
+    def advantage(self) -> float:
+        """Most that an attacker's true positives exceed its false ones, in [0, 1]."""
+        if self.exact_mu is not None:
+            return float(2 * ndtr(self.exact_mu / 2) - 1)
+        return min(self.delta(0.0), 1.0)
+
+    def true_positives(self, false_positives: float = FALSE_POSITIVES) -> float:
+        """Return the most true positives of an attacker, at a rate of false ones in (0, 1)."""
+        if self.exact_mu is not None:
+            return float(ndtr(ndtri(false_positives) + self.exact_mu))
+        # Every epsilon gives two bounds, of which the least holds.
+        grid = np.linspace(0.0, min(self.epsilon(false_positives / 100), 700.0), _POINTS)
+        deltas = self.deltas(grid)
+        first = deltas + np.exp(grid) * false_positives
+        second = 1 - np.exp(-grid) * (1 - deltas - false_positives)
+        return float(min(np.min(first), np.min(second), 1.0))
+
+
+def gaussian_deltas(
+    mu: float | Float[np.ndarray, " m"], epsilons: Float[np.ndarray, " m"]
+) -> Float[np.ndarray, " m"]:
+    """Return delta at epsilons >= 0 of mu-Gaussian differential privacy.
+
+    `delta(eps) = Phi(mu / 2 - eps / mu) - e^eps Phi(-mu / 2 - eps / mu)` (Dong, Roth & Su 2022).
+    """
+    first = log_ndtr(mu / 2 - epsilons / mu)
+    second = epsilons + log_ndtr(-mu / 2 - epsilons / mu)
+    return -np.exp(first) * np.expm1(np.minimum(second - first, 0.0))
+
+
+def gaussian(mu: float) -> Profile:
+    """Return the profile of mu-Gaussian differential privacy, mu > 0."""
+    return Profile(lambda epsilons: gaussian_deltas(mu, np.asarray(epsilons)), mu)
