@@ -55,6 +55,7 @@ def _named(names: Sequence[str]) -> str:
 
 def print_guarantee(certificate: dict[str, Any]) -> None:
     """Print what a certificate promises, and whether the result may be released."""
+    print(certificate["verdict"])
     if certificate["epsilon"] is None:
         print("NOT private: no noise was added")
     else:
@@ -62,7 +63,6 @@ def print_guarantee(certificate: dict[str, Any]) -> None:
         persons = "" if most == 1 else f" of all of a person's up to {most} records"
         print(
             f"({round_up(certificate['epsilon'])}, {certificate['delta']:g})-DP, "
-            f"{certificate['relation'].split(':')[0]}{persons}; privacy.json says which files may "
-            "leave"
+            f"{certificate['relation'].split(':')[0]}{persons}, mu = "
+            f"{round_up(certificate['gaussian_dp_mu'])}; privacy.json says which files may leave"
         )
-    print(certificate["verdict"])

@@ -62,7 +62,7 @@ def test_guarantee_certificates_show_what_all_runs_have_spent(
     assert second["earlier_runs"] == [first["ledger"]]
     assert 1.3 < second["epsilon_with_earlier_runs"] < 2
     said = capsys.readouterr().out
-    assert "with an earlier run on the same data: epsilon 1." in said
+    assert "with an earlier run on the same data; epsilon 1" in said
     assert second["verdict"] in (tmp_path / "a/report.html").read_text()
     assert [entry.method for entry in file.read().entries] == ["dp_ntk", "dp_ntk"]
 
@@ -212,7 +212,7 @@ def test_guarantee_runs_from_python_are_counted_in_the_same_file(data: Path) -> 
     file = data / "scans.ledger.jsonl"
     assert of_python(ledger=file).facts["earlier_runs"] == []
     certificate = of_python(ledger=str(file), budget=1.6)
-    assert "with an earlier run on the same data: epsilon 1." in str(certificate)
+    assert "with an earlier run on the same data; epsilon 1" in str(certificate)
     with pytest.raises(BudgetExceededError):
         of_python(ledger=file)
     assert "earlier_runs" not in of_python().facts

@@ -48,7 +48,7 @@ def cards(config: Mapping[str, Any], metrics: Mapping[str, Any], privacy: Mappin
     """Return the four facts that come first."""
     promise = "none"
     if is_private(privacy):
-        promise = f"ε = {round_up(privacy['epsilon'])}\nδ = {round_up(privacy['delta'])}"
+        promise = _promise(privacy)
     leave = "no"
     if privacy.get("releasable") is True:
         leave = "yes, as below\nthe training data stay"
@@ -60,6 +60,20 @@ def cards(config: Mapping[str, Any], metrics: Mapping[str, Any], privacy: Mappin
         "May it leave": leave,
     }
     return f'<div class="facts">{"".join(map(_card, facts, facts.values()))}</div>'
+
+
+def _promise(privacy: Mapping[str, Any]) -> str:
+    """Return epsilon, delta and mu: of all runs on the data together, where there are others."""
+    loss, epsilon, several = privacy, privacy["epsilon"], bool(privacy.get("earlier_runs"))
+    if several:
+        loss = privacy["loss_with_earlier_runs"]
+        epsilon = privacy["epsilon_with_earlier_runs"]
+    lines = [f"ε = {round_up(epsilon)}", f"δ = {round_up(privacy['delta'])}"]
+    if loss.get("gaussian_dp_mu") is not None:
+        lines.append(f"μ = {round_up(loss['gaussian_dp_mu'])}")
+    if several:
+        lines.append(f"with earlier runs; this one alone: ε = {round_up(privacy['epsilon'])}")
+    return "\n".join(lines)
 
 
 def _card(name: str, value: str) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 
 from experiments.report import headline, quality
 from experiments.report.style import CSS
-from experiments.report.values import as_html, as_list, round_down, round_up
+from experiments.report.values import as_html, as_list, round_up
 from jaxdp.methods.base import Words
+from jaxdp.privacy.certificates import Certificate
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
@@ -153,19 +154,15 @@ def _guarantee(privacy: Mapping[str, Any]) -> str:
 
 def _promise(privacy: Mapping[str, Any]) -> str:
     epsilon, delta = float(privacy["epsilon"]), float(privacy["delta"])
+    attack = html.escape(Certificate(privacy).attack) if "attacker" in privacy else ""
     unit = html.escape(str(privacy.get("unit", "not stated")))
     factor = round_up(math.exp(min(epsilon, 700.0)))
-    # Total variation of (epsilon, delta)-DP: best balanced accuracy of telling two runs apart.
-    wrong = (1 - delta) / (1 + math.exp(min(epsilon, 700.0)))
-    weak = " A limit so close to always right is a weak promise." if wrong < 0.01 else ""
     return (
         f"<p>Compare this run with one on the same training data, but with {_change(privacy)}. "
         "Whatever anyone reads out of what is covered below, with any other knowledge and any "
         f"amount of computing, has at most e<sup>ε</sup> = {factor} times the probability in one "
         f"run that it has in the other, plus δ = {round_up(delta)}.</p>"
-        "<p>As a bet: someone who has to tell which of the two runs made these files, both being "
-        f"equally likely beforehand, is wrong at least {round_down(100 * wrong)}% of the time; "
-        f"with no files to look at it would be 50%.{weak}</p>"
+        f"<p>{attack}</p>"
         f"<p>What is protected: {unit}.</p>"
     )
 

@@ -51,16 +51,7 @@ def percent(fraction: float | None) -> str:
 
 def round_up(value: float) -> str:
     """Return four digits that never state less than the value: for what limits a loss."""
-    return _digits(value, decimal.ROUND_CEILING)
-
-
-def round_down(value: float) -> str:
-    """Return four digits that never state more than the value: for what a guarantee gives."""
-    return _digits(value, decimal.ROUND_FLOOR)
-
-
-def _digits(value: float, rounding: str) -> str:
-    context = decimal.Context(prec=4, rounding=rounding)
+    context = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING)
     return _short(f"{float(context.create_decimal(repr(float(value)))):.6g}")
 
 

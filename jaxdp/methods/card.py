@@ -87,7 +87,8 @@ def text(
 def guarantee(certificate: Mapping[str, Any]) -> str:
     """Return what a certificate guarantees, in plain sentences."""
     reused = f"\n\nIt is made from {certificate['reused']}." if "reused" in certificate else ""
-    return f"{Certificate(certificate).promise}{reused}"
+    found = Certificate(certificate)
+    return "\n\n".join(filter(None, (f"{found.promise}{reused}", found.attack)))
 
 
 def dont(certificate: Mapping[str, Any], *more: str) -> str:

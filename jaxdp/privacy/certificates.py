@@ -7,25 +7,38 @@ of the program, not a proof: it is not signed, and who can edit a file can edit 
 
 import dataclasses
 import decimal
+import functools
 import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from jaxdp.privacy import accounting
-from jaxdp.privacy.ledger import FLOAT32_NOISE, RELATIONS, Ledger, joint_epsilon, joint_relation
+from jaxdp.privacy.ledger import (
+    FLOAT32_NOISE,
+    RELATIONS,
+    ZERO_OUT,
+    Ledger,
+    joint_epsilon,
+    joint_profile,
+    joint_relation,
+)
+from jaxdp.privacy.limits import LEAST_DELTA, MEDIUM, MOST, STRONG
+from jaxdp.privacy.profiles import FALSE_POSITIVES
 from jaxdp.privacy.wording import (
+    ATTACK,
     COUNTED_CLASSES,
     MUST_STAY,
     NO_PROMISE,
     NOT_COVERED,
     PROMISE,
     PUBLIC,
+    QUESTIONS,
     unit,
 )
 
-STRONG, MEDIUM, MOST = 1.0, 10.0, 50.0
-"""Largest epsilon of a strong and of a medium guarantee, and of one that needs no allowance."""
+PROFILE_DELTAS = (1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
+"""At which certificates tell epsilon."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,6 +88,27 @@ class Certificate:
     def delta(self) -> float:
         """See `epsilon`."""
         return self.facts["delta"]
+
+    @property
+    def mu(self) -> float:
+        """The least mu of Gaussian differential privacy that is certified; inf without privacy."""
+        mu = self.facts["gaussian_dp_mu"]
+        return math.inf if mu is None else mu
+
+    @property
+    def attack(self) -> str:
+        """What an attacker can do at most who sees this and all earlier runs; in plain words."""
+        if math.isinf(self.epsilon):
+            return ""
+        loss = self.facts.get("loss_with_earlier_runs", self.facts)
+        mu = loss["gaussian_dp_mu"]
+        number = "" if mu is None else f" In numbers: {_up(mu)}-Gaussian differential privacy."
+        runs = " This counts all earlier runs on the same data." if self._has_earlier_runs else ""
+        return f"{loss['attacker']['in_words']}{number}{runs}"
+
+    @property
+    def _has_earlier_runs(self) -> bool:
+        return bool(self.facts.get("earlier_runs"))
 
     @property
     def releasable(self) -> bool:
@@ -138,19 +172,21 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
     """
     private = ledger.is_private
     epsilon = ledger.epsilon() if private else math.inf
-    reason = why_not_releasable(ledger, epsilon, terms)
+    together = _sum(ledger, terms.earlier) if terms.earlier else epsilon
+    reason = why_not_releasable(ledger, max(epsilon, together), terms)
     steps = ledger.steps
     counted = (COUNTED_CLASSES,) if terms.counted_classes else ()
     prepared = () if terms.preparation is None else (terms.preparation,)
     certificate = {
-        "verdict": _verdict(epsilon, reason) + _in_sum(ledger, terms.earlier),
+        "verdict": _verdict(ledger, epsilon, together, reason, terms.earlier),
         "releasable": reason is None,
         "not_releasable_reason": reason,
         "may_leave": terms.covers if reason is None else (),
         "must_stay": MUST_STAY if reason is None else ("everything in this folder", *MUST_STAY),
-        "warnings": _warnings(ledger, epsilon, terms.earlier) if private else (),
+        "warnings": _warnings(ledger, epsilon, together, terms.earlier) if private else (),
         "epsilon": _finite(epsilon),
         "delta": ledger.delta,
+        **whole_loss((ledger,)),
         "relation": RELATIONS[ledger.relation],
         "unit": unit(ledger.records_per_person, persons_declared=terms.persons_declared),
         "mechanism": _mechanism(ledger) if private else "none",
@@ -184,6 +220,7 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
         certificate["earlier_runs"] = [each.to_json() for each in terms.earlier]
         certificate["epsilon_with_earlier_runs"] = _finite(_sum(ledger, terms.earlier))
         certificate["relation_with_earlier_runs"] = RELATIONS[_relation(ledger, terms.earlier)]
+        certificate["loss_with_earlier_runs"] = whole_loss((*terms.earlier, ledger))
     certificate["ledger"] = ledger.to_json()
     return {k: list(v) if isinstance(v, tuple) else v for k, v in certificate.items()}
 
@@ -204,19 +241,39 @@ def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | No
             f"delta = {ledger.delta:g} is not below 1/n = {1 / ledger.num_examples:g}: it would "
             "allow publishing one record in full; lower --delta, or say --allow_delta"
         )
+    if ledger.delta < LEAST_DELTA:
+        return (
+            f"delta = {ledger.delta:g} is below {LEAST_DELTA:g}, the least that the arithmetic of "
+            "noise and accountants supports; raise --delta"
+        )
     if epsilon > MOST and not terms.allow_epsilon:
         return (
-            f"epsilon = {epsilon:.4g} is above {MOST:g}: it promises next to nothing; lower --eps, "
-            "or say --allow_epsilon"
+            f"epsilon = {epsilon:.4g}{' with earlier runs' if terms.earlier else ''} is above "
+            f"{MOST:g}: it promises next to nothing; lower --eps, or say --allow_epsilon"
         )
     return terms.objection
 
 
-def _verdict(epsilon: float, reason: str | None) -> str:
+def _verdict(
+    ledger: Ledger,
+    epsilon: float,
+    together: float,
+    reason: str | None,
+    earlier: tuple[Ledger, ...] | None,
+) -> str:
+    """Return whether the result may be released; how strong that is goes by all runs together."""
     if reason is not None:
         return f"MUST NOT BE RELEASED: {reason}"
-    strength = "strong" if epsilon <= STRONG * 1.001 else "medium" if epsilon <= MEDIUM else "weak"
-    return f"MAY BE RELEASED, under a {strength} guarantee (epsilon {_up(epsilon)})"
+    worst = max(epsilon, together)
+    strength = "strong" if worst <= STRONG * 1.001 else "medium" if worst <= MEDIUM else "weak"
+    said = f"epsilon {_up(epsilon)}"
+    if earlier:
+        runs = "an earlier run" if len(earlier) == 1 else f"{len(earlier)} earlier runs"
+        said = (
+            f"epsilon {_up(together)}, {_relation(ledger, earlier)}, with {runs} on the same data; "
+            f"epsilon {_up(epsilon)}, {ledger.relation}, by itself"
+        )
+    return f"MAY BE RELEASED, under a {strength} guarantee ({said})"
 
 
 def _sum(ledger: Ledger, earlier: tuple[Ledger, ...]) -> float:
@@ -227,20 +284,43 @@ def _relation(ledger: Ledger, earlier: tuple[Ledger, ...]) -> str:
     return joint_relation((*earlier, ledger))
 
 
-def _in_sum(ledger: Ledger, earlier: tuple[Ledger, ...] | None) -> str:
-    """Return what all runs on the dataset are together, for the end of a verdict."""
-    if not earlier or not ledger.is_private:
-        return ""
-    runs = "an earlier run" if len(earlier) == 1 else f"{len(earlier)} earlier runs"
-    together = f"epsilon {_up(_sum(ledger, earlier))} ({_relation(ledger, earlier)})"
-    return f"; with {runs} on the same data: {together}"
+@functools.lru_cache(maxsize=16)
+def whole_loss(ledgers: tuple[Ledger, ...]) -> dict[str, Any]:
+    """Return what is lost by ledgers of the same data together, beside one epsilon and delta.
+
+    Args:
+        ledgers: at least one, of one unit.
+
+    Returns:
+        In JSON's types: `gaussian_dp_mu`, `privacy_profile` and `attacker`, as certificates have
+        them; nothing in them where something has no noise.
+    """
+    if not all(ledger.is_private for ledger in ledgers):
+        return {"gaussian_dp_mu": None, "privacy_profile": [], "attacker": None}
+    profile = joint_profile(ledgers)
+    points = [{"delta": delta, "epsilon": profile.epsilon(delta)} for delta in PROFILE_DELTAS]
+    advantage, found = profile.advantage, profile.true_positives()
+    emptied = joint_relation(ledgers) == ZERO_OUT
+    return {
+        "gaussian_dp_mu": _finite(profile.mu),
+        "privacy_profile": [{**point, "epsilon": _finite(point["epsilon"])} for point in points],
+        "attacker": {
+            "advantage": advantage,
+            "true_positives_at_1_percent_false_ones": found,
+            "in_words": ATTACK.format(
+                question=QUESTIONS[emptied, ledgers[0].records_per_person == 1],
+                right=_up(50 * (1 + advantage)),
+                false=f"{100 * FALSE_POSITIVES:g}",
+                found=_up(100 * found),
+            ),
+        },
+    }
 
 
 def _warnings(
-    ledger: Ledger, epsilon: float, earlier: tuple[Ledger, ...] | None
+    ledger: Ledger, epsilon: float, together: float, earlier: tuple[Ledger, ...] | None
 ) -> tuple[str, ...]:
     found = list(delta_warnings(ledger.delta, ledger.num_examples))
-    together = _sum(ledger, earlier) if earlier else epsilon
     if together > max(epsilon, MEDIUM):
         found.append(
             f"with earlier runs ({len(earlier or ())}) on the same data epsilon is {together:.4g} "
@@ -248,16 +328,13 @@ def _warnings(
             "weak guarantee"
         )
     if epsilon > MEDIUM:
+        best = 50 * (1 + joint_profile((ledger,)).advantage)
         found.append(
             f"epsilon = {epsilon:.4g} is a weak guarantee: someone who knows all other records may "
-            f"tell whether one was used with a probability of up to {_best_guess(epsilon):.4%}; up "
+            f"tell whether one was used with a probability of up to {_up(best)} %; up "
             f"to {MEDIUM:g} is usual"
         )
     return tuple(found)
-
-
-def _best_guess(epsilon: float) -> float:
-    return 1 / (1 + math.exp(-epsilon))
 
 
 def delta_warnings(delta: float, num_examples: int) -> tuple[str, ...]:

@@ -46,6 +46,18 @@ PROMISE = (
     "leave has nearly the same probability in both runs, at most e^{epsilon} times as much, plus "
     "{delta}. What is protected is {unit}."
 )
+ATTACK = (
+    "Who knows all other records and has to tell {question} is right at most {right} % of the "
+    "time, where a coin is right 50 % of the time. With {false} false alarm in a hundred, at most "
+    "{found} % of what was used is found."
+)
+QUESTIONS = {
+    (True, True): "whether a certain record was used, or an empty one in its place,",
+    (True, False): "whether a certain person's records were used, or empty ones in their place,",
+    (False, True): "which of two records was used",
+    (False, False): "which of two persons' records were used",
+}
+"""What an attacker has to tell: by whether records are emptied, and whether each is a unit."""
 NO_PROMISE = (
     "There is no guarantee: no noise was added. Whoever sees these files may learn about single "
     "training records, so they need the same care as the training data."

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from scipy.special import ndtr, ndtri
 
 from experiments.runs.folder import TEMPORARY
 from jaxdp.privacy import accounting, releases
@@ -14,6 +15,7 @@ from jaxdp.privacy.accounting import epsilon
 from jaxdp.privacy.calibration import calibrate
 from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, ZERO_OUT, Ledger
+from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.stored_certificates import recertified
 
@@ -357,3 +359,88 @@ def test_guarantee_no_epsilon_is_shown_smaller_than_it_is(epsilon: float) -> Non
     certificate = Certificate(facts)
     for shown in (str(certificate).split("(")[1], repr(certificate).split("epsilon=")[1]):
         assert epsilon <= float(shown.split(",")[0]) < 1.001 * epsilon
+
+
+def earlier_and(eps: float, *more: float, **changes: Any) -> dict:
+    """Return the certificate of a release at epsilon, after others."""
+    parts = [
+        Ledger(
+            num_examples=600,
+            delta=DELTA,
+            releases=releases.calibrate({"mean": 1.0}, target_epsilon=each, delta=DELTA),
+        )
+        for each in (*more, eps)
+    ]
+    return certify(parts[-1], terms(earlier=tuple(parts[:-1]), **changes))
+
+
+def test_guarantee_the_verdict_goes_by_the_sum_of_all_runs() -> None:
+    given = earlier_and(1.0, 1.0)
+    assert given["epsilon_with_earlier_runs"] == pytest.approx(1.4653, abs=1e-3)
+    assert given["verdict"] == (
+        "MAY BE RELEASED, under a medium guarantee (epsilon 1.466, replace-one, with an earlier "
+        "run on the same data; epsilon 1, replace-one, by itself)"
+    )
+    assert "strong" in earlier_and(0.5, 0.5)["verdict"]
+    assert "weak" in earlier_and(9.0, 9.0)["verdict"]
+    assert "2 earlier runs" in earlier_and(1.0, 1.0, 1.0)["verdict"]
+    assert earlier_and(1.0)["verdict"] == single()["verdict"]
+
+
+def test_guarantee_a_sum_above_fifty_is_releasable_by_an_allowance_alone() -> None:
+    given = earlier_and(40.0, 40.0)
+    assert not given["releasable"]
+    assert "with earlier runs is above 50" in given["not_releasable_reason"]
+    assert earlier_and(40.0, 40.0, allow_epsilon=True)["releasable"]
+    assert earlier_and(40.0)["releasable"]
+
+
+def test_guarantee_a_delta_below_what_arithmetic_supports_is_not_releasable() -> None:
+    assert certificate(delta=LEAST_DELTA)["releasable"]
+    given = certificate(delta=LEAST_DELTA * 0.99, of=terms(allow_delta=True, allow_epsilon=True))
+    assert not given["releasable"]
+    assert "the arithmetic of noise and accountants" in given["not_releasable_reason"]
+
+
+def test_a_certificate_tells_mu_the_profile_and_what_an_attacker_can_do() -> None:
+    given = single()
+    mu = 1 / releases.joint_noise_multiplier(
+        [releases.GaussianRelease(**each) for each in given["releases"]]
+    )
+    assert given["gaussian_dp_mu"] == pytest.approx(mu) == pytest.approx(0.26805, abs=1e-4)
+    profile = {point["delta"]: point["epsilon"] for point in given["privacy_profile"]}
+    for delta, eps in profile.items():
+        assert eps == pytest.approx(accounting.gaussian_epsilon(1 / mu, delta=delta), rel=1e-6)
+    attacker = given["attacker"]
+    assert attacker["advantage"] == pytest.approx(2 * ndtr(mu / 2) - 1)
+    found = attacker["true_positives_at_1_percent_false_ones"]
+    assert found == pytest.approx(ndtr(ndtri(0.01) + mu))
+    assert "which of two records was used is right at most 55.34 %" in attacker["in_words"]
+    assert "at most 1.979 % of what was used is found" in attacker["in_words"]
+    assert Certificate(given).mu == given["gaussian_dp_mu"]
+    assert Certificate(given).attack.endswith("In numbers: 0.2681-Gaussian differential privacy.")
+
+
+def test_what_an_attacker_can_do_counts_earlier_runs() -> None:
+    given = earlier_and(1.0, 1.0)
+    loss = given["loss_with_earlier_runs"]
+    assert loss["gaussian_dp_mu"] == pytest.approx(math.sqrt(2) * given["gaussian_dp_mu"])
+    assert loss["attacker"]["advantage"] > given["attacker"]["advantage"]
+    said = Certificate(given).attack
+    assert loss["attacker"]["in_words"] in said
+    assert said.endswith("This counts all earlier runs on the same data.")
+
+
+def test_the_question_of_an_attacker_is_that_of_the_relation_and_the_unit() -> None:
+    steps = run(4.0, records_per_person=3)
+    persons = certificate(steps=steps, records_per_person=3)
+    assert "whether a certain record was used, or an" in certificate()["attacker"]["in_words"]
+    assert "whether a certain person's records were used" in persons["attacker"]["in_words"]
+
+
+def test_without_noise_there_is_no_mu_and_no_profile() -> None:
+    given = certificate(0.0)
+    assert given["gaussian_dp_mu"] is given["attacker"] is None
+    assert given["privacy_profile"] == []
+    assert Certificate(given).mu == math.inf
+    assert Certificate(given).attack == ""

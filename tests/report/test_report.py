@@ -271,13 +271,22 @@ CHANGES = {
 def test_guarantee_in_words(relation: str) -> None:
     _, text = page({"relation": relation, "epsilon": np.log(3.0), "delta": 0.0})
     assert CHANGES[relation] in text
-    assert "wrong at least 25% of the time" in text
-    assert "weak" not in text
+    assert "= 3.001 times the probability" in text
 
 
-def test_a_large_epsilon_is_called_weak() -> None:
-    for epsilon in (10.0, 1e4):
-        assert "is a weak promise" in page({"epsilon": epsilon})[1]
+def test_it_says_what_an_attacker_can_do_in_words_and_in_mu() -> None:
+    attacker = {"in_words": "Who knows all is right at most 55.34 % of the time."}
+    loss = {"gaussian_dp_mu": 0.268051, "attacker": attacker}
+    _, text = page(loss)
+    assert "right at most 55.34 % of the time. In numbers: 0.2681-Gaussian" in text
+    assert "μ = 0.2681" in text
+    assert "earlier runs" not in text
+    more = {"gaussian_dp_mu": 0.5, "attacker": {"in_words": "Right at most 60 % of the time."}}
+    sums = {"epsilon_with_earlier_runs": 1.4653, "loss_with_earlier_runs": more}
+    _, text = page({"epsilon": 1.0, **loss, **sums, "earlier_runs": [{}]})
+    assert "Right at most 60 % of the time. In numbers: 0.5-Gaussian" in text
+    assert "55.34 % of the time. In numbers" not in text
+    assert "ε = 1.466 δ = 1e-5 μ = 0.5 with earlier runs; this one alone: ε = 1" in text
 
 
 def test_what_may_leave_and_what_must_not_comes_first() -> None:
@@ -308,7 +317,7 @@ def test_no_privacy_is_said_loudly(privacy: dict[str, Any]) -> None:
     assert "NO PRIVACY PROTECTION" in text
     assert "How private none" in text
     assert "there is no guarantee" in text
-    assert "As a bet" not in text
+    assert "Gaussian" not in text
 
 
 def test_hostile_values_are_escaped() -> None:
