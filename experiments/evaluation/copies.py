@@ -14,7 +14,9 @@ from jaxdp import numerics
 
 _NOTE = (
     "Computed on private training data without noise: not covered by the privacy guarantee and "
-    "must not be released."
+    "must not be released. Distances are no evidence of privacy: a set that leaks may be far from "
+    "every record, and one that is safe may be near. Epsilon, delta and mu in privacy.json are "
+    "what protects (Yao et al. 2025, 'The DCR delusion')."
 )
 
 
@@ -30,7 +32,8 @@ def nearest_neighbours(
     """Measure how near synthetic images come to training images, beside held-out real ones.
 
     Synthetic images that are much nearer to a training image than real images of the test set are
-    suspicious of being copies. The reverse proves nothing: it is no privacy guarantee.
+    suspicious of being copies. The reverse proves nothing: distances are no evidence of privacy
+    (Yao et al. 2025, "The DCR delusion: measuring the privacy risk of synthetic data", ESORICS).
 
     Args:
         x: (n, h, w, ch) or (n, d) synthetic images in [0, 1].
