@@ -11,6 +11,7 @@ from absl import app
 from experiments import command_line
 from experiments.errors import InputError
 from jaxdp.methods.settings import check_fields, setting
+from jaxdp.privacy.limits import LEAST_DELTA
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,7 @@ class SpentFlags:
     delta: float | None = setting(
         None,
         "At which the sum is taken (default: that of the budget, else the largest of a run).",
-        above=0,
+        at_least=LEAST_DELTA,
         below=1,
     )
 
@@ -35,23 +36,19 @@ command_line.define(SpentFlags)
 
 
 def lines(path: str, delta: float | None) -> list[str]:
-    """Return a line for each run in a ledger, and one for all of them.
+    """Return a line for each run in a ledger, and three for all of them.
 
     Raises:
         InputError: there is no such file, or it was changed.
     """
     # Accountants take a second to import: not before flags are parsed.
-    from experiments.data.outside_files import user_path
     from experiments.report.values import round_up
-    from experiments.runs.dataset_ledgers import in_one_line
-    from jaxdp.privacy.dataset_ledger import DatasetLedger
+    from experiments.runs import dataset_ledgers
+    from jaxdp.privacy.certificates import whole_loss
     from jaxdp.privacy.ledger import joint_epsilon, joint_relation
 
-    file = DatasetLedger(user_path(path, "ledger"))
-    with in_one_line(file):
-        entries, budget = file.read()
-    if not entries:
-        raise InputError(f"--ledger={path}: there is no such file, or no run is in it")
+    contents = dataset_ledgers.named(path)
+    entries, budget = contents.entries, contents.budget
     found = [
         f"{entry.at}  {entry.method:<10}  epsilon {round_up(entry.ledger.epsilon())} at delta "
         f"{entry.ledger.delta:g} ({entry.ledger.relation}), {entry.ledger.num_examples} records"
@@ -62,7 +59,13 @@ def lines(path: str, delta: float | None) -> list[str]:
     limit = f", of at most {budget.epsilon:g} at {budget.delta:g}" if budget else ""
     together = round_up(joint_epsilon(ledgers, delta=at))
     sum_of_all = f"epsilon {together} at delta {at:g} ({joint_relation(ledgers)}){limit}"
-    return [*found, f"all {len(entries)} together: {sum_of_all}"]
+    loss = whole_loss(tuple(ledgers))
+    return [
+        *found,
+        f"all {len(entries)} together: {sum_of_all}",
+        f"mu = {round_up(loss['gaussian_dp_mu'])} of Gaussian differential privacy",
+        loss["attacker"]["in_words"],
+    ]
 
 
 def main(argv: Sequence[str]) -> None:

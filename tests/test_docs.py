@@ -28,7 +28,8 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 DRIVERS = (
     *("dp_kip", "dp_kip_teacher", "dp_ntk"),
-    *("draft_schema", "sample", "classify", "export", "recommend", "spent"),
+    *("draft_schema", "sample", "classify", "export", "recommend", "registry_entry"),
+    "spent",
 )
 TAKES_FILES = ("classify",)
 RUN_ELSEWHERE = (DOCS / "own_images.md",)

@@ -13,7 +13,7 @@ from typing import Any
 from experiments.data.outside_files import user_path
 from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
-from jaxdp.privacy.dataset_ledger import DatasetLedger
+from jaxdp.privacy.dataset_ledger import Contents, DatasetLedger
 from jaxdp.tables.schema import BUILT_IN
 
 NONE = "none"
@@ -86,3 +86,17 @@ def in_one_line(ledger: DatasetLedger) -> Iterator[None]:
         ) from error
     except ValueError as error:
         raise InputError(str(error)) from error
+
+
+def named(path: str) -> Contents:
+    """Return what the ledger that --ledger names says of runs; there is one at least.
+
+    Raises:
+        InputError: there is no such file, no run is in it, or it was changed.
+    """
+    file = DatasetLedger(user_path(path, "ledger"))
+    with in_one_line(file):
+        found = file.read()
+    if not found.entries:
+        raise InputError(f"--ledger={path}: there is no such file, or no run is in it")
+    return found

@@ -7,6 +7,7 @@ from planted_bugs import (
     embedding,
     labelled,
     leaks,
+    losses,
     noise,
     persons,
     sampling,
@@ -30,5 +31,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *sharing.MUTANTS,
     *stored_files.MUTANTS,
     *leaks.MUTANTS,
+    *losses.MUTANTS,
     *tables.MUTANTS,
 )

@@ -1,0 +1,123 @@
+"""Bugs of what certificates, ledgers and registry entries say is lost: profiles, mu, verdicts."""
+
+from planted_bugs.mutant import Mutant
+
+_PROFILES, _P = "jaxdp/privacy/profiles.py", "tests/privacy/test_profiles.py::"
+_ACCOUNTING, _LEDGER = "jaxdp/privacy/accounting.py", "jaxdp/privacy/ledger.py"
+_CERTIFICATES, _C = "jaxdp/privacy/certificates.py", "tests/privacy/test_certificates.py::"
+_ENTRY, _E = "experiments/registry_entry.py", "tests/test_registry_entry.py::"
+_MU = f"{_P}test_guarantee_mu_covers_every_delta_that_the_arithmetic_supports"
+_JOINT = f"{_P}test_guarantee_a_joint_profile_counts_every_release_of_every_ledger"
+_BEST = f"{_P}test_guarantee_the_advantage_and_true_positives_bound_the_best_attacker"
+_SUM = f"{_C}test_guarantee_the_verdict_goes_by_the_sum_of_all_runs"
+
+MUTANTS = (
+    Mutant(
+        "mu is compared at the near end of an interval",
+        _PROFILES,
+        "deltas, epsilons = self.deltas(grid[:-1]), grid[1:]",
+        "deltas, epsilons = self.deltas(grid[1:]), grid[:-1]",
+        (_MU,),
+    ),
+    Mutant(
+        "mu is that of one delta alone",
+        _PROFILES,
+        "        while not np.all(gaussian_deltas(high, epsilons) >= deltas):\n",
+        "        deltas, epsilons = deltas[:1], epsilons[:1]\n"
+        "        while not np.all(gaussian_deltas(high, epsilons) >= deltas):\n",
+        (_MU,),
+    ),
+    Mutant(
+        "the advantage of an attacker is at epsilon 0.1",
+        _PROFILES,
+        "return min(self.delta(0.0), 1.0)",
+        "return min(self.delta(0.1), 1.0)",
+        (_BEST,),
+    ),
+    Mutant(
+        "true positives leave delta out",
+        _PROFILES,
+        "first = deltas + np.exp(grid) * false_positives",
+        "first = np.exp(grid) * false_positives",
+        (_BEST,),
+    ),
+    Mutant(
+        "the profile of a Gaussian has half its mu",
+        _PROFILES,
+        "first = log_ndtr(mu / 2 - epsilons / mu)",
+        "first = log_ndtr(mu / 4 - epsilons / mu)",
+        (f"{_P}test_the_profile_of_a_gaussian_is_that_of_balle_and_wang",),
+    ),
+    Mutant(
+        "a profile counts one of the releases beside steps",
+        _ACCOUNTING,
+        "squares = [noise**-2 for noise in also]",
+        "squares = [noise**-2 for noise in also[:1]]",
+        (_JOINT,),
+    ),
+    Mutant(
+        "a profile counts one of the steps of the whole data",
+        _ACCOUNTING,
+        "mechanism.num_steps * (mechanism.records_per_person / mechanism.noise_multiplier) ** 2",
+        "(mechanism.records_per_person / mechanism.noise_multiplier) ** 2",
+        (f"{_P}test_steps_of_the_whole_data_are_one_gaussian", _JOINT),
+    ),
+    Mutant(
+        "the sum over ledgers forgets that a person has several records",
+        _LEDGER,
+        "return steps, [noise / people for noise in also]",
+        "return steps, also",
+        (f"{_P}test_guarantee_sums_of_runs_count_all_records_of_a_person",),
+    ),
+    Mutant(
+        "a verdict goes by the run alone",
+        _CERTIFICATES,
+        "worst = max(epsilon, together)",
+        "worst = epsilon",
+        (_SUM,),
+    ),
+    Mutant(
+        "a sum above fifty is releasable",
+        _CERTIFICATES,
+        "reason = why_not_releasable(ledger, max(epsilon, together), terms)",
+        "reason = why_not_releasable(ledger, epsilon, terms)",
+        (f"{_C}test_guarantee_a_sum_above_fifty_is_releasable_by_an_allowance_alone",),
+    ),
+    Mutant(
+        "what an attacker can do leaves earlier runs out",
+        _CERTIFICATES,
+        "whole_loss((*terms.earlier, ledger))",
+        "whole_loss((ledger,))",
+        (f"{_C}test_what_an_attacker_can_do_counts_earlier_runs",),
+    ),
+    Mutant(
+        "any delta is supported",
+        _CERTIFICATES,
+        "if ledger.delta < LEAST_DELTA:",
+        "if ledger.delta < 0:",
+        (f"{_C}test_guarantee_a_delta_below_what_arithmetic_supports_is_not_releasable",),
+    ),
+    Mutant(
+        "any delta can be asked for",
+        "jaxdp/methods/settings.py",
+        "if delta < LEAST_DELTA:",
+        "if delta < 0:",
+        (
+            "tests/methods/test_settings.py::test_guarantee_a_delta_that_nothing_supports_is_refused",
+        ),
+    ),
+    Mutant(
+        "an entry of the registry tells the epsilon of one run",
+        _ENTRY,
+        "if len(ledgers) > 1 else own.epsilon(),",
+        "if len(ledgers) < 1 else own.epsilon(),",
+        (f"{_E}test_guarantee_an_entry_tells_the_sum_of_all_runs_in_the_ledger",),
+    ),
+    Mutant(
+        "an entry of the registry is made of what must stay",
+        _ENTRY,
+        "if not loaded.certificate.releasable:",
+        "if not loaded.certificate.facts:",
+        (f"{_E}test_guarantee_no_entry_is_made_of_what_must_not_be_released",),
+    ),
+)

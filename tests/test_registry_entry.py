@@ -1,0 +1,134 @@
+"""An entry for the registry of deployments tells what the certificate and the ledger tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import saved_folders
+import yaml
+from absl.testing import flagsaver
+
+import jaxdp
+from experiments import command_line, registry_entry, spent
+from jaxdp.privacy.dataset_ledger import DatasetLedger
+from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_profile
+
+# Headings of the registry's own template of an entry, and those that it does not ask for.
+TEMPLATE = {
+    "basic": "name data_curators description intended_use data_product_type data_product_region "
+    "data_product_sector publication_date",
+    "dp_variant": "variant_name data_domain unprotected_quantities",
+    "privacy_loss": "privacy_unit privacy_unit_details privacy_parameters "
+    "privacy_parameters_details",
+    "deployment_model": "model_name trust_assumptions actors release_type release_type_details "
+    "data_source_type access_type",
+    "implementation": "preprocessing_and_hyperparameter_tuning mechanisms composition "
+    "post_processing justification utility",
+    "administrative": "evidence_sources status registry_authors tier",
+}
+
+
+def run(*arguments: str) -> int:
+    with flagsaver.flagsaver():
+        try:
+            registry_entry.main(command_line.parse(["registry_entry", *arguments]))
+        except SystemExit as stop:
+            return int(stop.code or 0)
+    return 0
+
+
+def written(folder: Path, *flags: str) -> dict[str, Any]:
+    out = folder.with_suffix(".yaml")
+    assert run(f"--run={folder}", f"--out={out}", *flags) == 0
+    return yaml.safe_load(out.read_text())["deployment"]
+
+
+def ledger_of(folder: Path) -> Ledger:
+    return Ledger.from_json(jaxdp.load(folder).certificate.facts["ledger"])
+
+
+def test_an_entry_has_the_headings_of_the_registry_and_the_numbers_of_the_certificate(
+    tmp_path: Path,
+) -> None:
+    folder = saved_folders.images(tmp_path / "run")
+    found, facts = written(folder), jaxdp.load(folder).certificate.facts
+    assert {name: " ".join(part) for name, part in found.items()} == TEMPLATE
+    loss = found["privacy_loss"]
+    assert loss["privacy_parameters"] == {"epsilon": facts["epsilon"], "delta": facts["delta"]}
+    assert loss["privacy_unit"] == "Record"
+    assert facts["attacker"]["in_words"] in loss["privacy_parameters_details"]
+    assert found["deployment_model"]["release_type"] == "One release"
+    assert found["basic"]["description"].startswith("12 images of 5x4 pixels, grey, made from 90")
+    assert found["basic"]["intended_use"] == registry_entry.FILL_IN
+
+
+def test_guarantee_an_entry_tells_the_sum_of_all_runs_in_the_ledger(tmp_path: Path) -> None:
+    folder = saved_folders.images(tmp_path / "run")
+    own = ledger_of(folder)
+    file = DatasetLedger(tmp_path / "scans.ledger.jsonl")
+    for number in range(3):
+        file.enter(f"{number:032x}", "dp_ntk", own)
+    found = written(folder, f"--ledger={file.path}")
+    told = found["privacy_loss"]["privacy_parameters"]
+    assert told["epsilon"] == joint_epsilon([own] * 3, delta=own.delta)
+    assert found["deployment_model"]["release_type"] == "Many releases"
+    mu = joint_profile([own] * 3).mu
+    assert f"mu = {mu:.2f}"[:-1] in found["privacy_loss"]["privacy_parameters_details"]
+    assert found["basic"]["publication_date"] == file.read().entries[0].at[:10]
+
+
+def test_guarantee_no_entry_is_made_of_what_must_not_be_released(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved_folders.write(
+        tmp_path / "open",
+        "synthetic",
+        jaxdp.Spec.images("scans", (90, 2, 2, 1), class_names=saved_folders.NAMES, high=255),
+        {},
+        stddev=0.0,
+    )
+    assert run(f"--run={folder}", f"--out={tmp_path / 'e'}") == 2
+    assert "MUST NOT BE RELEASED" in capsys.readouterr().err
+    assert not (tmp_path / "e.yaml").exists()
+
+
+def test_what_is_missing_or_of_other_data_is_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved_folders.images(tmp_path / "run")
+    other = DatasetLedger(tmp_path / "other.ledger.jsonl")
+    other.enter("0" * 32, "dp_ntk", saved_folders.ledger_of(jaxdp.load(folder).spec, stddev=2.0))
+    cases = {
+        (): "--run: name the folder",
+        (f"--run={folder}",): "--out: name the file",
+        (f"--run={folder}", "--out=x", "--ledger=nowhere"): "there is no such file",
+        (f"--run={folder}", "--out=x", f"--ledger={other.path}"): "holds no run with the numbers",
+        (f"--run={tmp_path}", "--out=x"): "has no privacy.json",
+    }
+    for flags, said in cases.items():
+        assert run(*flags) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert error.count("\n") == 1
+
+
+def test_hostile_names_stay_texts_of_the_entry(tmp_path: Path) -> None:
+    names = ("a: b", "- c\n# d", "e' \"f")
+    found = written(saved_folders.images(tmp_path / "run", names=names))
+    assert {name: " ".join(part) for name, part in found.items()} == TEMPLATE
+
+
+def test_the_sum_of_a_ledger_comes_with_mu_and_what_an_attacker_can_do(tmp_path: Path) -> None:
+    own = saved_folders.ledger_of(
+        jaxdp.Spec.images("scans", (90, 2, 2, 1), class_names=("a", "b"), high=255), stddev=1.0
+    )
+    file = DatasetLedger(tmp_path / "scans.ledger.jsonl")
+    for number in range(4):
+        file.enter(f"{number:032x}", "dp_ntk", own)
+    *runs, together, mu, attack = spent.lines(str(file.path), None)
+    assert len(runs) == 4
+    assert together.startswith("all 4 together: epsilon")
+    assert mu == "mu = 0.2 of Gaussian differential privacy"  # 2 of one release of a tenth
+    assert "which of two records was used is right at most 53.99 %" in attack
