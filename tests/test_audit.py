@@ -18,7 +18,7 @@ import pytest
 import scipy.special
 import scipy.stats
 
-from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
 auditing = pytest.importorskip("jax_privacy.auditing")
 
@@ -137,3 +137,18 @@ def test_bound_by_curves_is_that_of_jax_privacy_where_curves_are_gaussian(
         right if guesses < 200 else right[:correct], np.append(np.ones(guesses - correct), 0.0)
     ).epsilon_one_run_fdp(0.05, DELTA, threshold_strategy=auditing.Explicit(0.5))
     assert theirs * 0.93 < ours < theirs * 1.02
+
+
+@pytest.mark.parametrize("name", ["class means", "class weights", "counts of columns"])
+def test_guarantee_a_single_release_has_the_mu_that_is_claimed(
+    name: str, audit: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 2000 draws on either side: neither above the claim, nor far below it."""
+    audit_mu = importlib.import_module("audit_mu")
+    monkeypatch.setattr(audit_mu, "private_key", lambda: private_key(SEED))
+    case = audit_mu.CASES[name](8.0)
+    mu, error = audit_mu.measured(case, 2000)
+    assert case.mu == pytest.approx(1.666, abs=1e-3)
+    assert case.reach == pytest.approx(1.0, abs=2e-3)
+    assert error < 0.04
+    assert abs(mu - case.mu) < 3 * error
