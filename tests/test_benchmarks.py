@@ -159,7 +159,14 @@ def test_the_table_of_a_gpu_measures_by_every_benchmark_of_speed(tmp_path: Path)
     """Others need data, several devices or hours."""
     _, calls, _ = gpu_table(tmp_path, "--quick")
     measured = {call.split()[0].removeprefix("benchmarks/") for call in calls if "--quick" in call}
-    others = {"audit.py", "membership.py", "rare_class.py", "rows_on_disk.py", "sharing.py"}
+    others = {
+        "audit.py",
+        "audit_mu.py",
+        "membership.py",
+        "rare_class.py",
+        "rows_on_disk.py",
+        "sharing.py",
+    }
     assert measured == set(SCRIPTS) - others - {"tables.py", "untuned_sets.py"}
 
 

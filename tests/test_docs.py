@@ -19,13 +19,17 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 from absl import flags
 
 import jaxdp
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted(DOCS.rglob("*.md")),
+]
 DRIVERS = (
     *("dp_kip", "dp_kip_teacher", "dp_ntk"),
     *("draft_schema", "sample", "classify", "export", "recommend", "registry_entry"),
@@ -313,3 +317,9 @@ def test_figures_that_are_repeated_are_those_of_the_results(page: str) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def test_the_citation_names_this_version() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cited["version"] == jaxdp.__version__
+    assert cited["license"] == "Apache-2.0"
