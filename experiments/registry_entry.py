@@ -157,8 +157,8 @@ def _details(facts: Any, loss: dict[str, Any]) -> str:
     )
     return _listed(
         (
-            f"All runs together: mu = {round_up(loss['gaussian_dp_mu'])} of Gaussian differential "
-            f"privacy; epsilon {profile}.",
+            f"All runs together: mu = {round_up(loss['gaussian_dp_mu'])} of Gaussian "
+            f"differential privacy; epsilon {profile}.",
             f"This run by itself: epsilon {round_up(facts['epsilon'])} at delta "
             f"{facts['delta']:g}, mu = {round_up(facts['gaussian_dp_mu'])}.",
             loss["attacker"]["in_words"],

@@ -49,8 +49,13 @@ def percent(fraction: float | None) -> str:
     return "not measured" if fraction is None else f"{100 * fraction:.1f}%"
 
 
-def round_up(value: float) -> str:
-    """Return four digits that never state less than the value: for what limits a loss."""
+def round_up(value: float | None) -> str:
+    """Return four digits that never state less than the value: for what limits a loss.
+
+    Infinity is None in JSON.
+    """
+    if value is None:
+        return "inf"
     context = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING)
     return _short(f"{float(context.create_decimal(repr(float(value)))):.6g}")
 

@@ -282,7 +282,7 @@ def _profile(mechanisms: tuple[SubsampledGaussian, ...], also: tuple[float, ...]
     accounted, noise, coarser = _together(mechanisms, also)
     # One grid, by epsilon at the least delta: a finer one lowers mu by 0.1 %.
     rough = _pld_on_grid(accounted, LEAST_DELTA, coarser * _PLD_INTERVAL)
-    wanted = coarser * min(_PLD_INTERVAL, rough * _PLD_PART)
+    wanted = coarser * (rough * _PLD_PART if math.isfinite(rough) else _PLD_INTERVAL)
     found = _accountant(accounted, max(wanted, _least_interval(noise)))
 
     def deltas(epsilons: np.ndarray) -> np.ndarray:
