@@ -1,11 +1,10 @@
 """The file that --out names."""
 
-import contextlib
-import os
 from pathlib import Path
 
 from experiments.data.outside_files import user_path
 from experiments.errors import InputError
+from jaxdp import new_files
 
 
 def write(path: str, data: bytes, *, suffix: str) -> Path:
@@ -23,13 +22,9 @@ def write(path: str, data: bytes, *, suffix: str) -> Path:
     if not target.name:
         raise InputError(f"--out={path}: is no name of a file")
     target = target if target.suffix == suffix else target.with_name(f"{target.name}{suffix}")
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        temporary.write_bytes(data)
-        temporary.replace(target)
+        new_files.write(target, data)
     except (OSError, ValueError) as error:
-        with contextlib.suppress(OSError, ValueError):
-            temporary.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"--out={path}: cannot be written ({reason})") from error
     return target

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "tables": 0,
     "data": 1,
+    "new_files": 0,
     "numerics": 0,
     "large_arrays": 0,
     "devices": 1,

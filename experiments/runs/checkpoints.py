@@ -67,13 +67,23 @@ class Checkpoints:
         Raises:
             OSError: the disk is full, or cannot be written.
         """
+        self.save_packed(step, packed(step, state))
+
+    def save_packed(self, step: int, content: bytes) -> None:
+        """Save what `packed` has returned, unless there is a checkpoint of that step.
+
+        Raises:
+            OSError: the disk is full, or cannot be written.
+        """
         import orbax.checkpoint as ocp
 
         # One array, because tensorstore reports in the background, on standard error, whatever
         # other arrays it reads of a damaged checkpoint.
-        packed = {_STATE: _packed(step, state)}
+        tree = {_STATE: np.frombuffer(content, np.uint8)}
         with _undisturbed(), _disk_errors(self._folder):
-            self._manager.save(step, args=ocp.args.StandardSave(packed), force=True)
+            if step in self._manager.all_steps():
+                return
+            self._manager.save(step, args=ocp.args.StandardSave(tree), force=True)
             self._manager.wait_until_finished()
 
     def restore(self, template: State) -> State | None:
@@ -106,7 +116,7 @@ class Checkpoints:
     def _restored(self, step: int, template: State) -> State:
         import orbax.checkpoint as ocp
 
-        like = {_STATE: _packed(step, template)}
+        like = {_STATE: np.frombuffer(packed(step, template), np.uint8)}
         with _undisturbed():
             stored = self._manager.restore(step, args=ocp.args.StandardRestore(like))[_STATE]
         leaves, structure = jax.tree.flatten(template)
@@ -116,7 +126,7 @@ class Checkpoints:
             part.view(np.asarray(leaf).dtype).reshape(np.shape(leaf))
             for part, leaf in zip(parts, leaves, strict=True)
         ]
-        if not np.array_equal(_packed(step, found), stored):
+        if packed(step, found) != stored.tobytes():
             raise ValueError("its numbers are not those that were saved")
         return jax.tree.unflatten(structure, map(jax.numpy.asarray, found))
 
@@ -199,14 +209,14 @@ def numbers_digest(tree: Any) -> str:
     return found.hexdigest()
 
 
-def _packed(step: int, state: Any) -> np.ndarray:
+def packed(step: int, state: Any) -> bytes:
     """Return the bytes of a pytree of arrays, after a digest of them and of the step."""
     digest, parts = hashlib.sha256(str(step).encode()), []
     for leaf in map(np.asarray, jax.tree.leaves(state)):
         parts.append(np.ascontiguousarray(leaf).tobytes())
         digest.update(f" {leaf.dtype.str} {leaf.shape} ".encode())
         digest.update(parts[-1])
-    return np.frombuffer(b"".join([digest.digest(), *parts]), np.uint8)
+    return b"".join([digest.digest(), *parts])
 
 
 @contextlib.contextmanager

@@ -229,7 +229,8 @@ class _Run:
         folder.write_json(METRICS, self._metrics)
         public = (words.released, f"{made.name}.npz", f"{made.name}.csv", words.picture)
         there = tuple(name for name in public if name and (folder.path / name).exists())
-        run_start.finish(folder, self._certificate, (*there, generator_file.DESCRIPTION))
+        left = (*there, generator_file.DESCRIPTION)
+        self._log.finish(run_start.finish(folder, self._certificate, left))
         folder.write_card(record.card_of(plan, made, self._certificate, there))
         config = folder.read_json("config.json") or {}
         page = report.render_report(

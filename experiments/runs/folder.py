@@ -17,17 +17,19 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Container
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from experiments.data.outside_files import user_path
 from experiments.errors import InputError, StoppedError
 from experiments.runs.local_paths import without_folders
+from jaxdp import new_files
 from jaxdp.methods import card, record
-from jaxdp.saved.files import json_object, open_plain
+from jaxdp.saved.files import digest, json_object, open_plain
 
 _LOCK = ".lock"
 # What runs of before there were such settings had, and do not tell.
@@ -59,28 +61,6 @@ _GENERATOR = "generator"
 TEMPORARY = ".part"
 
 
-def rename_durably(source: Path, target: Path) -> None:
-    """Rename a file, and flush its folder, so that the new name survives a loss of power."""
-    source.replace(target)
-    descriptor = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _write_flushed(path: Path, content: bytes) -> None:
-    """Write a file and flush it to disk; leave none where that fails."""
-    try:
-        with path.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-
-
 class RunFolder:
     """An output folder that this process holds alone; use as a context manager."""
 
@@ -93,7 +73,7 @@ class RunFolder:
         """
         self.path = user_path(path, "out_dir")
         self._overwrite = overwrite
-        self._lock: TextIO | None = None
+        self._lock: int | None = None
         if resume and overwrite:
             raise InputError("--resume and --overwrite: give one of the two, they contradict")
         try:
@@ -140,10 +120,11 @@ class RunFolder:
     def require_not_for_release(self) -> None:
         """Raise an `InputError` unless comparisons with private data can go beside the run."""
         path = self.not_for_release
-        if (path.exists() and not path.is_dir()) or (path / _CONFIG).exists():
+        taken = path.is_symlink() or (path.exists() and not path.is_dir())
+        if taken or (path / _CONFIG).exists():
             raise InputError(
                 f"--out_dir={self.path}: {path} is where comparisons with private data go, and it "
-                "is a file or holds a run; name another --out_dir"
+                "is a link, a file or holds a run; name another --out_dir"
             )
 
     def write_not_for_release(self, name: str, content: bytes) -> Path:
@@ -151,8 +132,7 @@ class RunFolder:
         self.not_for_release.mkdir(mode=0o700, exist_ok=True)
         self.not_for_release.chmod(0o700)  # it may have been there
         path = self.not_for_release / name
-        _write_flushed(path.with_name(f"{name}{TEMPORARY}"), content)
-        rename_durably(path.with_name(f"{name}{TEMPORARY}"), path)
+        new_files.write(path, content)
         return path
 
     @property
@@ -176,49 +156,84 @@ class RunFolder:
         """Create the folder, lock it, and remove an earlier run if it is to be replaced."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = (self.path / _LOCK).open("w")
+            self._lock = self._opened_lock()
         except OSError as error:
             raise InputError(
                 f"--out_dir={self.path}: cannot be written ({error.strerror})"
             ) from error
         if not self._locked():
-            self._lock.close()
+            os.close(self._lock)
             raise InputError(
                 f"--out_dir={self.path}: in use, another run is writing there; "
                 "wait for it or name another folder"
             )
         try:
+            self._require_own_folders()
             if self._overwrite:
                 self._remove_run()
-            self._remove_leftovers()
         except BaseException:
             self._unlock()
             raise
         return self
 
+    def _opened_lock(self) -> int:
+        """Open the lock, or make it.
+
+        Raises:
+            InputError: what is there is not a lock of a run, but somebody's.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        lock, found = -1, None
+        try:
+            lock = os.open(self.path / _LOCK, flags, 0o666)
+            found = os.fstat(lock)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+                raise
+        if found is None or not stat.S_ISREG(found.st_mode) or found.st_size > 0:
+            if lock >= 0:
+                os.close(lock)
+            raise InputError(
+                f"--out_dir={self.path}: {_LOCK} in it is no lock of a run, but a link, a folder "
+                "or a file of somebody; remove it, or name another folder"
+            )
+        return lock
+
+    def _require_own_folders(self) -> None:
+        """Raise an `InputError` where what a run writes would go elsewhere, through a link."""
+        for name in (_CHECKPOINTS, _TEACHER_CHECKPOINTS, _GENERATOR):
+            if (self.path / name).is_symlink():
+                raise InputError(
+                    f"--out_dir={self.path}: {name} in it is a link, and would be written through; "
+                    "put the folder itself there"
+                )
+
     def _unlock(self) -> None:
         if self._lock is not None:
             with contextlib.suppress(OSError):
                 (self.path / _LOCK).unlink(missing_ok=True)
-            self._lock.close()
+            os.close(self._lock)
 
     def _locked(self) -> bool:
         """Lock, unless another run has the lock, or has just removed the file with its own."""
         assert self._lock is not None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return os.path.samestat(os.fstat(self._lock.fileno()), os.stat(self.path / _LOCK))
+            os.utime(self._lock)  # since when this run is here
+            return os.path.samestat(os.fstat(self._lock), os.lstat(self.path / _LOCK))
         except OSError:
             return False
 
-    def _remove_leftovers(self) -> None:
-        noted = {} if self._overwrite else (self.read_json("released.json") or {}).get("files", {})
-        if not isinstance(noted, dict):
-            return  # which `ReleaseLog` refuses
+    def remove_leftovers(self, *, keep: Container[str] = ()) -> None:
+        """Remove what a killed run has left half written.
+
+        Args:
+            keep: names of files that are to be finished.
+        """
         for leftover in self.path.glob(f"*{TEMPORARY}"):
-            if leftover.name.removesuffix(TEMPORARY) in noted:
-                continue  # a release that was being renamed
-            if leftover.is_dir():
+            if leftover.name.removesuffix(TEMPORARY) in keep:
+                continue
+            if leftover.is_dir() and not leftover.is_symlink():
                 shutil.rmtree(leftover)
             else:
                 leftover.unlink()
@@ -237,7 +252,7 @@ class RunFolder:
             (self.path / card.NAME).unlink(missing_ok=True)
         for name in _OWN_FILES:
             (self.path / name).unlink(missing_ok=True)
-        self._remove_leftovers()
+        self.remove_leftovers()
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Release the lock; say how to go on where the user or the disk has ended the run."""
@@ -258,7 +273,7 @@ class RunFolder:
             InputError: the disk is full.
         """
         self.write_part(name, content)
-        rename_durably(self.path / f"{name}{TEMPORARY}", self.path / name)
+        new_files.rename_durably(self.path / f"{name}{TEMPORARY}", self.path / name)
 
     def write_part(self, name: str, content: bytes) -> None:
         """Write what is to become a file beside its place, flushed to disk.
@@ -268,7 +283,7 @@ class RunFolder:
         """
         temporary = self.path / f"{name}{TEMPORARY}"
         try:
-            _write_flushed(temporary, content)
+            new_files.write_part(temporary, content)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise InputError(
@@ -289,6 +304,21 @@ class RunFolder:
     def write_npz(self, name: str, **arrays: np.ndarray | np.generic) -> None:
         """Write a compressed npz without pickled objects."""
         self.write_bytes(name, record.npz_bytes(**arrays))
+
+    def digest_of(self, name: str) -> str | None:
+        """Return the SHA-256 of a file of the run, or None where there is none.
+
+        Raises:
+            InputError: it is no plain file, or cannot be read.
+        """
+        try:
+            return digest(self.path / name)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(
+                f"--out_dir={self.path}: {name} cannot be read ({error.strerror})"
+            ) from error
 
     def read_json(self, name: str) -> dict[str, Any] | None:
         """Return a JSON file of the run, or None where there is none."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from experiments.data.outside_files import user_path
 from experiments.errors import InputError
-from jaxdp import large_arrays
+from jaxdp import large_arrays, new_files
 from jaxdp.methods.runner import PlainRunner, in_chunks
 from jaxdp.methods.steps import Rows
 from jaxdp.saved.files import open_plain
@@ -67,9 +67,8 @@ def cache_for(folder: str | None, config: dict[str, Any]) -> FeatureCache | None
 def _secret_of(path: Path) -> bytes:
     """Return the secret of a folder, drawn when it is first used; unreadable for others."""
     if not path.exists():
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-        temporary.touch(mode=0o600)
-        temporary.write_bytes(os.urandom(32))
+        temporary = new_files.part_of(path)
+        new_files.write_part(temporary, os.urandom(32), mode=0o600)
         with contextlib.suppress(FileExistsError):  # another run was first
             os.link(temporary, path)
         temporary.unlink()
@@ -145,13 +144,13 @@ def _written(
     fill: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
     """Fill a new file, which takes its name when it is whole."""
-    temporary = path.with_suffix(f".{os.getpid()}.part")
+    temporary = new_files.part_of(path)
     needed = math.prod(shape) * np.dtype(dtype).itemsize
     try:
         # A mapped file on a full disk would end the process by a signal, without a word.
         if needed > shutil.disk_usage(path.parent).free:
             raise OSError(errno.ENOSPC, f"needs {needed / 1e9:.2g} GB, more than is free")
-        temporary.touch(mode=0o600)
+        new_files.opened(temporary, mode=0o600).close()
         features = np.lib.format.open_memmap(temporary, mode="w+", dtype=dtype, shape=shape)
         fill(features)
         features.flush()

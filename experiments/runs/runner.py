@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from experiments.runs import metrics as run_metrics
-from experiments.runs.checkpoints import Checkpoints, DamagedError
+from experiments.runs.checkpoints import Checkpoints, DamagedError, packed
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
 from experiments.runs.rows import cache_for, features_of
@@ -122,13 +122,19 @@ class FolderRunner(PlainRunner):
 
     def _restored(self, steps: Steps[State], checkpoints: Checkpoints) -> State:
         """Return the newest state, or that of a finished result where it is damaged."""
+        if not steps.free:
+            with self._log.unsaved() as unsaved:
+                if unsaved is not None:
+                    checkpoints.save_packed(*unsaved)
+        content = None
         try:
             state = checkpoints.restore(steps.state)
+            content = None if state is None else packed(int(state.step), state)
         except DamagedError as damaged:
             state = self._from_result(steps, damaged)
         state = steps.state if state is None else state
         if not checkpoints.repeatable:
-            self._log.require_step(int(state.step))
+            self._log.require_step(int(state.step), content)
         return state
 
     def _from_result(self, steps: Steps[State], damaged: DamagedError) -> State:
@@ -180,8 +186,9 @@ class FolderRunner(PlainRunner):
         if steps.free:
             checkpoints.save(step, state)
         else:
-            with self._log.saving(step):
-                checkpoints.save(step, state)
+            content = packed(step, state)
+            with self._log.saving(step, content):
+                checkpoints.save_packed(step, content)
         self._write_metrics()
 
     def _write_metrics(self) -> None:

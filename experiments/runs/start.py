@@ -3,7 +3,6 @@
 import contextlib
 import importlib.metadata
 import platform
-import secrets
 import sys
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
@@ -12,19 +11,16 @@ from typing import Any, NamedTuple
 import jax
 
 from experiments.errors import InputError
-from experiments.runs import dataset_ledgers
 from experiments.runs.folder import RunFolder
+from experiments.runs.ledger_entry import LedgerEntry
 from experiments.runs.local_paths import without_folders
 from experiments.runs.release_log import ReleaseLog
 from jaxdp.methods.base import Plan
 from jaxdp.methods.record import config_of
-from jaxdp.privacy.dataset_ledger import TotalBudget
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.saved.files import digest
 
-ENTRY = "ledger_entry"
-"""Where config.json tells a run's name in the ledger of its dataset."""
 _PACKAGES = ("jaxdp-toolkit", "jax", "jaxlib", "flax", "optax", "numpy", "dp-accounting", "autodp")
 
 
@@ -60,16 +56,17 @@ def started(
         open_before: settings that are not given.
 
     Raises:
-        InputError: the folder is in use or holds another run, what that has released is gone, or
-            the disk is full.
+        InputError: the folder is in use or holds another run, what that has released is gone or
+            is not all that the ledger of the dataset knows of, or the disk is full.
     """
     fixed, certificate = config_of(plan, run_flags), plan.certificate()
-    entry = _Entry(plan, run_flags, folder)
+    entry = LedgerEntry(plan, run_flags, folder)
     entry.require_room()
     if run_flags.resume:
         folder.require_same_config(fixed, open_before=open_before)
     folder.require_space(plan.num_bytes)
     with folder:
+        entry.require_own_notes()
         stored = folder.read_json("config.json")
         config = without_folders({**fixed, **facts}) | {"versions": versions(), **entry.noted}
         config["ledger"] = plan.ledger and plan.ledger.to_json()
@@ -82,7 +79,7 @@ def started(
             # The name is on disk before the entry is, so that a resumed run finds it.
             folder.write_json("config.json", config)
             certificate = plan.certificate(entry.made())
-        log = ReleaseLog(folder)
+        log = ReleaseLog(folder, entry)
         for warning in certificate["warnings"]:
             print(f"WARNING: {warning}", file=sys.stderr)
         folder.write_json("config.json", config)
@@ -90,55 +87,6 @@ def started(
         if kept != {**certificate, "sha256": None}:  # or the digests of results would be lost
             folder.write_json("privacy.json", dict(certificate))
         yield Started(folder, dict(certificate), log)
-
-
-class _Entry:
-    """The entry of a run in the ledger of its dataset."""
-
-    def __init__(self, plan: Plan[Any], run_flags: Any, folder: RunFolder) -> None:
-        stored = folder.read_json("config.json") if run_flags.resume else None
-        self._plan = plan
-        self._ledger = None if plan.counted is None else dataset_ledgers.of_run(run_flags)
-        self._budget = None
-        if run_flags.budget is not None and plan.counted is not None:
-            self._budget = TotalBudget(run_flags.budget, plan.counted.delta)
-        self.name = str((stored or {}).get(ENTRY) or secrets.token_hex(16))
-
-    @property
-    def noted(self) -> dict[str, str]:
-        """What config.json tells of it."""
-        return {} if self._ledger is None else {ENTRY: self.name}
-
-    def require_room(self) -> None:
-        """Raise an `InputError` where the run may not be entered."""
-        if self._ledger is not None:
-            with dataset_ledgers.in_one_line(self._ledger):
-                counted = self._plan.counted
-                assert counted is not None
-                self._ledger.require_room(
-                    counted,
-                    name=self.name,
-                    budget=self._budget,
-                    persons=self._plan.spec.persons_declared,
-                )
-
-    def made(self) -> tuple[Ledger, ...] | None:
-        """Enter the run; return what was entered before it, None where nobody counts."""
-        if self._ledger is None:
-            return None
-        with dataset_ledgers.in_one_line(self._ledger):
-            self._ledger.path.parent.mkdir(parents=True, exist_ok=True)
-            counted = self._plan.counted
-            assert counted is not None
-            earlier = self._ledger.enter(
-                self.name,
-                self._plan.method,
-                counted,
-                budget=self._budget,
-                persons=self._plan.spec.persons_declared,
-            )
-        print(f"this run is counted in {self._ledger.path}", file=sys.stderr)
-        return earlier
 
 
 def _require_same_ledger(folder: RunFolder, stored: Any, planned: Any) -> None:
@@ -191,11 +139,14 @@ def read_certificate(
         raise InputError(f"{path}: cannot be trusted ({error}); start a new run") from error
 
 
-def finish(folder: RunFolder, certificate: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    """Write the certificate with the digests of the files that it covers."""
+def finish(
+    folder: RunFolder, certificate: Mapping[str, Any], names: tuple[str, ...]
+) -> dict[str, str]:
+    """Write the certificate with the digests of the files that it covers; return these."""
     there = (name for name in names if (folder.path / name).exists())
     files = {name: digest(folder.path / name) for name in there}
     folder.write_json("privacy.json", dict(certificate) | {"sha256": files})
+    return files
 
 
 def versions() -> dict[str, str]:

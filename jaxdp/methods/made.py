@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxdp import new_files
 from jaxdp.data import Spec, TableCodec
 
 if TYPE_CHECKING:
@@ -179,9 +180,7 @@ class Made:
         for path in others:  # the certificate last: who is stopped here finds the others by it
             path.unlink()
         for name, content in content_by_name.items():
-            part = place / f"{name}.part"
-            part.write_bytes(content)
-            part.replace(place / name)
+            new_files.write(place / name, content)
         return place / list(files)[-1]
 
     def to_csv(self) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import os
 import secrets
 import sys
@@ -9,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -26,8 +27,9 @@ from jaxdp.methods.steps import RowMap, Rows, Steps, Watch
 from jaxdp.methods.stored import NOTHING
 from jaxdp.numerics import ByBackend
 from jaxdp.privacy.certificates import Certificate
-from jaxdp.privacy.dataset_ledger import DatasetLedger, TotalBudget
+from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.privacy.mechanism import private_key
 
 with warnings.catch_warnings():
@@ -38,6 +40,8 @@ with warnings.catch_warnings():
 State = TypeVar("State", bound=Any)
 PUBLIC_MAP = "public map, of synthetic images"
 """What the bar of a public array says."""
+_NO_NOTES = "none"
+"""What the ledger of a dataset has of the notes of a run that keeps none, and has begun."""
 _SECONDS = 1.0
 _CHUNK = ByBackend(cpu=128, accelerator=2048)
 # Values of rows mapped at once: 64 MB of them.
@@ -90,19 +94,21 @@ def run(
 
     Guarantee:
         Whatever is returned depends on the private data through the releases in the certificate
-        alone. The run is in `ledger` before its first release. Noise comes from the operating
-        system, unless `settings.noise_seed` is given, and then the certificate says that the result
-        must not be released.
+        alone. The run is in `ledger` before its first release, as one that has begun. Noise comes
+        from the operating system, unless `settings.noise_seed` is given, and then the certificate
+        says that the result must not be released.
     """
     private = checked(private, spec)
     complete = method.complete(settings, spec, NOTHING)
     runner = PlainRunner(progress=progress)
     plan = method.make_plan(complete, spec, NOTHING, cached=runner.computed)
     counts = ledger is not None or budget is not None
-    earlier = _entered(plan, ledger, budget) if counts and processes.is_first() else None
+    entered = _entered(plan, ledger, budget) if counts and processes.is_first() else None
     released = plan.release(private, private_key(complete.noise_seed), runner)
     made = plan.finish(released, runner)
-    certificate = plan.certificate(earlier)
+    certificate = plan.certificate(None if entered is None else entered.earlier)
+    if entered is not None:
+        entered.file.finish(entered.name, _digests(plan, released, certificate, made))
     made = dataclasses.replace(
         made,
         released=released,
@@ -111,10 +117,18 @@ def run(
     return made, Certificate(certificate)
 
 
+class _Entered(NamedTuple):
+    """The entry of a run: in which file, under which name, and what is before it."""
+
+    file: DatasetLedger
+    name: str
+    earlier: tuple[Ledger, ...]
+
+
 def _entered(
     plan: Plan[Any], path: str | os.PathLike[str] | None, budget: float | None
-) -> tuple[Ledger, ...] | None:
-    """Enter a run into the ledger of its dataset; return what is before it."""
+) -> _Entered | None:
+    """Enter a run into the ledger of its dataset, as one that has begun to release."""
     if path is None:
         if budget is not None:
             raise ValueError("a budget needs a ledger: the file that counts what runs release")
@@ -123,10 +137,22 @@ def _entered(
     if counted is None:
         return None
     total = None if budget is None else TotalBudget(float(budget), counted.delta)
-    name = secrets.token_hex(16)
-    return DatasetLedger(path).enter(
-        name, plan.method, counted, budget=total, persons=plan.spec.persons_declared
-    )
+    file, name, persons = DatasetLedger(path), secrets.token_hex(16), plan.spec.persons_declared
+    # It keeps no notes, so no folder can ever go on with it.
+    earlier = file.enter(name, plan.method, counted, budget=total, persons=persons, notes=_NO_NOTES)
+    return _Entered(file, name, earlier)
+
+
+def _digests(
+    plan: Plan[Any], released: Any, certificate: dict[str, Any], made: Made
+) -> dict[str, str]:
+    """Return the digest of what was released, as `Made.save` writes it, by the file's name."""
+    if plan.form is None or plan.words.released is None:
+        name, content = f"{made.name}.npz", record.npz_bytes(**made.arrays)
+    else:
+        name = plan.words.released
+        content = record.release_bytes(plan.form, record.as_stored(plan, released, certificate))
+    return {name: hashlib.sha256(content).hexdigest()}
 
 
 class PlainRunner:

@@ -9,6 +9,7 @@ from . import (
     dataset_ledger,
     dp_sgd,
     ledger,
+    ledger_file,
     limits,
     mechanism,
     profiles,
@@ -27,9 +28,10 @@ from .certificates import Certificate, Terms, certify
 from .class_sums import ClassChunks, arrange_by_class, release_sums
 from .clipping import clip, global_norm, sum_clipped_grads
 from .contributions import bounded
-from .dataset_ledger import BudgetExceededError, DatasetLedger, TotalBudget
+from .dataset_ledger import BudgetExceededError, DatasetLedger, ReleasedElsewhereError
 from .dp_sgd import ClippedSum, accounted_steps, noisy_mean
 from .ledger import Ledger, joint_epsilon, joint_profile
+from .ledger_file import TotalBudget
 from .mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 from .profiles import Profile
 from .releases import GaussianRelease, joint_noise_multiplier
@@ -47,6 +49,7 @@ __all__ = [
     "Ledger",
     "PoissonSample",
     "Profile",
+    "ReleasedElsewhereError",
     "SubsampledGaussian",
     "Terms",
     "TotalBudget",
@@ -74,6 +77,7 @@ __all__ = [
     "joint_noise_multiplier",
     "joint_profile",
     "ledger",
+    "ledger_file",
     "limits",
     "mechanism",
     "noisy_mean",

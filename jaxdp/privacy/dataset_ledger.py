@@ -1,99 +1,40 @@
 """What all runs on one dataset have released: a file that they share, and that limits their sum.
 
-A file has one JSON object a line, and lines are only ever added. A run adds its line before it
-draws any noise, under a lock, and on disk before the call returns. So a run that is killed has
-either released nothing or is in the file. A half-written last line is one whose run has not begun;
-the next run removes it.
+`jaxdp.privacy.ledger_file` says what its lines are, and which changes of them are found. Lines are
+only ever added, under a lock, and on disk before the call returns.
 
-Every line holds the SHA-256 of all that stands before it: who changes a line, or takes one out of
-the middle, is found. Who takes lines from the end, or keeps two files for one dataset, is not.
+* A run is entered before it draws any noise. So a run that is killed has either released nothing
+  or is in the file.
+* A run that can be resumed keeps notes of what it has released. The digest of its next notes is
+  in the file before anybody can see what they tell, and it is taken only from who has the last
+  ones. So of two copies of a run one releases, and the other one is refused.
+* A run that has finished releases nothing more.
+
+A half-written last line is one whose run has not gone on; the next line takes its place. No clock
+decides anything. The file may be a link to a file that is there, on a share for instance.
 """
 
 import contextlib
-import dataclasses
 import datetime
 import fcntl
-import hashlib
-import json
-import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from jaxdp import new_files
+from jaxdp.privacy import ledger_file
 from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_relation
-
-_FIRST = {"jaxdp": "dataset ledger", "version": 1}
-_LONGEST = 200
-_OTHER_THAN_WRITTEN = (
-    *(ValueError, KeyError, TypeError, AttributeError),
-    *(RecursionError, OverflowError),
-)
-_ENTRY, _BUDGET, _BEFORE, _PERSONS = "entry", "budget", "before", "persons"
+from jaxdp.privacy.ledger_file import Contents, Entry, TotalBudget
 
 
 class BudgetExceededError(ValueError):
     """A run would release more of a dataset than its budget allows."""
 
 
-@dataclasses.dataclass(frozen=True)
-class TotalBudget:
-    """The most that all runs on a dataset may spend together.
-
-    Attributes:
-        epsilon: > 0; the relation is that of the sum, `jaxdp.privacy.ledger.joint_relation`.
-        delta: in (0, 1), at which it is meant.
-
-    Raises:
-        ValueError: a number is out of range.
-    """
-
-    epsilon: float
-    delta: float
-
-    def __post_init__(self) -> None:
-        if not (0 < self.epsilon < math.inf and 0 < self.delta < 1):
-            raise ValueError(f"a budget needs epsilon > 0 and delta in (0, 1), got {self}")
-
-
-class Entry(NamedTuple):
-    """One run.
-
-    Attributes:
-        name: 32 hexadecimal digits that nobody else has drawn.
-        method: that has released.
-        at: when it was entered, in UTC.
-        ledger: what it releases.
-        persons: whether somebody has declared how many records a person has at most.
-    """
-
-    name: str
-    method: str
-    at: str
-    ledger: Ledger
-    persons: bool = False
-
-    @property
-    def is_of_persons(self) -> bool:
-        """Whether it protects all records of a person together."""
-        return self.persons or self.ledger.records_per_person > 1
-
-
-class Contents(NamedTuple):
-    """What a file says: its runs in order, and the budget that was given last."""
-
-    entries: tuple[Entry, ...] = ()
-    budget: TotalBudget | None = None
-
-    def before(self, name: str) -> tuple[Ledger, ...]:
-        """Return the ledgers of the runs that were entered before one; of all if it is not."""
-        return tuple(entry.ledger for entry in self.entries_before(name))
-
-    def entries_before(self, name: str) -> tuple[Entry, ...]:
-        """Return the runs that were entered before one; all if it is not."""
-        names = [entry.name for entry in self.entries]
-        return self.entries[: names.index(name) if name in names else len(names)]
+class ReleasedElsewhereError(ValueError):
+    """A run would release what its entry does not count: it has gone on elsewhere, or finished."""
 
 
 class DatasetLedger:
@@ -112,7 +53,7 @@ class DatasetLedger:
         """
         try:
             with self._locked(os.O_RDONLY, fcntl.LOCK_SH) as file:
-                return _parsed(_content(file), self.path)[0]
+                return ledger_file.parsed(_content(file), self.path)[0]
         except FileNotFoundError:
             return Contents()
 
@@ -146,6 +87,7 @@ class DatasetLedger:
         *,
         budget: TotalBudget | None = None,
         persons: bool = False,
+        notes: str | None = None,
     ) -> tuple[Ledger, ...]:
         """Enter a run, before its first release; a run that is there already is not entered again.
 
@@ -155,6 +97,7 @@ class DatasetLedger:
             ledger: all that it releases.
             budget: that is to hold from now on; None for the one in the file.
             persons: whether somebody has declared how many records a person has at most.
+            notes: digest of its notes, of a run that has begun to release; see `note`.
 
         Returns:
             The ledgers of all runs that were entered before it.
@@ -165,33 +108,95 @@ class DatasetLedger:
             OSError: the file cannot be written.
 
         Guarantee:
-            When this returns, the run is in the file, on disk. Of runs that are entered at the same
-            time, each is checked against all that are before it. All that is returned protects
-            what the run protects: persons, if `persons`.
+            When this returns, the run and the budget are in the file, on disk. Of runs that are
+            entered at the same time, each is checked against all that are before it. All that is
+            returned protects what the run protects: persons, if `persons`.
         """
-        run = Entry(name, method, _now(), ledger, persons)
+        run = Entry(name, method, _now(), ledger, persons, notes)
         if not ledger.is_private:
             raise ValueError("a run with no noise releases without limit; it is not entered")
-        with self._locked(os.O_RDWR | os.O_CREAT | os.O_APPEND, fcntl.LOCK_EX) as file:
-            content = _content(file)
-            contents, whole = _parsed(content, self.path)
+        with self._adding(os.O_CREAT) as (contents, add):
             _require_room(contents, run, budget, self.path)
-            there = {entry.name: entry.ledger for entry in contents.entries}
-            if name not in there:
-                os.ftruncate(file, whole)
-                lines = [] if whole else [_FIRST]
-                if budget is not None and budget != contents.budget:
-                    lines.append({_BUDGET: dataclasses.asdict(budget)})
-                lines.append(_line(run))
-                _append(file, content[:whole], lines)
-                if not whole:
-                    _flush_folder(self.path.parent)
-            elif there[name] != ledger:
+            there, lines = contents.find(name), list[dict[str, Any]]()
+            if there is not None and there.ledger != ledger:
                 raise ValueError(f"{self.path}: the run is in it, with other numbers")
+            if budget is not None and budget != contents.budget:
+                lines.append(ledger_file.budget_line(budget))
+            if there is None:
+                lines.append(ledger_file.entry_line(run))
+            add(lines)
         return contents.before(name)
+
+    def note(self, name: str, notes: str, *, before: str | None) -> None:
+        """Note what a run is about to release, before anybody can see it.
+
+        Args:
+            name: of its entry.
+            notes: digest of its notes with what it is about to release.
+            before: digest of its notes so far; None where it has released nothing.
+
+        Raises:
+            ReleasedElsewhereError: it has finished, or its last notes are others, or its entry
+                is gone: another copy of it has gone on, or the file was cut.
+            ValueError: as `read`.
+            OSError: the file cannot be written.
+
+        Guarantee:
+            Of all copies of a run that have the same notes, one can go on.
+        """
+        with self._adding() as (contents, add):
+            run = contents.find(name)
+            if run is None:
+                raise ReleasedElsewhereError(f"{self.path}: the run is not in it any more")
+            if run.finished is not None:
+                raise ReleasedElsewhereError(f"{self.path}: the run has finished")
+            if run.notes != before:
+                raise ReleasedElsewhereError(f"{self.path}: the run has gone on elsewhere")
+            add([ledger_file.notes_line(name, notes)])
+
+    def finish(self, name: str, files: Mapping[str, str]) -> None:
+        """Note that a run has finished; from then on it releases nothing more.
+
+        Args:
+            name: of its entry.
+            files: SHA-256 of what it has left, by name.
+
+        Raises:
+            ReleasedElsewhereError: its entry is gone.
+            ValueError: as `read`.
+            OSError: the file cannot be written.
+        """
+        with self._adding() as (contents, add):
+            run = contents.find(name)
+            if run is None:
+                raise ReleasedElsewhereError(f"{self.path}: the run is not in it any more")
+            add([] if run.finished == files else [ledger_file.finished_line(name, files)])
+
+    @contextlib.contextmanager
+    def _adding(self, flags: int = 0) -> Iterator[tuple[Contents, Any]]:
+        """Lock the file; give what it says, and a function that adds lines to it."""
+        with self._locked(flags | os.O_RDWR | os.O_APPEND, fcntl.LOCK_EX) as file:
+            content = _content(file)
+            contents, whole = ledger_file.parsed(content, self.path)
+
+            def add(lines: list[dict[str, Any]]) -> None:
+                if lines:
+                    os.ftruncate(file, whole)  # a half-written line gives way
+                    _append(file, ledger_file.added(content[:whole], lines))
+                    if not whole:
+                        new_files.flush_folder(self.path.parent)
+
+            yield contents, add
 
     @contextlib.contextmanager
     def _locked(self, flags: int, lock: int) -> Iterator[int]:
+        if self.path.is_symlink():
+            flags &= ~os.O_CREAT
+            if not self.path.exists():  # a new file would begin to count at nothing
+                raise ValueError(
+                    f"{self.path}: is a link to a file that is not there, on a share that is not "
+                    "mounted for instance; put that right, or remove the link"
+                )
         # Without O_NONBLOCK, opening a pipe waits for somebody at its other end.
         file = os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
         try:
@@ -203,17 +208,6 @@ class DatasetLedger:
             os.close(file)
 
 
-def _line(run: Entry) -> dict[str, Any]:
-    persons = {_PERSONS: True} if run.persons else {}
-    return {
-        _ENTRY: run.name,
-        "method": run.method,
-        "at": run.at,
-        "ledger": run.ledger.to_json(),
-        **persons,
-    }
-
-
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
@@ -223,82 +217,21 @@ def _content(file: int) -> bytes:
         return reader.read()
 
 
-def _append(file: int, content: bytes, lines: list[dict[str, Any]]) -> None:
-    """Append lines, each with the digest of all before it, in one write that reaches the disk."""
-    added = b""
-    for line in lines:
-        digest = {} if not content + added else {_BEFORE: _sha256(content + added)}
-        added += json.dumps(line | digest, allow_nan=False).encode() + b"\n"
+def _append(file: int, added: bytes) -> None:
+    """Append to a file, in one write that reaches the disk."""
     left = memoryview(added)
     while left:
         left = left[os.write(file, left) :]
     os.fsync(file)
 
 
-def _flush_folder(path: Path) -> None:
-    """Bring the name of a new file to the disk, too."""
-    folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _parsed(content: bytes, path: Path) -> tuple[Contents, int]:
-    """Return what a file says, and the number of bytes of its whole lines.
+def _require_room(contents: Contents, run: Entry, budget: TotalBudget | None, path: Path) -> None:
+    """Raise where a run may not be entered, or not go on.
 
     Raises:
-        ValueError: it is no such file, or it was changed.
+        BudgetExceededError: it would exceed the budget together with all others, before and after.
+        ValueError: runs before it protect another unit.
     """
-    whole = content.rfind(b"\n") + 1
-    entries: list[Entry] = []
-    budget, start = None, 0
-    for number, line in enumerate(content[:whole].splitlines(keepends=True), 1):
-        try:
-            found = _object(line)
-            if number == 1:
-                _require(found == _FIRST, "it does not begin as one")
-            else:
-                _require(found[_BEFORE] == _sha256(content[:start]), "what is before was changed")
-                if _BUDGET in found:
-                    budget = TotalBudget(**found[_BUDGET])
-                else:
-                    entries.append(_entry(found, {entry.name for entry in entries}))
-        except _OTHER_THAN_WRITTEN as error:
-            why = " ".join(str(error).split())[:_LONGEST]
-            raise ValueError(
-                f"{path}: is no dataset ledger, or was changed (line {number}: {why}); put the "
-                "file back, or name another one"
-            ) from error
-        start += len(line)
-    return Contents(tuple(entries), budget), whole
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    found = json.loads(line)
-    _require(isinstance(found, dict), "it is no object")
-    return found
-
-
-def _entry(found: dict[str, Any], names: set[str]) -> Entry:
-    ledger, persons = Ledger.from_json(found["ledger"]), found.get(_PERSONS) is True
-    entry = Entry(found[_ENTRY], found["method"], found["at"], ledger, persons)
-    _require(all(isinstance(text, str) for text in entry[:3]), "a name is no text")
-    _require(entry.name not in names, "a run is in it twice")
-    _require(entry.ledger.is_private, "a run has no noise")
-    return entry
-
-
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise ValueError(otherwise)
-
-
-def _require_room(contents: Contents, run: Entry, budget: TotalBudget | None, path: Path) -> None:
     ledger, earlier = run.ledger, contents.before(run.name)
     units = {each.records_per_person for each in earlier} - {ledger.records_per_person}
     if units:
@@ -313,18 +246,19 @@ def _require_room(contents: Contents, run: Entry, budget: TotalBudget | None, pa
             "protect single records, and so does their sum with this one; leave "
             f"--records_per_person={ledger.records_per_person} out, or name another --ledger"
         )
-    budget = budget or contents.budget
+    _require_budget(contents, run, budget or contents.budget, path)
+
+
+def _require_budget(contents: Contents, run: Entry, budget: TotalBudget | None, path: Path) -> None:
     if budget is None:
         return
-    spent = joint_epsilon((*earlier, ledger), delta=budget.delta)
+    others = [entry.ledger for entry in contents.entries if entry.name != run.name]
+    spent = joint_epsilon((*others, run.ledger), delta=budget.delta)
     if spent > budget.epsilon:
-        relation = joint_relation((*earlier, ledger))
-        left = f"earlier runs ({len(earlier)}) have spent {_so_far(earlier, budget):.4g} of it"
+        so_far = joint_epsilon(others, delta=budget.delta) if others else 0.0
+        which = "earlier" if contents.find(run.name) is None else "other"
         raise BudgetExceededError(
-            f"--budget={budget.epsilon:g}: {left}, and this one would make it {spent:.4g} (at "
-            f"delta {budget.delta:g}, {relation}, by {path}); lower --eps, or raise --budget"
+            f"--budget={budget.epsilon:g}: {which} runs ({len(others)}) have spent {so_far:.4g} of "
+            f"it, and this one would make it {spent:.4g} (at delta {budget.delta:g}, "
+            f"{joint_relation((*others, run.ledger))}, by {path}); lower --eps, or raise --budget"
         )
-
-
-def _so_far(earlier: tuple[Ledger, ...], budget: TotalBudget) -> float:
-    return joint_epsilon(earlier, delta=budget.delta) if earlier else 0.0

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxdp import new_files
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.saved.cache_folder import cache_folder
 
@@ -59,8 +60,9 @@ def _write(path: Path, description: str, array: np.ndarray) -> None:
     _make_room(array.nbytes + _HEADER)
     temporary = path.with_suffix(f".{os.getpid()}.part.npy")
     try:
-        np.save(temporary, array)
-        path.with_suffix(".json").write_text(description)
+        with new_files.opened(temporary) as file:
+            np.save(file, array)
+        new_files.write(path.with_suffix(".json"), description.encode())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
