@@ -79,7 +79,7 @@ def run_loop(
     with RunFolder(path, resume=True, overwrite=False) as folder:
         folder.write_json("config.json", {})
         log = ReleaseLog(folder)
-        with log.saving(noted):
+        with log.saving(noted, b""):
             pass
         metrics = first_metrics(plan, folder, "cpu")
         runner = FolderRunner(plan, folder, log, metrics, look)

@@ -15,12 +15,21 @@ import jaxdp
 from experiments import dp_ntk
 from experiments.runs import dataset_ledgers
 from jaxdp.methods.dp_ntk.plan import NtkPlan
-from jaxdp.privacy.dataset_ledger import BudgetExceededError, DatasetLedger
+from jaxdp.privacy.dataset_ledger import (
+    BudgetExceededError,
+    DatasetLedger,
+    ReleasedElsewhereError,
+)
+from jaxdp.saved.files import digest
 
 TOY = (
     *("--features=rff", "--generator=dense", "--steps=1", "--batch_size=20", "--eps=1"),
     *("--num_synthetic=20", "--evaluate=none", "--delta=1e-3", "--dataset=scans"),
 )
+
+
+DRAWN = ("entry", "run", "at", "digest")
+"""What the lines of a ledger have of names, times and what is before."""
 
 
 @pytest.fixture
@@ -160,8 +169,13 @@ def test_guarantee_a_ledger_holds_nothing_of_the_data(tmp_path: Path) -> None:
         folder = stored(tmp_path / f"data{seed}", seed=seed)
         assert run(folder, tmp_path / f"run{seed}") == 0
         lines = (folder / "scans.ledger.jsonl").read_text().splitlines()
-        first, entry = map(json.loads, lines)
-        found.append((first, {k: v for k, v in entry.items() if k not in ("entry", "at")}))
+        first, entry, notes, finished = map(json.loads, lines)
+        found.append((first, {k: v for k, v in entry.items() if k not in DRAWN}))
+        assert {key for key in notes if key not in DRAWN} == {"notes"}
+        files = finished["finished"]  # of what was released: with noise
+        told = drivers.read(tmp_path / f"run{seed}", "privacy.json")["sha256"]
+        assert files == told
+        assert notes["notes"] == digest(tmp_path / f"run{seed}" / "released.json")
     assert found[0] == found[1]
 
 
@@ -196,8 +210,8 @@ def test_where_a_ledger_is(data: Path, tmp_path: Path, monkeypatch: pytest.Monke
             of(*flags, "--budget=1")
 
 
-def of_python(**options: Any) -> jaxdp.privacy.Certificate:
-    """Return the certificate of a small run of the library on 40 images."""
+def of_python(*, made: bool = False, **options: Any) -> Any:
+    """Return the certificate of a small run of the library on 40 images, or what it has made."""
     rng, method = np.random.default_rng(0), jaxdp.methods.dp_ntk
     x, y = rng.integers(0, 256, (40, 4, 4), dtype=np.uint8), np.arange(40) % 2
     spec = jaxdp.Spec.images("scans", x.shape, class_names=["no", "yes"])
@@ -205,7 +219,7 @@ def of_python(**options: Any) -> jaxdp.privacy.Certificate:
         eps=1.0, delta=1e-3, features="rff", generator="dense", steps=1, batch_size=20
     )
     private = jaxdp.Private(x, y)
-    return jaxdp.run(method, settings, spec, private, progress=False, **options)[1]
+    return jaxdp.run(method, settings, spec, private, progress=False, **options)[not made]
 
 
 def test_guarantee_runs_from_python_are_counted_in_the_same_file(data: Path) -> None:
@@ -219,3 +233,25 @@ def test_guarantee_runs_from_python_are_counted_in_the_same_file(data: Path) -> 
     with pytest.raises(ValueError, match="a budget needs a ledger"):
         of_python(budget=1.0)
     assert json.loads(file.read_text().splitlines()[1])["method"] == "dp_ntk"
+
+
+def test_guarantee_a_run_from_python_has_begun_and_finished_in_the_file(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing can go on with its entry; its digest is that of the file which `save` writes."""
+    file, begun = DatasetLedger(data / "scans.ledger.jsonl"), []
+    real = NtkPlan.release
+
+    def release(*given: Any, **named: Any) -> Any:
+        begun.append(file.read().entries[-1])
+        return real(*given, **named)
+
+    monkeypatch.setattr(NtkPlan, "release", release)
+    made = of_python(made=True, ledger=file.path)
+    made.save(tmp_path / "saved")
+    (entry,) = file.read().entries
+    assert begun == [entry._replace(finished=None)]
+    assert entry.notes is not None
+    assert entry.finished == {"embedding.npz": digest(tmp_path / "saved/embedding.npz")}
+    with pytest.raises(ReleasedElsewhereError):
+        file.note(entry.name, "0" * 64, before=None)

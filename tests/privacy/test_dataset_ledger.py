@@ -18,9 +18,13 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
-from jaxdp.privacy import certificates, releases
+from jaxdp.privacy import certificates, ledger_file, releases
 from jaxdp.privacy.certificates import Terms
-from jaxdp.privacy.dataset_ledger import BudgetExceededError, DatasetLedger, TotalBudget
+from jaxdp.privacy.dataset_ledger import (
+    BudgetExceededError,
+    DatasetLedger,
+    ReleasedElsewhereError,
+)
 from jaxdp.privacy.ledger import (
     RELATIONS,
     REPLACE_ONE,
@@ -29,6 +33,7 @@ from jaxdp.privacy.ledger import (
     joint_epsilon,
     one_release,
 )
+from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.privacy.stored_certificates import recertified
 
 DELTA = 1e-5
@@ -255,6 +260,186 @@ def test_guarantee_it_survives_a_kill(file: DatasetLedger, when: str, entries: i
     assert len(file.read().entries) == entries + 1
 
 
+def test_guarantee_a_changed_last_line_is_found(file: DatasetLedger) -> None:
+    """Whatever the last line is: an entry, a budget, notes or the end of a run."""
+    file.enter(name(1), "dp_ntk", ledger(), budget=BUDGET)
+    file.note(name(1), "a" * 64, before=None)
+    file.finish(name(1), {"embedding.npz": "b" * 64})
+    lines = file.path.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 5
+    for number in range(1, len(lines)):
+        whole = b"".join(lines[: number + 1])
+        start = len(whole) - len(lines[number])
+        for place in range(start, len(whole) - 1, 7):  # its end makes it a half-written one
+            file.path.write_bytes(whole[:place] + b"7" + whole[place + 1 :])
+            if file.path.read_bytes() == whole:
+                continue
+            with pytest.raises(ValueError, match=f"line {number + 1}: "):
+                file.read()
+
+
+def resealed(path: Path, number: int, change: Any) -> None:
+    """Change a line, and the digest that ends it, as somebody who knows how."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    found = json.loads(lines[number])
+    del found["digest"]
+    before = b"".join(lines[:number])
+    lines[number] = ledger_file.added(before, [found | change])
+    path.write_bytes(b"".join(lines))
+
+
+def test_guarantee_a_line_in_whose_place_another_whole_one_stands_is_found(
+    file: DatasetLedger,
+) -> None:
+    """Its own digest is right; that of the next line tells of it."""
+    for number in range(3):
+        file.enter(name(number), "dp_ntk", ledger())
+    resealed(file.path, 2, {"method": "another"})
+    with pytest.raises(ValueError, match="line 4: it, or what is before, was changed"):
+        file.read()
+    resealed(file.path, 3, {})  # who computes all digests anew is not found
+    assert file.read().entries[1].method == "another"
+
+
+_OLD = """\
+{"jaxdp": "dataset ledger", "version": 1}
+{"budget": {"epsilon": 2.0, "delta": 1e-05}, "before": "HASH"}
+{"entry": "00000000000000000000000000000001", "method": "dp_ntk", \
+"at": "2026-03-01T10:00:00+00:00", "ledger": LEDGER, "before": "HASH"}
+{"entry": "00000000000000000000000000000002", "method": "teacher", \
+"at": "2026-03-02T10:00:00+00:00", "ledger": LEDGER, "persons": true, "before": "HASH"}
+"""
+"""A file of version 1: every line after the first one has the digest of what is before it."""
+
+
+def old_file(path: Path) -> None:
+    content = ""
+    for line in _OLD.splitlines(keepends=True):
+        line = line.replace("LEDGER", json.dumps(ledger().to_json()))
+        content += line.replace("HASH", hashlib.sha256(content.encode()).hexdigest())
+    path.write_text(content)
+
+
+def test_guarantee_files_of_version_1_go_on_being_counted(file: DatasetLedger) -> None:
+    old_file(file.path)
+    before = file.path.read_bytes()
+    found = file.read()
+    assert [(entry.name, entry.persons) for entry in found.entries] == [
+        (name(1), False),
+        (name(2), True),
+    ]
+    assert [entry.notes for entry in found.entries] == [ledger_file.UNKNOWN] * 2
+    assert found.budget == BUDGET
+    with pytest.raises(BudgetExceededError):
+        file.enter(name(3), "dp_ntk", ledger(1.9))
+    assert file.enter(name(3), "dp_ntk", ledger(0.5)) == (ledger(), ledger())
+    with pytest.raises(ReleasedElsewhereError, match="gone on elsewhere"):
+        file.note(name(1), "a" * 64, before=None)
+    assert file.path.read_bytes().startswith(before)
+    assert len(file.read().entries) == 3
+    content = file.path.read_bytes()
+    for part in (b"dp_ntk", b"teacher"):
+        file.path.write_bytes(content.replace(part, b"another", 1))
+        with pytest.raises(ValueError, match="was changed"):
+            file.read()
+
+
+def test_guarantee_no_line_of_version_1_comes_after_a_newer_one(file: DatasetLedger) -> None:
+    """Its own digest protects nothing of it."""
+    old_file(file.path)
+    file.enter(name(3), "dp_ntk", ledger(0.5))
+    for new_file in (False, True):
+        if new_file:
+            file.path.unlink()
+            file.enter(name(3), "dp_ntk", ledger(0.5))
+        content = file.path.read_bytes()
+        line = {"budget": {"epsilon": 50.0, "delta": 1e-5}}
+        line["before"] = hashlib.sha256(content).hexdigest()
+        file.path.write_bytes(content + json.dumps(line).encode() + b"\n")
+        with pytest.raises(ValueError, match="was changed"):
+            file.read()
+
+
+def test_guarantee_a_budget_is_taken_at_its_own_delta(file: DatasetLedger) -> None:
+    """A run may be meant at another one, at which the same noise is a smaller epsilon."""
+    loose = ledger(delta=1e-2)
+    at = [joint_epsilon([ledger(), loose], delta=delta) for delta in (DELTA, loose.delta)]
+    assert at[1] < 0.8 * at[0]
+    file.enter(name(1), "dp_ntk", ledger(), budget=TotalBudget(0.99 * at[0], DELTA))
+    with pytest.raises(BudgetExceededError, match="at delta 1e-05"):
+        file.enter(name(2), "dp_ntk", loose)
+    file.enter(name(2), "dp_ntk", loose, budget=TotalBudget(1.01 * at[0], DELTA))
+
+
+def test_guarantee_a_budget_that_comes_later_holds_from_then_on(file: DatasetLedger) -> None:
+    """It is kept where the run is entered already, and counts the runs after it, too."""
+    for number in (1, 2):
+        file.enter(name(number), "dp_ntk", ledger())
+    before = file.path.read_bytes()
+    with pytest.raises(BudgetExceededError, match=r"other runs \(1\) have spent 1 of it"):
+        file.enter(name(1), "dp_ntk", ledger(), budget=TotalBudget(1.2, DELTA))
+    assert file.path.read_bytes() == before
+    file.enter(name(1), "dp_ntk", ledger(), budget=TotalBudget(1.6, DELTA))
+    assert file.read().budget == TotalBudget(1.6, DELTA)
+    with pytest.raises(BudgetExceededError):
+        file.enter(name(3), "dp_ntk", ledger())
+
+
+def test_guarantee_notes_are_taken_from_who_has_the_last_ones(file: DatasetLedger) -> None:
+    file.enter(name(1), "dp_ntk", ledger())
+    assert file.read().entries[0].notes is None
+    file.note(name(1), "a", before=None)
+    for before in (None, "b", ledger_file.UNKNOWN):
+        with pytest.raises(ReleasedElsewhereError, match="gone on elsewhere"):
+            file.note(name(1), "b", before=before)
+    file.note(name(1), "b", before="a")
+    assert file.read().entries[0].notes == "b"
+    with pytest.raises(ReleasedElsewhereError, match="not in it any more"):
+        file.note(name(2), "b", before=None)
+
+
+def test_guarantee_a_run_that_has_finished_releases_nothing_more(file: DatasetLedger) -> None:
+    file.enter(name(1), "dp_ntk", ledger(), notes="a")
+    file.finish(name(1), {"x.npz": "0"})
+    with pytest.raises(ReleasedElsewhereError, match="has finished"):
+        file.note(name(1), "b", before="a")
+    before = file.path.read_bytes()
+    file.finish(name(1), {"x.npz": "0"})
+    assert file.path.read_bytes() == before
+    file.finish(name(1), {"x.npz": "1"})  # made anew, by other flags
+    assert file.read().entries[0].finished == {"x.npz": "1"}
+    with pytest.raises(ReleasedElsewhereError, match="not in it any more"):
+        file.finish(name(2), {})
+
+
+def test_guarantee_a_file_of_somebody_is_not_cut(file: DatasetLedger) -> None:
+    """Without an end of line it looks like a first line that was half written."""
+    for content in (b"a note to myself", b'{"jaxdp": "something"', b"x\n"):
+        file.path.write_bytes(content)
+        with pytest.raises(ValueError, match="is no dataset ledger"):
+            file.enter(name(1), "dp_ntk", ledger())
+        assert file.path.read_bytes() == content
+    file.path.write_bytes(b'{"jaxdp": "dataset')
+    file.enter(name(1), "dp_ntk", ledger())
+    assert len(file.read().entries) == 1
+
+
+def test_guarantee_a_link_to_a_share_that_is_not_there_begins_no_new_file(
+    file: DatasetLedger, tmp_path: Path
+) -> None:
+    target = tmp_path / "share" / "x.ledger.jsonl"
+    target.parent.mkdir()
+    file.path.symlink_to(target)
+    for call in (file.read, lambda: file.enter(name(1), "dp_ntk", ledger())):
+        with pytest.raises(ValueError, match="is a link to a file that is not there"):
+            call()
+    assert not target.exists()
+    DatasetLedger(target).enter(name(1), "dp_ntk", ledger())
+    assert file.enter(name(2), "dp_ntk", ledger()) == (ledger(),)
+    assert file.path.is_symlink()
+    assert len(DatasetLedger(target).read().entries) == 2
+
+
 def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -293,13 +478,17 @@ def test_an_entry_of_any_content_is_read_or_refused_in_one_line(
     """Digests are recomputed: who writes the file anew can write whatever there is."""
     file = DatasetLedger(tmp_path_factory.mktemp("edited") / "x.ledger.jsonl")
     file.enter(name(1), "dp_ntk", ledger(), budget=BUDGET)
+    file.note(name(1), "a", before=None)
+    file.finish(name(1), {"x.npz": "b"})
     first, *rest = file.path.read_bytes().splitlines(keepends=True)
     content = first
     for line in rest:
         edited = edits.draw(faulty_input.edited(json.loads(line)))
         if isinstance(edited, dict):
-            edited["before"] = hashlib.sha256(content).hexdigest()
-        content += json.dumps(edited).encode() + b"\n"
+            edited.pop("digest", None)
+            content += ledger_file.added(content, [edited])
+        else:
+            content += json.dumps(edited).encode() + b"\n"
     file.path.write_bytes(content)
     refused = None
     try:

@@ -67,9 +67,14 @@ def test_guarantee_a_run_killed_at_any_moment_releases_once(
         folder.write_json("config.json", {})
         log = ReleaseLog(folder)
         if moment == "part":
-            monkeypatch.setattr(log, "_write_notes", kill)
-        elif moment == "notes":
             monkeypatch.setattr(release_log, "rename_durably", kill)
+        elif moment == "notes":
+            real = release_log.rename_durably
+            monkeypatch.setattr(
+                release_log,
+                "rename_durably",
+                lambda source, target: (kill if target.name == NAME else real)(source, target),
+            )
         with pytest.raises(KilledError) if moment != "rename" else pytest.MonkeyPatch.context():
             log.write(NAME, b"first")
     monkeypatch.undo()
@@ -88,13 +93,39 @@ def test_guarantee_released_steps_are_not_repeated(tmp_path: Path) -> None:
     with opened(path) as folder:
         folder.write_json("config.json", {})
         log = ReleaseLog(folder)
-        with log.saving(7):
-            assert not (path / release_log.NAME).exists()  # not before the checkpoint is whole
+        with log.saving(7, b"state"):
+            assert json.loads((path / release_log.NAME).read_text())["step"] == 7
+            assert (path / "state.part").read_bytes() == b"state"  # until there is a checkpoint
+        assert not (path / "state.part").exists()
     with opened(path) as folder:
         log = ReleaseLog(folder)
-        log.require_step(7)
+        log.require_step(7, b"state")
         with pytest.raises(InputError, match=r"steps up to 7 were released.*step 6"):
             log.require_step(6)
+        for other in ((7, b"another"), (8, b"state")):
+            with pytest.raises(InputError, match="is not the one that was released, of step 7"):
+                log.require_step(*other)
+
+
+def test_guarantee_a_noted_state_without_a_checkpoint_is_kept_for_one(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with opened(path) as folder:
+        folder.write_json("config.json", {})
+        with pytest.raises(KilledError), ReleaseLog(folder).saving(7, b"state"):
+            raise KilledError
+    for _ in range(2):  # it may be killed again
+        with opened(path) as folder:
+            assert ReleaseLog(folder).unsaved().__enter__() == (7, b"state")
+    with opened(path) as folder:
+        with ReleaseLog(folder).unsaved() as found:
+            assert found == (7, b"state")
+        with ReleaseLog(folder).unsaved() as found:
+            assert found is None
+    with opened(path) as folder:
+        (path / "state.part").write_bytes(b"another")
+        with ReleaseLog(folder).unsaved() as found:
+            assert found is None
+    assert not (path / "state.part").exists()
 
 
 def test_guarantee_an_older_run_that_lost_its_release_is_refused(tmp_path: Path) -> None:
