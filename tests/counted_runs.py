@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from experiments.runs.folder import RunFolder
 from experiments.runs.runner import FolderRunner, first_metrics
 from jaxdp.methods.steps import Steps
 from jaxdp.privacy.dataset_ledger import DatasetLedger
+from jaxdp.privacy.ledger import joint_epsilon
 
 FILE, NUM_STEPS = "embedding.npz", 2
 UNCOUNTED = ("metrics.json", "privacy.json", ".lock")
@@ -199,6 +201,25 @@ class Bench:
             self.look(path)
         assert "\n" not in why
         return why
+
+    def as_version_1(self) -> None:
+        """Write the ledger as version 1 had it: entries alone, with digests of what is before."""
+        first, *rest = map(json.loads, self.ledger.read_text().splitlines())
+        content = json.dumps(first | {"version": 1}) + "\n"
+        for line in rest:
+            if "entry" in line:
+                del line["digest"]
+                line["before"] = hashlib.sha256(content.encode()).hexdigest()
+                content += json.dumps(line) + "\n"
+        self.ledger.write_text(content)
+
+    def require_budget_holds(self) -> None:
+        """Check that what is counted so far leaves no room for another run."""
+        spent = [entry.ledger for entry in DatasetLedger(self.ledger).read().entries]
+        budget = 1.01 * joint_epsilon(spent, delta=counted_plan().counted.delta)
+        with pytest.raises(InputError, match="--budget"):
+            self.go(self.place / "another", budget=budget)
+        assert not (self.place / "another").exists()
 
     def require_counted(self) -> None:
         """Check that no more was seen than is counted."""
