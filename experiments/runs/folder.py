@@ -129,6 +129,7 @@ class RunFolder:
 
     def write_not_for_release(self, name: str, content: bytes) -> Path:
         """Write a file into the folder beside, for its owner alone; return its path."""
+        self.require_not_for_release()
         self.not_for_release.mkdir(mode=0o700, exist_ok=True)
         self.not_for_release.chmod(0o700)  # it may have been there
         path = self.not_for_release / name

@@ -128,6 +128,8 @@ def _empty(shape: tuple[int, int], dtype: type) -> np.ndarray:
 
 def _kept(path: Path, shape: tuple[int, int], dtype: type, first: np.ndarray) -> np.ndarray | None:
     """Return the features in a file, or None where it does not hold these."""
+    if not path.is_file():  # numpy would wait for a pipe
+        return None
     with contextlib.suppress(OSError, ValueError, EOFError):
         kept = np.load(path, mmap_mode="r", allow_pickle=False)
         if kept.shape == shape and kept.dtype == dtype:

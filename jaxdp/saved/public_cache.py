@@ -18,6 +18,7 @@ import numpy as np
 from jaxdp import new_files
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.saved.cache_folder import cache_folder
+from jaxdp.saved.files import open_plain
 
 MOST_BYTES = 2**29
 _HEADER = 128  # bytes of a file beside its array
@@ -43,7 +44,8 @@ def cached(
     text = json.dumps(description, sort_keys=True)
     path = cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npy"
     with contextlib.suppress(OSError, ValueError, EOFError):
-        kept = np.load(path, allow_pickle=False)
+        with open_plain(path) as file:
+            kept = np.load(file, allow_pickle=False)
         with contextlib.suppress(OSError):
             os.utime(path)
         return kept
