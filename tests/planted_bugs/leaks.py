@@ -148,8 +148,8 @@ MUTANTS = (
     Mutant(
         "everybody can read cached features",
         "experiments/runs/rows.py",
-        "        temporary.touch(mode=0o600)\n        features = ",
-        "        temporary.touch(mode=0o644)\n        features = ",
+        "new_files.opened(temporary, mode=0o600)",
+        "new_files.opened(temporary, mode=0o644)",
         (f"{_F}test_guarantee_kept_features_are_for_their_owner_alone",),
     ),
     Mutant(

@@ -6,9 +6,9 @@ _ACCOUNTING, _P = "jaxdp/privacy/accounting.py", "tests/privacy/test_persons.py:
 _RUNS = "tests/test_own_persons.py::"
 _NOISE = f"{_RUNS}test_guarantee_every_method_adds_the_noise_that_persons_need"
 _FILE, _F = "jaxdp/privacy/dataset_ledger.py", "tests/privacy/test_dataset_ledger.py::"
-_START, _S = "experiments/runs/start.py", "tests/test_runs_on_one_dataset.py::"
+_START, _S = "experiments/runs/ledger_entry.py", "tests/test_runs_on_one_dataset.py::"
 _ENTERED = (
-    "    earlier = _entered(plan, ledger, budget) if counts and processes.is_first() else None\n"
+    "    entered = _entered(plan, ledger, budget) if counts and processes.is_first() else None\n"
 )
 
 MUTANTS = (
@@ -78,8 +78,8 @@ MUTANTS = (
     Mutant(
         "the budget is compared without the run itself",
         _FILE,
-        "spent = joint_epsilon((*earlier, ledger), delta=budget.delta)",
-        "spent = _so_far(earlier, budget)",
+        "spent = joint_epsilon((*others, run.ledger), delta=budget.delta)",
+        "spent = joint_epsilon(others or [run.ledger], delta=budget.delta)",
         (f"{_F}test_guarantee_no_run_is_entered_beyond_the_budget",),
     ),
     Mutant(
@@ -99,9 +99,8 @@ MUTANTS = (
     Mutant(
         "a run does not say that it is about persons",
         _START,
-        "                budget=self._budget,\n"
-        "                persons=self._plan.spec.persons_declared,\n",
-        "                budget=self._budget,\n",
+        "                persons=self._plan.spec.persons_declared,\n                notes",
+        "                notes",
         (f"{_S}test_guarantee_the_sum_of_a_run_for_persons_counts_no_run_for_records[command]",),
     ),
     Mutant(
@@ -115,11 +114,11 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "changed lines are believed",
-        _FILE,
-        '_require(found[_BEFORE] == _sha256(content[:start]), "what is before was changed")',
-        "found[_BEFORE]",
-        (f"{_F}test_guarantee_a_changed_file_is_refused",),
+        "changed lines of version 1 are believed",
+        "jaxdp/privacy/ledger_file.py",
+        '            _require(unchanged, "what is before was changed")\n',
+        "",
+        (f"{_F}test_guarantee_files_of_version_1_go_on_being_counted",),
     ),
     Mutant(
         "a run from Python is entered after its release",
@@ -133,8 +132,8 @@ MUTANTS = (
     Mutant(
         "a run that replaces another is not entered",
         _START,
-        'stored = folder.read_json("config.json") if run_flags.resume else None',
-        'stored = folder.read_json("config.json")',
+        '(folder.read_json("config.json") if run_flags.resume else None) or {}',
+        'folder.read_json("config.json") or {}',
         (f"{_S}test_guarantee_certificates_show_what_all_runs_have_spent",),
     ),
 )

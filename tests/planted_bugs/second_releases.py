@@ -64,7 +64,7 @@ MUTANTS = (
     Mutant(
         "steps that were released are made again",
         _RUNNER,
-        "            self._log.require_step(int(state.step))\n",
+        "            self._log.require_step(int(state.step), content)\n",
         "            pass\n",
         (
             _NOT_AGAIN,
@@ -118,8 +118,8 @@ MUTANTS = (
     Mutant(
         "no note is taken of released steps",
         _RUNNER,
-        "with self._log.saving(step):",
-        "with self._log.saving(0):",
+        "with self._log.saving(step, content):",
+        "with self._log.saving(0, content):",
         (
             _LOOKED_AT,
             f"{_BESIDE}test_guarantee_nothing_private_is_written_beside_releases[dp_kip]",

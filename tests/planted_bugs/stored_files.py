@@ -7,6 +7,9 @@ _IMAGES, _I = "experiments/runs/generated_images.py", "tests/runs/test_generated
 _RELEASED = "jaxdp/saved/released.py"
 _STORED = "tests/runs/test_stored_certificates.py::"
 _EDITED = f"{_STORED}test_guarantee_an_edited_certificate_of_a_release_is_refused"
+_NOTED = (
+    '        self._note(name, content, {**self._notes, "files": {**self._files, name: found}})\n'
+)
 _RENAME = (
     '        rename_durably(self._folder.path / f"{name}{TEMPORARY}", self._folder.path / name)\n'
 )
@@ -31,17 +34,16 @@ MUTANTS = (
     Mutant(
         "a release is not noted",
         _LOG,
-        "        self._files[name] = hashlib.sha256(content).hexdigest()\n"
-        "        self._write_notes()\n",
-        "        self._files[name] = hashlib.sha256(content).hexdigest()\n",
+        _NOTED,
+        "        self._folder.write_part(name, content)\n",
         (f"{_L}test_guarantee_a_release_that_is_gone_is_not_made_again",),
     ),
     Mutant(
         "a release is seen before it is noted",
         _LOG,
-        f"        self._write_notes()\n{_RENAME}",
-        f"{_RENAME}        self._write_notes()\n",
-        (f"{_L}test_guarantee_a_run_killed_at_any_moment_releases_once",),
+        f"{_NOTED}{_RENAME}",
+        f"        self._folder.write_part(name, content)\n{_RENAME}{_NOTED}",
+        (f"{_L}test_guarantee_a_run_killed_at_any_moment_releases_once[part]",),
     ),
     Mutant(
         "a release that is gone is made again",
