@@ -18,7 +18,7 @@ from experiments.errors import InputError
 from jaxdp.methods.settings import check_fields, setting
 
 if TYPE_CHECKING:
-    from jaxdp.privacy.dataset_ledger import Entry
+    from jaxdp.privacy.ledger_file import Entry
     from jaxdp.saved.loading import Loaded
 
 FILL_IN = "FILL IN"

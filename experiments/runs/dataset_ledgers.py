@@ -13,7 +13,8 @@ from typing import Any
 from experiments.data.outside_files import user_path
 from experiments.data.sources import TFDS_NAMES
 from experiments.errors import InputError
-from jaxdp.privacy.dataset_ledger import Contents, DatasetLedger
+from jaxdp.privacy.dataset_ledger import DatasetLedger
+from jaxdp.privacy.ledger_file import Contents
 from jaxdp.tables.schema import BUILT_IN
 
 NONE = "none"
