@@ -12,6 +12,9 @@ _STORED = tuple(
     for name in ("a_teacher", "dp_kip")
 )
 _L = "tests/test_teach_labelled.py::"
+_P = "tests/devices/test_parts_of_processes.py::"
+_PARTS = (f"{_P}test_guarantee_every_row_belongs_to_one_process",)
+_OWN = (f"{_P}test_guarantee_every_method_takes_its_own_rows_alone",)
 
 MUTANTS = (
     Mutant(
@@ -81,5 +84,78 @@ MUTANTS = (
         "words = told(np.asarray(jax.random.key_data(key)))",
         "words = np.asarray(jax.random.key_data(key))",
         ("tests/devices/test_processes.py::test_guarantee_processes_release_what_one_does",),
+    ),
+    Mutant(
+        "rows of two processes overlap by one",
+        _PROCESSES,
+        "min((max(here) + 1) * size, num_rows))",
+        "min((max(here) + 1) * size + 1, num_rows))",
+        _PARTS,
+    ),
+    Mutant(
+        "every process takes all rows",
+        _PROCESSES,
+        "return slice(min(here) * size, min((max(here) + 1) * size, num_rows))",
+        "return slice(0, num_rows)",
+        _PARTS,
+    ),
+    Mutant(
+        "processes have parts by their number, whatever their devices",
+        _PROCESSES,
+        "    here = [order.index(device) for device in jax.local_devices()]\n",
+        "    here = [jax.process_index(), jax.process_index() + jax.local_device_count() - 1]\n",
+        _PARTS,
+    ),
+    Mutant(
+        "labels are those of another process's rows",
+        "jaxdp/methods/teacher/release.py",
+        "devices.by_rows(rows, n), devices.by_rows(private.y[own], n)",
+        "devices.by_rows(rows, n), devices.by_rows(private.y[: len(rows)], n)",
+        _OWN,
+    ),
+    Mutant(
+        "every process sums the class means of all rows",
+        "jaxdp/methods/teacher/release.py",
+        "        private.rows[own],\n        private.y[own],\n",
+        "        private.rows,\n        private.y,\n",
+        _OWN,
+    ),
+    Mutant(
+        "every process sums the embedding of all rows",
+        "jaxdp/methods/dp_ntk/release.py",
+        "own, y = processes.own_part(n), private.y",
+        "own, y = slice(0, n), private.y",
+        _OWN,
+    ),
+    Mutant(
+        "rows of a process have the labels of the first one's",
+        "jaxdp/methods/dp_kip/release.py",
+        "devices.by_rows(mapped, n), devices.by_rows(private.y[own], n)",
+        "devices.by_rows(mapped, n), devices.by_rows(private.y[: len(mapped)], n)",
+        _OWN,
+    ),
+    Mutant(
+        "large private arrays stay on the disk when a program has ended",
+        "jaxdp/large_arrays.py",
+        "with tempfile.TemporaryFile(dir=folder) as file:",
+        "with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:",
+        ("tests/data/test_large_arrays.py::test_images_are_those_in_memory_and_leave_no_file",),
+    ),
+    Mutant(
+        "everybody can read the secret that names cached features",
+        "experiments/runs/rows.py",
+        "        temporary.touch(mode=0o600)\n        temporary.write_bytes",
+        "        temporary.write_bytes",
+        ("tests/runs/test_rows.py::test_guarantee_names_of_files_tell_nothing_about_the_data",),
+    ),
+    Mutant(
+        "cached features of other rows of the same shape are used",
+        "experiments/runs/rows.py",
+        "        digest.update(np.ascontiguousarray(rows).data)\n",
+        "",
+        (
+            "tests/runs/test_rows.py::"
+            "test_guarantee_kept_features_of_other_rows_are_not_taken_for_these",
+        ),
     ),
 )

@@ -124,6 +124,15 @@ def test_guarantee_names_of_files_tell_nothing_about_the_data(tmp_path: Path) ->
     assert (tmp_path / "a").stat().st_mode & 0o077 == 0
 
 
+def test_guarantee_kept_features_of_other_rows_are_not_taken_for_these(tmp_path: Path) -> None:
+    """The first rows are compared: those after them are another person's, or of other data."""
+    cache = cache_for(str(tmp_path), {})
+    rows = np.zeros((2000, 3), np.float32)
+    features(scaled(2.0), rows=rows, cache=cache)
+    rows[-1] = 1
+    np.testing.assert_array_equal(features(scaled(2.0), rows=rows, cache=cache), 2 * rows)
+
+
 def test_guarantee_kept_features_are_for_their_owner_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
