@@ -97,6 +97,21 @@ def test_names_of_image_files_tell_persons_and_none_is_in_both_splits(tmp_path: 
         read(*flags, "--person_separator=_")
 
 
+def test_guarantee_a_person_ends_at_the_first_separator(tmp_path: Path) -> None:
+    """And each training image is counted for the person whom it shows: pixels tell which."""
+    for number in range(60):
+        person, visit = number % 12, number // 12
+        path = tmp_path / "scans" / "ab"[visit % 2] / f"p{person}_{visit}_{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        PIL.Image.fromarray(np.full((8, 8), 20 * person, np.uint8)).save(path)
+    flags = (f"--data_dir={tmp_path}", "--dataset=scans", "--person_separator=_")
+    data = read(*flags, "--records_per_person=1", "--test_fraction=0.25")
+    used, held_out = (sorted(x[:, 0, 0, 0]) for x in (data.x_train, data.x_test))
+    assert len(used) == len(set(used)) == 9
+    assert len(set(held_out)) == 3
+    assert not set(used) & set(held_out)
+
+
 def test_guarantee_another_person_moves_one_person_between_splits() -> None:
     whose = np.repeat([f"p{number}" for number in range(30)], 3)
     test = persons.held_out_persons(whose, 0.2, seed=0)
@@ -239,6 +254,28 @@ def test_guarantee_every_method_adds_the_noise_that_persons_need(name: str) -> N
     for before, after in zip(one.releases, four.releases, strict=True):
         assert after.stddev == pytest.approx(4 * before.stddev)
         assert after.sensitivity == before.sensitivity
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_guarantee_every_method_adds_the_noise_that_persons_of_a_table_need(name: str) -> None:
+    """Records become one-hot rows or cells on the way, and are still those of persons."""
+    package, table = getattr(jaxdp.methods, name), METHODS[name] | {"match": "teacher"}
+    spec = jaxdp.Spec.table("visits", toy_tables.schema_of(), 200)
+    names = {field.name for field in dataclasses.fields(package.Settings)} - {"features"}
+    asked = {key: value for key, value in table.items() if key in names}
+    epsilons = []
+    for each in (spec, spec.of_persons(4)):
+        settings = package.complete(package.Settings(eps=1.0, delta=1e-4, **asked), each)
+        ledger = package.make_plan(settings, each).ledger
+        assert 0.9 < ledger.epsilon() <= 1 + 1e-6
+        assert ledger.records_per_person == each.records_per_person
+        alone = {} if ledger.steps is None else {"steps": of_single_records(ledger.steps)}
+        epsilons.append(dataclasses.replace(ledger, records_per_person=1, **alone).epsilon())
+    assert epsilons[1] < 0.6 * epsilons[0]
+
+
+def of_single_records(steps: Any) -> Any:
+    return dataclasses.replace(steps, records_per_person=1)
 
 
 def test_renyi_accounting_of_persons_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

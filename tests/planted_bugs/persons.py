@@ -5,6 +5,7 @@ from planted_bugs.mutant import Mutant
 _ACCOUNTING, _P = "jaxdp/privacy/accounting.py", "tests/privacy/test_persons.py::"
 _RUNS = "tests/test_own_persons.py::"
 _NOISE = f"{_RUNS}test_guarantee_every_method_adds_the_noise_that_persons_need"
+_PERSONS, _DATASET = "experiments/data/persons.py", "experiments/data/dataset.py"
 _FILE, _F = "jaxdp/privacy/dataset_ledger.py", "tests/privacy/test_dataset_ledger.py::"
 _START, _S = "experiments/runs/ledger_entry.py", "tests/test_runs_on_one_dataset.py::"
 _ENTERED = (
@@ -53,6 +54,102 @@ MUTANTS = (
         'f"{seed}/{person}"',
         'f"{np.random.default_rng().random()}/{person}"',
         (f"{_P}test_which_records_are_used_is_a_public_choice",),
+    ),
+    Mutant(
+        "a person with one record more than allowed keeps all",
+        "jaxdp/privacy/contributions.py",
+        "np.flatnonzero(counts > most)",
+        "np.flatnonzero(counts > most + 1)",
+        (f"{_P}test_guarantee_no_person_has_more_records_than_allowed[3]",),
+    ),
+    Mutant(
+        "how many records there are chooses those of a person",
+        "jaxdp/privacy/contributions.py",
+        "_numbers(str(names[person]), len(records), seed)",
+        "_numbers(str(len(named)), len(records), seed)",
+        (f"{_P}test_guarantee_a_person_changes_only_which_of_its_own_records_are_used",),
+    ),
+    Mutant(
+        "one person moves the places that all others are held out by",
+        _PERSONS,
+        "held_out([str(name) for name in names], fraction, seed=seed)",
+        "held_out([str(place) for place in range(len(names))], fraction, seed=seed)",
+        (f"{_RUNS}test_guarantee_another_person_moves_one_person_between_splits",),
+    ),
+    Mutant(
+        "a person is in both splits",
+        _PERSONS,
+        "    return np.isin(persons, chosen)\n",
+        '    told = [f"{name}/{place}" for place, name in enumerate(persons)]\n'
+        "    return np.array(held_out(told, fraction, seed=seed)) & (len(chosen) > 0)\n",
+        (f"{_RUNS}test_names_of_image_files_tell_persons_and_none_is_in_both_splits",),
+    ),
+    Mutant(
+        "a person's name goes on to the last separator",
+        _PERSONS,
+        "path.name.split(separator)[0]",
+        "path.name.rsplit(separator, 1)[0]",
+        (f"{_RUNS}test_guarantee_a_person_ends_at_the_first_separator",),
+    ),
+    Mutant(
+        "persons are those of other images than the ones that train",
+        "experiments/data/image_folder.py",
+        "persons.named_by([path for path, _ in files[0]], wanted.persons.separator)",
+        "persons.named_by(\n"
+        "        [path for path, _ in (*files[1], *files[0])][: len(files[0])],\n"
+        "        wanted.persons.separator,\n"
+        "    )",
+        (f"{_RUNS}test_guarantee_a_person_ends_at_the_first_separator",),
+    ),
+    Mutant(
+        "all records of a person of a table are used in a run",
+        "experiments/data/load.py",
+        "    train = train if used is None else train.part(used)\n",
+        "",
+        (f"{_RUNS}test_a_column_of_a_table_tells_persons",),
+    ),
+    Mutant(
+        "persons of a table are accounted as records",
+        _DATASET,
+        "                table,\n                records_per_person=self.records_per_person,\n",
+        "                table,\n",
+        (f"{_RUNS}test_a_column_of_a_table_tells_persons",),
+    ),
+    Mutant(
+        "persons of images are accounted as records",
+        _DATASET,
+        "            preparation=self.preparation,\n"
+        "            records_per_person=self.records_per_person,\n",
+        "            preparation=self.preparation,\n",
+        (f"{_RUNS}test_guarantee_no_more_records_of_a_person_are_used_than_certified",),
+    ),
+    Mutant(
+        "a plan of a table in another form forgets persons",
+        "jaxdp/data/spec.py",
+        "return dataclasses.replace(self, shape=(layout.dim,), codec=TableCodec(layout))",
+        "return type(self).table(self.name, self.schema, self.num_examples, form=form)",
+        (f"{_RUNS}test_guarantee_every_method_adds_the_noise_that_persons_of_a_table_need",),
+    ),
+    Mutant(
+        "an embedding of persons has the noise of records",
+        "jaxdp/methods/dp_ntk/plan.py",
+        "        records_per_person=spec.records_per_person,\n    )\n\n\ndef _stored",
+        "    )\n\n\ndef _stored",
+        (f"{_NOISE}[dp_ntk]",),
+    ),
+    Mutant(
+        "a release for persons with more records serves those with fewer",
+        "jaxdp/methods/stored.py",
+        "    if most != spec.records_per_person:\n",
+        "    if most < spec.records_per_person:\n",
+        (f"{_RUNS}test_guarantee_certificates_of_runs_say_whom_they_protect[dp_ntk-main0]",),
+    ),
+    Mutant(
+        "a joint epsilon of releases is that of one record of a person",
+        "jaxdp/privacy/releases.py",
+        "multiplier = joint_noise_multiplier(releases) / records_per_person",
+        "multiplier = joint_noise_multiplier(releases)",
+        (f"{_P}test_guarantee_a_ledger_of_persons_says_whom_it_protects[releases]",),
     ),
     Mutant(
         "all records of a person are used in a run",
