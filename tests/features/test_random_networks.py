@@ -87,6 +87,9 @@ def test_guarantee_a_row_counts_for_itself_alone(networks: RandomNetworks, rows:
     first = jnp.zeros(5).at[0].set(1.0)
     others = rows.at[1].set(7.0).at[2].set(jnp.nan)
     np.testing.assert_array_equal(weighted_sum(rows, first), weighted_sum(others, first))
+    # Nor does its place matter: a record that is left out moves all that come after it.
+    moved = weighted_sum(rows[::-1], first[::-1])
+    np.testing.assert_allclose(moved, weighted_sum(rows, first), atol=1e-5)
 
 
 def test_networks_are_the_same_in_every_version() -> None:

@@ -6,6 +6,7 @@ _PLAN, _RELEASE = "jaxdp/methods/labelled/plan.py", "jaxdp/methods/labelled/rele
 _L = "tests/methods/labelled/test_labelled.py::"
 _BUDGET = (f"{_L}test_guarantee_both_releases_together_spend_the_budget",)
 _SPY = (f"{_L}test_guarantee_what_is_accounted_is_what_is_released",)
+_IMAGES = "experiments/runs/generated_images.py"
 
 MUTANTS = (
     Mutant(
@@ -42,5 +43,58 @@ MUTANTS = (
         "stddev=multiplier / n",
         "stddev=multiplier / (2 * n)",
         _BUDGET,
+    ),
+    Mutant(
+        "seeded noise of a teacher and an embedding is not noted",
+        _PLAN,
+        "seeded_noise=self.settings.noise_seed is not None,",
+        "seeded_noise=False,",
+        (f"{_L}test_seeded_noise_is_not_releasable",),
+    ),
+    Mutant(
+        "the embedding beside a teacher is divided by the exact sizes of classes",
+        _RELEASE,
+        "    return Released(embedded.mu, np.asarray(taught.weights))\n",
+        "    sizes = np.bincount(private.y, minlength=spec.num_classes)\n"
+        "    mu = embedded.mu * (len(private.y) / np.maximum(sizes, 1))[:, None]\n"
+        "    return Released(mu, np.asarray(taught.weights))\n",
+        (
+            "tests/runs/test_keys_and_noise.py::"
+            "test_guarantee_nothing_is_done_with_exact_sizes_of_classes[labelled]",
+        ),
+    ),
+    Mutant(
+        "teacher and embedding are calibrated at a larger delta",
+        "jaxdp/methods/noise.py",
+        "            delta=settings.delta,\n",
+        "            delta=10 * settings.delta,\n",
+        _BUDGET,
+    ),
+    Mutant(
+        "an embedding beside a teacher is calibrated at a larger delta",
+        _PLAN,
+        "            delta=settings.delta,\n            sensitivity",
+        "            delta=10 * settings.delta,\n            sensitivity",
+        _BUDGET,
+    ),
+    Mutant(
+        "an embedding and a teacher about records serve a run about persons",
+        "jaxdp/methods/labelled/earlier.py",
+        "    require_same_data(stored, spec, spec.num_classes)\n",
+        "",
+        (
+            f"{_L}test_guarantee_what_was_released_about_records_serves_no_run_about_persons"
+            "[labelled]",
+        ),
+    ),
+    Mutant(
+        "an embedding and a teacher of another release pass beside their images",
+        _IMAGES,
+        "for name in (of_release, _NAME) if digests is not None else ():",
+        "for name in (_NAME,) if digests is not None else ():",
+        (
+            "tests/runs/test_generated_images.py::"
+            "test_guarantee_an_embedding_of_another_release_is_refused",
+        ),
     ),
 )

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import pytest
 from generated_folder import written
+from public_releases import release_in_public
 from toy_runs import DRIVERS, SUBSET, StoppedError, begun, planned, run
 
 from experiments.runs import driver
@@ -250,6 +251,22 @@ def test_guarantee_a_record_changes_its_own_features_alone(
     others = np.arange(60) != 7
     np.testing.assert_array_equal(given[0][others], given[1][others])
     assert np.any(given[0][7] != given[1][7])
+
+
+@pytest.mark.parametrize("name", ["dp_ntk", "dp_kip_teacher", "labelled"])
+def test_guarantee_nothing_is_done_with_exact_sizes_of_classes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Class by class, a mean is a sum over a public number: how many there are is private."""
+    release_in_public(monkeypatch)
+    both = ("--match=both",) if name == "dp_kip_teacher" else ("--features=rff",)
+    plan, found = planned(name, *both), []
+    for y in (PRIVATE.y, PRIVATE.y // 2):
+        released = plan.release(PRIVATE._replace(y=y), private_key(0), QUIET)
+        found.append([np.asarray(leaf) for leaf in jax.tree.leaves(tuple(released))])
+    assert len(found[0]) == 2
+    for first, second in zip(*found, strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 def test_toy_runs_are_of_sixty_records() -> None:

@@ -234,25 +234,39 @@ def test_settings_that_do_not_do_are_refused(settings: dict[str, Any], message: 
         plan_of(**settings)
 
 
+def stored_of(method: Any, certificate: Any = None) -> Stored[Any]:
+    """Return what an earlier run has released, under a certificate of its own or another one."""
+    asked = method.Settings(num_synthetic=50)
+    plan = method.make_plan(method.complete(asked, SPEC), SPEC)
+    return Stored(
+        released=method.Released(np.zeros((2, SPEC.in_form("bins").dim)), np.zeros((7, 2))),
+        options=plan.stored_options,
+        example_shape=SPEC.stored_shape,
+        num_classes=2,
+        certificate=plan.certificate() if certificate is None else certificate,
+        source="--embedding=edited.npz",
+        schema=SCHEMA.to_json(),
+    )
+
+
 @pytest.mark.parametrize("method", [labelled, jaxdp.methods.dp_ntk])
 def test_a_stored_ledger_without_an_embedding_is_refused(method: Any) -> None:
     """As an edited file may hold it: of a teacher, or of class means, alone."""
     asked = method.Settings(num_synthetic=50)
-    plan = method.make_plan(method.complete(asked, SPEC), SPEC)
-    released = method.Released(np.zeros((2, SPEC.in_form("bins").dim)), np.zeros((7, 2)))
     teacher = jaxdp.methods.teacher
     spent = teacher.make_plan(teacher.complete(teacher.Settings(), SPEC), SPEC).certificate()
-    stored = Stored(
-        released=released,
-        options=plan.stored_options,
-        example_shape=SPEC.stored_shape,
-        num_classes=2,
-        certificate=spent,
-        source="--embedding=edited.npz",
-        schema=SCHEMA.to_json(),
-    )
+    stored = stored_of(method, spent)
     with pytest.raises(SettingsError, match=r"^--embedding=edited.npz: its ledger has no"):
         method.make_plan(method.complete(asked, SPEC), SPEC, Earlier(stored))
+
+
+@pytest.mark.parametrize("method", [labelled, jaxdp.methods.dp_ntk], ids=["labelled", "dp_ntk"])
+def test_guarantee_what_was_released_about_records_serves_no_run_about_persons(method: Any) -> None:
+    asked, persons = method.Settings(num_synthetic=50), SPEC.of_persons(3)
+    earlier = Earlier(stored_of(method))
+    method.make_plan(method.complete(asked, SPEC), SPEC, earlier)
+    with pytest.raises(SettingsError, match="protects persons with at most 1 records"):
+        method.make_plan(method.complete(asked, persons), persons, earlier)
 
 
 def test_images_are_embedded_by_the_features_that_networks_learn_most_of() -> None:

@@ -142,6 +142,28 @@ def test_guarantee_brightness_is_of_a_row_and_of_constants(
     assert np.all(np.sum(found**2, axis=1) <= 0.1 * np.sum(both.astype(np.float64) ** 2, axis=1))
 
 
+def test_guarantee_a_private_image_has_the_same_features_whatever_others_are_beside_it() -> None:
+    """Clipping bounds what one image adds to a sum, and nothing bounds what it does to others."""
+    sizes = {"scattering": 81, "patches": 64, "brightness": 1}
+
+    def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
+        size = [size for name, size in sizes.items() if name in description["what"]]
+        words = description["what"].startswith("dictionary")
+        return compute(unwatched) if words else np.eye(size[0], dtype=np.float32)
+
+    options = MapOptions(whiten=0.2, mirror=False, patches=8, brightness=0.1)
+    phi = jax.jit(public_map(options, SPEC, cached))
+    rows = np.random.default_rng(0).random((4, 64), np.float32)
+    expected = np.asarray(phi(rows))[2]
+    assert expected.shape == (sum(sizes.values()),)
+    assert np.ptp(expected[:81]) > 0
+    assert np.ptp(expected[81:]) > 0
+    for others in (0.0, 1.0, np.random.default_rng(1).random((4, 64), np.float32)):
+        beside = np.broadcast_to(np.float32(others), rows.shape).copy()
+        beside[2] = rows[2]
+        np.testing.assert_allclose(np.asarray(phi(beside))[2], expected, rtol=1e-5, atol=1e-6)
+
+
 def test_features_of_a_black_image_have_a_gradient() -> None:
     """All its features are zero, and so is their length."""
     options = MapOptions(whiten=0.2, mirror=False, brightness=0.1)
