@@ -165,6 +165,24 @@ def test_guarantee_private_examples_show_nothing_of_themselves() -> None:
         assert "8" not in str(error.value)
 
 
+@pytest.mark.parametrize("kind", ["range", "finite", "labels"])
+def test_guarantee_messages_about_private_examples_name_no_value(kind: str) -> None:
+    """What is wrong is said in the same words for whatever examples are: values, and how many."""
+    said = []
+    for number in (1, 3):
+        x, y = X.astype(float), Y.copy()
+        bad = 300.0 * number if kind == "range" else np.nan
+        if kind == "labels":
+            y[:number] = 2 + number
+        else:
+            x.flat[:number] = bad
+            x.flat[10:] = number
+        with pytest.raises(ValueError) as error:  # noqa: PT011
+            checked(Private(x, y), SPEC)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+
+
 @pytest.mark.parametrize(
     ("shape", "said"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import os
 import re
@@ -15,12 +16,14 @@ import pytest
 import saved_folders
 from absl.testing import flagsaver
 from PIL import Image
+from public_releases import everything_in
 
 import jaxdp
 from experiments import command_line, export
 from experiments.exports import out_folder
 from experiments.exports.names import folder_names, quoted
 from jaxdp.data import Spec
+from jaxdp.privacy.ledger import Ledger
 
 
 def run(*arguments: str) -> int:
@@ -224,11 +227,40 @@ def test_guarantee_every_export_has_the_certificate(form: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("form", ["png", "torch", "huggingface"])
+def test_guarantee_an_export_holds_nothing_that_must_stay(form: str, tmp_path: Path) -> None:
+    """Test scores, pages with them and notes of the user are in a run's folder, too."""
+    folder = saved_folders.images(tmp_path / "run")
+    expected = everything_in(exported(folder, form))
+    for name in ("metrics.json", "report.html", "released.json", "notes.txt", "copies.json"):
+        (folder / name).write_text("must stay")
+    (folder / "checkpoints").mkdir()
+    (folder / "checkpoints" / "state").write_text("must stay")
+    again = tmp_path / "again"
+    assert run(f"--run={folder}", f"--format={form}", f"--out={again}") == 0
+    assert everything_in(again) == expected
+
+
+@pytest.mark.parametrize("form", ["png", "torch", "huggingface"])
 def test_guarantee_what_must_not_be_released_is_not_exported(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = saved_folders.images(tmp_path / "run", stddev=0.0)
     assert_refused(capsys, folder, "MUST NOT BE RELEASED: no noise was added", form=form)
+
+
+def test_guarantee_what_is_private_and_must_stay_is_not_exported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise of a seed has an epsilon, and whoever guesses the seed takes it off."""
+    plain = saved_folders.ledger_of
+
+    def seeded(spec: Spec, *, stddev: float) -> Ledger:
+        return dataclasses.replace(plain(spec, stddev=stddev), seeded_noise=True)
+
+    monkeypatch.setattr(saved_folders, "ledger_of", seeded)
+    folder = saved_folders.images(tmp_path / "run")
+    assert loaded(folder).certificate.epsilon < 100
+    assert_refused(capsys, folder, "MUST NOT BE RELEASED")
 
 
 def test_guarantee_files_that_the_certificate_is_not_about_are_not_exported(

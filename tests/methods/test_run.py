@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -66,6 +67,18 @@ def test_guarantee_the_certificate_is_that_of_what_was_released(found: Any) -> N
     assert "0x" not in repr(certificate)
 
 
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_guarantee_a_certificate_says_that_classes_were_counted(name: str) -> None:
+    """How many classes there are was then read off private labels: that is taken as public."""
+    method, said = getattr(jaxdp.methods, name), []
+    for counted in (False, True):
+        spec = dataclasses.replace(SPEC, counted_classes=counted)
+        settings = method.complete(method.Settings(**SETTINGS[name]), spec)
+        said.append(method.make_plan(settings, spec).certificate()["public"])
+    counted = [[what for what in public if "counted from the labels" in what] for public in said]
+    assert [len(found) for found in counted] == [0, 1]
+
+
 def test_a_classifier_predicts_examples_as_stored(found: Any) -> None:
     _, made, _ = found
     if made.classifier is None:
@@ -111,6 +124,35 @@ def test_a_saved_set_is_loaded_with_its_classifier_and_certificate(
         np.testing.assert_allclose(told, made.classifier.predict_proba(X[:20]), atol=1e-3)
     release = {"teacher": "teacher.npz", "dp_ntk": "embedding.npz"}.get(name)
     assert release is None or (folder / release).is_file()
+
+
+def test_guarantee_a_saved_certificate_is_about_every_file_of_its_release(
+    found: Any, tmp_path: Path
+) -> None:
+    """Or another release could be put in the place of the one that it certifies."""
+    folder = found[1].save(tmp_path).parent
+    named = json.loads((folder / "privacy.json").read_text())["sha256"]
+    there = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    assert named == {name: each for name, each in there.items() if name.endswith(".npz")}
+    assert len(named) == (1 if found[0] == "dp_kip" else 2)
+
+
+def test_guarantee_a_saved_release_tells_of_earlier_runs(tmp_path: Path) -> None:
+    """Its own file has the certificate, too: who uses it again learns what all runs have spent."""
+    method, settings = jaxdp.methods.teacher, SETTINGS["teacher"] | {"eps": 2.0}
+    for _ in range(2):
+        made, certificate = jaxdp.run(
+            method,
+            method.Settings(**settings),
+            SPEC,
+            jaxdp.Private(X, Y),
+            progress=False,
+            ledger=tmp_path / "ledger.jsonl",
+        )
+    with np.load(made.save(tmp_path / "run").with_name("teacher.npz")) as saved:
+        stored = json.loads(str(saved["meta"]))["certificate"]
+    assert len(stored["earlier_runs"]) == 1
+    assert stored["earlier_runs"] == json.loads(certificate.to_json())["earlier_runs"]
 
 
 def test_guarantee_no_file_of_another_certificate_stays_beside_a_saved_set(

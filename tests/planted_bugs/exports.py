@@ -1,0 +1,136 @@
+"""Bugs of what is passed on: exports, saved sets, certificates, and what private data show."""
+
+from planted_bugs.mutant import Mutant
+
+_EXPORT, _E = "experiments/export.py", "tests/test_export.py::"
+_MADE, _RECORD, _R = (
+    "jaxdp/methods/made.py",
+    "jaxdp/methods/record.py",
+    "tests/methods/test_run.py::",
+)
+_PRIVATE, _BASE = "jaxdp/data/private.py", "jaxdp/methods/base.py"
+_SHOWN = ("tests/test_data.py::test_guarantee_private_examples_show_nothing_of_themselves",)
+_CERTIFIED = "        (folder / CERTIFICATE).write_bytes(json_bytes({**facts, **about}))\n"
+_STAYS = (f"{_E}test_guarantee_an_export_holds_nothing_that_must_stay",)
+_BESIDE = (f"{_R}test_guarantee_no_file_of_another_certificate_stays_beside_a_saved_set",)
+
+MUTANTS = (
+    Mutant(
+        "an export takes along how good a run is",
+        _EXPORT,
+        "        exported = writers[form](folder, loaded, loaded.made)\n",
+        "        exported = writers[form](folder, loaded, loaded.made)\n"
+        '        for path in user_path(run, "run").glob("metrics.json"):\n'
+        "            (folder / path.name).write_bytes(path.read_bytes())\n",
+        _STAYS,
+    ),
+    Mutant(
+        "an export takes along every file of the run",
+        _EXPORT,
+        "        exported = writers[form](folder, loaded, loaded.made)\n",
+        "        for path in user_path(run, 'run').iterdir():\n"
+        "            if path.is_file():\n"
+        "                (folder / path.name).write_bytes(path.read_bytes())\n"
+        "        exported = writers[form](folder, loaded, loaded.made)\n",
+        _STAYS,
+    ),
+    Mutant(
+        "whatever has an epsilon is exported",
+        _EXPORT,
+        "    if not loaded.certificate.releasable:\n",
+        '    if facts["epsilon"] is None and not loaded.certificate.releasable:\n',
+        (f"{_E}test_guarantee_what_is_private_and_must_stay_is_not_exported",),
+    ),
+    Mutant(
+        "an export promises what was asked for",
+        _EXPORT,
+        _CERTIFIED,
+        '        facts = {**facts, "epsilon": facts["target_epsilon"] or facts["epsilon"]}\n'
+        + _CERTIFIED,
+        (f"{_E}test_guarantee_every_export_has_the_certificate[torch]",),
+    ),
+    Mutant(
+        "the certificate of a saved set does not name what was released",
+        _RECORD,
+        "content in {**files, **beside}.items()",
+        "content in files.items()",
+        (f"{_R}test_guarantee_a_saved_certificate_is_about_every_file_of_its_release",),
+    ),
+    Mutant(
+        "a saved release does not tell of earlier runs",
+        _RECORD,
+        "        certificate=dict(certificate),\n",
+        "        certificate=plan.certificate(),\n",
+        (f"{_R}test_guarantee_a_saved_release_tells_of_earlier_runs",),
+    ),
+    Mutant(
+        "a set without a certificate is saved beside that of another one",
+        _MADE,
+        "if stored is None or stored == certificate:",
+        "if stored is None or certificate in (None, stored):",
+        _BESIDE,
+    ),
+    Mutant(
+        "private examples show how many there are of each class",
+        _PRIVATE,
+        'return f"Private({len(self.x)} examples)"',
+        'return f"Private({len(self.x)} examples, {np.bincount(self.y).tolist()} by class)"',
+        _SHOWN,
+    ),
+    Mutant(
+        "a message names the largest private label",
+        _PRIVATE,
+        'raise ValueError(f"y has labels outside 0..{spec.num_classes - 1}")',
+        'raise ValueError(f"y has labels outside 0..{spec.num_classes - 1}, up to {y.max()}")',
+        _SHOWN,
+    ),
+    Mutant(
+        "a message names the range of private values",
+        _PRIVATE,
+        'raise ValueError(f"x has values outside [{low:g}, {high:g}], the range of spec")',
+        "raise ValueError(\n"
+        '            f"x has values outside [{low:g}, {high:g}], the range of spec: "\n'
+        '            f"from {x.min():g} to {x.max():g}"\n'
+        "        )",
+        ("tests/test_data.py::test_guarantee_messages_about_private_examples_name_no_value",),
+    ),
+    Mutant(
+        "a message says how many private values are not finite",
+        _PRIVATE,
+        'raise ValueError("x has values that are not finite")',
+        'raise ValueError(f"x has {np.sum(~np.isfinite(x))} values that are not finite")',
+        ("tests/test_data.py::test_guarantee_messages_about_private_examples_name_no_value",),
+    ),
+    Mutant(
+        "a certificate does not tell of earlier runs",
+        _BASE,
+        "            earlier=earlier,\n",
+        "",
+        (
+            "tests/test_runs_on_one_dataset.py::"
+            "test_guarantee_runs_from_python_are_counted_in_the_same_file",
+        ),
+    ),
+    Mutant(
+        "a certificate does not say that classes were counted in private labels",
+        _BASE,
+        "            counted_classes=self.spec.counted_classes,\n",
+        "",
+        (f"{_R}test_guarantee_a_certificate_says_that_classes_were_counted[dp_ntk]",),
+    ),
+    Mutant(
+        "a result that is used again has the certificate that was stored with it",
+        _BASE,
+        "            again = recertified(\n"
+        "                self.earlier_certificate,\n"
+        "                allow_delta=settings.allow_delta,\n"
+        "                allow_epsilon=settings.allow_epsilon,\n"
+        "                covers=self.covers_again,\n"
+        "            )\n",
+        "            again = self.earlier_certificate\n",
+        (
+            "tests/test_teach_labelled.py::"
+            "test_guarantee_a_labelled_run_brings_its_teacher_and_no_data_are_used",
+        ),
+    ),
+)
