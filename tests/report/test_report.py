@@ -274,6 +274,14 @@ def test_guarantee_in_words(relation: str) -> None:
     assert "= 3.001 times the probability" in text
 
 
+def test_guarantee_the_report_promises_no_more_wrong_guesses_than_are_true() -> None:
+    """At epsilon 0.3 a guess is wrong 42.5557...% of the time, which is not 42.56%."""
+    assert "wrong at least 42.55% of the time" in page({"epsilon": 0.3, "delta": 0.0})[1]
+
+
+def test_a_large_epsilon_is_called_weak() -> None:
+    for epsilon in (10.0, 1e4):
+        assert "is a weak promise" in page({"epsilon": epsilon})[1]
 def test_it_says_what_an_attacker_can_do_in_words_and_in_mu() -> None:
     attacker = {"in_words": "Who knows all is right at most 55.34 % of the time."}
     loss = {"gaussian_dp_mu": 0.268051, "attacker": attacker}
@@ -300,6 +308,15 @@ def test_what_may_leave_and_what_must_not_comes_first() -> None:
 def test_warnings_are_loud() -> None:
     text = page({"warnings": ["delta is too large"]})[1]
     assert re.search("WARNING.*delta is too large.*What the privacy guarantee says", text)
+
+
+@pytest.mark.parametrize("releasable", [False, None, "yes"])
+def test_guarantee_the_top_lets_nothing_leave_that_is_not_releasable(releasable: Any) -> None:
+    """Though it has an epsilon: noise of a seed has one, too."""
+    _, text = page({"releasable": releasable, "epsilon": 1.0})
+    assert "May it leave no" in text
+    assert "yes, as below" not in text
+    assert "May it leave yes, as below" in page({"releasable": True, "epsilon": 1.0})[1]
 
 
 @pytest.mark.parametrize("releasable", [False, None, "yes"])

@@ -17,7 +17,9 @@ from toy_tables import frame_of, write_table
 from experiments import dp_ntk
 from experiments.data.dataset import Dataset
 from experiments.data.load import load_dataset
-from experiments.runs import cautions
+from experiments.runs import cautions, judging
+from jaxdp.methods.made import distilled
+from jaxdp.methods.runner import PlainRunner
 
 # --- What was made ------------------------------------------------------------------------------
 
@@ -95,6 +97,26 @@ def test_guarantee_a_class_that_the_training_split_lacks_is_not_told(digits: Dat
     assert said(data, ipc=1) == ()
 
 
+def test_guarantee_a_rare_class_of_the_training_split_is_not_told(digits: Dataset) -> None:
+    kept = np.flatnonzero((digits.y_train != 3) | (np.cumsum(digits.y_train == 3) <= 4))
+    data = dataclasses.replace(digits, x_train=digits.x_train[kept], y_train=digits.y_train[kept])
+    assert said(data, ipc=1) == ()
+
+
+def test_guarantee_bins_are_advised_by_public_facts_alone(tmp_path: Path) -> None:
+    """Training records of one value each, or of as many as there are: the same is said."""
+    lines = []
+    for seed in (0, 1):
+        flags = write_table(tmp_path, frame_of(2000, seed=seed))
+        asked = (*flags, "--eps=100", "--delta=1e-4")
+        _, _, _, data = drivers.prepared("dp_ntk", *asked, f"--out_dir={tmp_path / 'run'}")
+        x_train = data.x_train if seed else np.zeros_like(data.x_train)
+        settings: Any = SimpleNamespace(features="marginals", eps=100.0, unconditional=True)
+        lines.append(cautions.before_work(settings, dataclasses.replace(data, x_train=x_train)))
+    assert lines[0] == lines[1]
+    assert any('give "bins"' in line for line in lines[0])
+
+
 def test_guarantee_values_of_training_rows_are_not_looked_at(digits: Dataset) -> None:
     rows = {
         name: getattr(digits, name).reshape(-1, 64).astype(np.float32) / 16
@@ -167,3 +189,47 @@ def test_a_run_whose_set_lacks_a_class_says_so_on_the_terminal_and_in_its_metric
     assert few.startswith("the test split has few examples of")
     assert line.startswith("of 90 made examples hardly any is of class yes (0, ")
     assert capsys.readouterr().err.count(f"WARNING: {line}\n") == 1
+
+
+def test_guarantee_what_a_finished_table_is_warned_of_is_not_of_training_records(
+    tmp_path: Path,
+) -> None:
+    """Training records of values that the schema cuts off: what was made tells alone."""
+    flags = write_table(tmp_path, frame_of(200))
+    method, asked = "dp_ntk", (*flags, "--eps=5", "--delta=1e-3", "--evaluate=none")
+    plan, _, run_flags, data = drivers.prepared(method, *asked, f"--out_dir={tmp_path / 'run'}")
+    made: Any = SimpleNamespace(
+        spec=data.spec,
+        x=data.x_train,
+        y=data.y_train,
+        class_names=data.class_names,
+        generator=SimpleNamespace(class_weights=None),
+    )
+    most = np.max(data.x_train, axis=0)
+    cut_off = dataclasses.replace(data, x_train=np.broadcast_to(most, data.x_train.shape).copy())
+    found = [cautions.of_run(method, plan, run_flags, each, {}, made) for each in (data, cut_off)]
+    assert found[0] == found[1]
+
+
+def test_guarantee_judges_see_no_training_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How well a training record is told would be a figure of it, without noise."""
+    seen: list[Any] = []
+    monkeypatch.setattr(judging.registry, "evaluate", lambda names, problem: seen.append(problem))
+    plan, _, run_flags, data = drivers.prepared(
+        "dp_kip", *toy_runs.KIP, *toy_runs.SUBSET, f"--out_dir={tmp_path / 'run'}"
+    )
+    made = distilled(
+        plan.spec,
+        np.zeros((10, 64), np.float32),
+        np.arange(10),
+        shift=8.0,
+        scale=8.0,
+        classifier=plan.classifier(None, PlainRunner(progress=False)),
+    )
+    judging.judged(("mlp",), plan, made, data, run_flags)
+    (problem,) = seen
+    np.testing.assert_array_equal(problem.y_test, data.y_test)
+    np.testing.assert_array_equal(problem.x_test, made.scaled(data.x_test))
+    assert np.any(data.y_train != data.y_test)
