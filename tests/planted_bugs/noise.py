@@ -189,4 +189,50 @@ MUTANTS = (
         "if x.shape[0] > (devices.padded(n) if across else n):",
         (f"{_S}test_needs_the_accounted_number_of_examples",),
     ),
+    Mutant(
+        "ChaCha's rounds are not added to their start",
+        _CHACHA,
+        "return jnp.concatenate([x + y for x, y in zip(start, end, strict=True)]).T",
+        "return jnp.concatenate(end).T",
+        (f"{_C}test_equals_the_vector_of_the_standard",),
+    ),
+    Mutant(
+        "keys of steps repeat after 65,536 of them",
+        _CHACHA,
+        "counter = jnp.asarray(data, jnp.uint32).reshape(1)",
+        "counter = jnp.asarray(data, jnp.uint32).astype(jnp.uint16).astype(jnp.uint32).reshape(1)",
+        (f"{_C}test_guarantee_every_bit_of_a_number_that_is_folded_in_counts",),
+    ),
+    Mutant(
+        "words of 64 bits hold 32 random ones",
+        _CHACHA,
+        "bits = jax.lax.bitcast_convert_type(words.reshape(-1, 2), dtype)",
+        "bits = words.reshape(-1, 2)[:, 0].astype(dtype) << 32",
+        (f"{_C}test_bits_of_every_width_come_from_one_stream",),
+    ),
+    Mutant(
+        "all keys of a split are the first one",
+        _CHACHA,
+        "counters = jnp.arange(math.prod(shape), dtype=jnp.uint32)\n",
+        "counters = jnp.zeros(math.prod(shape), dtype=jnp.uint32)\n",
+        (f"{_C}test_guarantee_no_key_or_word_is_derived_twice",),
+    ),
+    Mutant(
+        "what comes after the noise is done before it",
+        _DP_SGD,
+        "total = clipped.assemble(devices.summed(parts))",
+        "total = clipped.after(clipped.assemble(devices.summed(parts)))",
+        (f"{_S}test_a_sum_is_assembled_before_the_noise_and_processed_after_the_mean",),
+    ),
+    Mutant(
+        "noise is added to the parts, before they are assembled",
+        _DP_SGD,
+        "    total = clipped.assemble(devices.summed(parts))\n"
+        "    noisy_sum = add_gaussian_noise(noise_key, total, stddev=mechanism.stddev)\n",
+        "    parts = devices.summed(parts)\n"
+        "    noisy_sum = clipped.assemble(\n"
+        "        add_gaussian_noise(noise_key, parts, stddev=mechanism.stddev)\n"
+        "    )\n",
+        (f"{_S}test_a_sum_is_assembled_before_the_noise_and_processed_after_the_mean",),
+    ),
 )

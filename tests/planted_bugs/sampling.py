@@ -69,4 +69,27 @@ MUTANTS = (
         "return start + jnp.maximum(chunk_size - 1, 1), jax.tree.map",
         (f"{_T}test_guarantee_every_draw_is_used_exactly_once",),
     ),
+    Mutant(
+        "the last chunk begins too early",
+        _FILE,
+        "padded = jnp.pad(sample.indices, (0, -n % chunk_size))",
+        "padded = jnp.pad(sample.indices, (0, max(0, chunk_size - n)))",
+        (f"{_T}test_guarantee_every_draw_is_used_exactly_once[7]",),
+    ),
+    Mutant(
+        "coins are floats of 23 bits",
+        _FILE,
+        "drawn = jax.random.bits(key, (num_examples,), jnp.uint32) < jnp.uint32(sides)",
+        "drawn = jax.random.uniform(key, (num_examples,), jnp.float32) < sampling_rate",
+        (f"{_T}test_the_realised_rate_is_what_the_comparison_does",),
+    ),
+    Mutant(
+        "a sample has as many examples as on average",
+        _FILE,
+        "return PoissonSample(indices, jnp.sum(drawn, dtype=jnp.int32))",
+        "mean = math.ceil(sampling_rate * num_examples)\n"
+        "    order = jax.random.permutation(key, num_examples)\n"
+        "    return PoissonSample(devices.own_rows(order), jnp.asarray(mean, jnp.int32))",
+        (f"{_T}test_guarantee_inclusions_are_independent",),
+    ),
 )

@@ -175,4 +175,62 @@ MUTANTS = (
         "            if key not in stored:\n",
         (f"{_ONCE}test_guarantee_a_run_goes_on_with_the_numbers_it_started_with",),
     ),
+    Mutant(
+        "a run goes on from the older of two checkpoints",
+        "experiments/runs/checkpoints.py",
+        "steps = sorted(self._manager.all_steps(), reverse=True)",
+        "steps = sorted(self._manager.all_steps())",
+        ("tests/runs/test_checkpoints.py::test_checkpoints_survive_a_round_trip",),
+    ),
+    Mutant(
+        "a step is noted that is in no checkpoint",
+        _RUNNER,
+        "            with self._log.saving(step):\n                checkpoints.save(step, state)\n",
+        "            with self._log.saving(step):\n                pass\n",
+        (_LOOKED_AT,),
+    ),
+    Mutant(
+        "a generator's checkpoints stand in the place of its teacher's",
+        _RUNNER,
+        "folder.teacher_checkpoints if before_generator else folder.checkpoints,",
+        "folder.checkpoints,",
+        (
+            "tests/runs/test_labelled_resumed.py::"
+            "test_a_run_stopped_between_teacher_and_embedding_goes_on",
+        ),
+    ),
+    Mutant(
+        "a generating run whose generator has begun makes another embedding",
+        _DRIVER,
+        'after = ("checkpoints",) if words.kind == "generated" else ()',
+        "after = ()",
+        (f"{_R}test_guarantee_results_without_their_release_end_a_run",),
+    ),
+    Mutant(
+        "a method that keeps no release makes it again on resumption",
+        _DRIVER,
+        "if plan.ledger is not None and plan.ledger.releases:",
+        "if plan.ledger is None:",
+        (f"{_ONCE}test_guarantee_a_single_release_that_is_not_kept_is_not_made",),
+    ),
+    Mutant(
+        "a run from Python does not tell of earlier runs",
+        "jaxdp/methods/runner.py",
+        "    certificate = plan.certificate(earlier)\n",
+        "    certificate = plan.certificate()\n",
+        (
+            "tests/test_runs_on_one_dataset.py::"
+            "test_guarantee_runs_from_python_are_counted_in_the_same_file",
+        ),
+    ),
+    Mutant(
+        "a budget that is given from Python is not kept",
+        "jaxdp/methods/runner.py",
+        "total = None if budget is None else TotalBudget(float(budget), counted.delta)",
+        "total = None",
+        (
+            "tests/test_runs_on_one_dataset.py::"
+            "test_guarantee_runs_from_python_are_counted_in_the_same_file",
+        ),
+    ),
 )

@@ -71,6 +71,13 @@ def test_guarantee_no_key_or_word_is_derived_twice() -> None:
     assert len(np.unique(np.concatenate([data, words]), axis=0)) == 2 * len(keys)
 
 
+def test_guarantee_every_bit_of_a_number_that_is_folded_in_counts() -> None:
+    """Steps are numbers: were one bit left out, a long run would use its noise again."""
+    numbers = jnp.asarray([0, *(1 << bit for bit in range(32))], jnp.uint32)
+    folded = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key(3), numbers)
+    assert len(np.unique(np.asarray(jax.random.key_data(folded)), axis=0)) == 33
+
+
 def test_guarantee_every_bit_of_the_key_counts() -> None:
     plain = np.asarray(jax.random.bits(key(), (64,), jnp.uint32))
     for word in range(chacha.KEY_WORDS):
