@@ -142,7 +142,7 @@ MUTANTS = (
         "jaxdp/methods/stored.py",
         "    if most != spec.records_per_person:\n",
         "    if most < spec.records_per_person:\n",
-        (f"{_RUNS}test_guarantee_certificates_of_runs_say_whom_they_protect[dp_ntk-main0]",),
+        (f"{_RUNS}test_guarantee_certificates_of_runs_say_whom_they_protect[dp_ntk-main]",),
     ),
     Mutant(
         "a joint epsilon of releases is that of one record of a person",
