@@ -204,7 +204,10 @@ MUTANTS = (
         _DRIVER,
         'after = ("checkpoints",) if words.kind == "generated" else ()',
         "after = ()",
-        (f"{_R}test_guarantee_results_without_their_release_end_a_run",),
+        (
+            f"{_ONCE}test_guarantee_a_generator_whose_release_is_gone_is_not_trained_on_another"
+            "[dp_ntk]",
+        ),
     ),
     Mutant(
         "a method that keeps no release makes it again on resumption",

@@ -149,6 +149,13 @@ MUTANTS = (
         ("tests/runs/test_rows.py::test_guarantee_names_of_files_tell_nothing_about_the_data",),
     ),
     Mutant(
+        "everybody can list cached features",
+        "experiments/runs/rows.py",
+        "path.mkdir(mode=0o700, parents=True, exist_ok=True)",
+        "path.mkdir(parents=True, exist_ok=True)",
+        ("tests/runs/test_rows.py::test_guarantee_names_of_files_tell_nothing_about_the_data",),
+    ),
+    Mutant(
         "cached features of other rows of the same shape are used",
         "experiments/runs/rows.py",
         "        digest.update(np.ascontiguousarray(rows).data)\n",

@@ -176,6 +176,18 @@ def test_guarantee_an_embedding_is_released_once_and_stored(
     np.testing.assert_array_equal(stored.released.mu, 1.0)
 
 
+@pytest.mark.parametrize("name", ["dp_ntk", "labelled"])
+def test_guarantee_a_generator_whose_release_is_gone_is_not_trained_on_another(
+    name: str, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its steps may have been seen, and were taken on a release that nobody has noted."""
+    begun_run = begun(name, folder)
+    monkeypatch.setattr(type(begun_run._plan), "release", forbidden)
+    (folder.path / "checkpoints" / "1").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"npz: is gone, and checkpoints was made from it"):
+        begun_run._released()
+
+
 def test_guarantee_a_single_release_that_is_not_kept_is_not_made(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
