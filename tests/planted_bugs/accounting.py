@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         "a larger delta is accounted",
         _FILE,
-        "accountant.compose(accounted).get_epsilon(delta)",
-        "accountant.compose(accounted).get_epsilon(2 * delta)",
+        "_accountant(accounted, interval).get_epsilon(delta)",
+        "_accountant(accounted, interval).get_epsilon(2 * delta)",
         (f"{_T}test_guarantee_epsilon_of_one_step_is_an_upper_bound[pld-1.0-0.3]",),
     ),
     Mutant(

@@ -185,8 +185,8 @@ MUTANTS = (
     Mutant(
         "a step is noted that is in no checkpoint",
         _RUNNER,
-        "            with self._log.saving(step):\n                checkpoints.save(step, state)\n",
-        "            with self._log.saving(step):\n                pass\n",
+        "                checkpoints.save_packed(step, content)\n        self._write_metrics()\n",
+        "                pass\n        self._write_metrics()\n",
         (_LOOKED_AT,),
     ),
     Mutant(
@@ -219,7 +219,7 @@ MUTANTS = (
     Mutant(
         "a run from Python does not tell of earlier runs",
         "jaxdp/methods/runner.py",
-        "    certificate = plan.certificate(earlier)\n",
+        "    certificate = plan.certificate(None if entered is None else entered.earlier)\n",
         "    certificate = plan.certificate()\n",
         (
             "tests/test_runs_on_one_dataset.py::"

@@ -144,8 +144,8 @@ MUTANTS = (
     Mutant(
         "everybody can read the secret that names cached features",
         "experiments/runs/rows.py",
-        "        temporary.touch(mode=0o600)\n        temporary.write_bytes",
-        "        temporary.write_bytes",
+        "new_files.write_part(temporary, os.urandom(32), mode=0o600)",
+        "new_files.write_part(temporary, os.urandom(32), mode=0o644)",
         ("tests/runs/test_rows.py::test_guarantee_names_of_files_tell_nothing_about_the_data",),
     ),
     Mutant(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import pytest
@@ -444,3 +445,17 @@ def test_without_noise_there_is_no_mu_and_no_profile() -> None:
     assert given["privacy_profile"] == []
     assert Certificate(given).mu == math.inf
     assert Certificate(given).attack == ""
+
+
+def test_guarantee_no_limit_of_a_loss_is_rounded_down() -> None:
+    """An advantage of 0.106617... makes 55.3308... % right guesses, which is not 55.33 %."""
+    given = single()
+    attacker = given["attacker"]
+    right = 50 * (1 + attacker["advantage"])
+    found = 100 * attacker["true_positives_at_1_percent_false_ones"]
+    said = re.findall(r"([0-9.]+) %", attacker["in_words"])
+    assert [right, found] != [float(said[0]), float(said[2])]
+    assert right <= float(said[0]) < right * 1.001
+    assert found <= float(said[2]) < found * 1.001
+    (mu,) = re.findall(r"numbers: ([0-9.]+)-Gaussian", Certificate(given).attack)
+    assert given["gaussian_dp_mu"] <= float(mu) < given["gaussian_dp_mu"] * 1.001
