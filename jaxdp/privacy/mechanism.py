@@ -6,8 +6,8 @@ mechanism:
 * A draw is `sqrt(2) erf_inv(u)` of one of 2^52 values of `u`, and a sample is the sum of two draws,
   so it takes one of up to 2^103 values. What is released is rounded to float32, coarser by far, so
   that an exact sum cannot be recognised by the values that its noise can take.
-* A draw ends at 8.1 standard deviations, and the sum of two at 11.5: a released number misses
-  tails of probability 5e-16, which adds less than 1e-15 to delta for each number released.
+* A draw ends at 8.29 standard deviations, and the sum of two at 11.7. What that adds to delta is
+  derived in `jaxdp.privacy.limits`: 3e-17 for a number at epsilon 10.
 * Sums are float64, with a rounding error of about 1e-16 of the sum.
 
 References:

@@ -17,8 +17,8 @@ NOT_COVERED = (
     "its own epsilon",
     "numbers computed from the test split (accuracies in metrics.json and report.html)",
     "side channels: running time and memory",
-    "what floating point leaves of the ideal mechanism: less than 1e-15 of delta for every number "
-    "released (see docs/guarantee.md)",
+    "what floating point leaves of the ideal mechanism: less than 1e-12 of delta up to epsilon 20 "
+    "(see docs/guarantee.md)",
 )
 PUBLIC = (
     "the number n of training records (it sets rates, steps, noise and divisors)",
