@@ -47,7 +47,7 @@ MUTANTS = (
         "            if run.notes is None and before is not None:\n",
         (
             f"{_L}test_guarantee_notes_are_taken_from_who_has_the_last_ones",
-            f"{_K}test_guarantee_a_run_that_was_overtaken_leaves_nothing_that_was_not_counted",
+            f"{_K}test_guarantee_a_run_that_was_overtaken_leaves_nothing_that_was_not_counted[False]",
         ),
     ),
     Mutant(
@@ -70,14 +70,18 @@ MUTANTS = (
         "                self._ledger.note(self.name, notes, before=self.notes)\n",
         "                known = self._ledger.read().find(self.name)\n"
         "                self._ledger.note(self.name, notes, before=known and known.notes)\n",
-        (f"{_K}test_guarantee_a_run_that_was_overtaken_leaves_nothing_that_was_not_counted",),
+        (
+            f"{_K}test_guarantee_a_run_that_was_overtaken_leaves_nothing_that_was_not_counted[False]",
+        ),
     ),
     Mutant(
         "what was not counted stays beside its place",
         _LOG,
         "                for each in (name, NAME):\n",
         "                for each in ():\n",
-        (f"{_K}test_guarantee_a_run_that_was_overtaken_leaves_nothing_that_was_not_counted",),
+        (
+            f"{_K}test_guarantee_a_run_that_was_overtaken_leaves_nothing_that_was_not_counted[False]",
+        ),
     ),
     Mutant(
         "a budget that a resumed run is given is dropped",

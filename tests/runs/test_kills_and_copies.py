@@ -105,8 +105,9 @@ def test_guarantee_a_copy_that_goes_on_at_the_same_time_shows_nothing_that_is_no
         bench.require_counted()
 
 
+@pytest.mark.parametrize("ends", [True, False])
 def test_guarantee_a_run_that_was_overtaken_leaves_nothing_that_was_not_counted(
-    bench: Bench,
+    bench: Bench, ends: bool
 ) -> None:
     states = bench.states()
     middle = next(state for state in states if (state / "run/checkpoints/1").exists())
@@ -114,7 +115,15 @@ def test_guarantee_a_run_that_was_overtaken_leaves_nothing_that_was_not_counted(
     flags = RunFlags(resume=True, ledger=str(bench.ledger))
     folder = RunFolder(second, resume=True, overwrite=False)
     with run_start.started(counted_plan(), flags, folder, {}) as found:
-        assert bench.resumed(first) == ""
+        if ends:
+            assert bench.resumed(first) == ""
+        else:  # it is killed after its next step
+            other = RunFolder(first, resume=True, overwrite=False)
+            with (
+                run_start.started(counted_plan(), flags, other, {}) as ahead,
+                ahead.log.saving(2, b"its state"),
+            ):
+                pass
         saving = found.log.saving(2, packed(2, drawing().state))
         with pytest.raises(InputError, match="nothing more is released here"):
             saving.__enter__()
