@@ -330,6 +330,10 @@ def test_guarantee_files_of_version_1_go_on_being_counted(file: DatasetLedger) -
     ]
     assert [entry.notes for entry in found.entries] == [ledger_file.UNKNOWN] * 2
     assert found.budget == BUDGET
+    file.path.write_bytes(before.replace(b"dp_ntk", b"dp_kip"))
+    with pytest.raises(ValueError, match=r"line 4: what is before was changed"):
+        file.read()
+    file.path.write_bytes(before)
     with pytest.raises(BudgetExceededError):
         file.enter(name(3), "dp_ntk", ledger(1.9))
     assert file.enter(name(3), "dp_ntk", ledger(0.5)) == (ledger(), ledger())
