@@ -21,8 +21,8 @@ from experiments.data.persons import held_out_persons
 from experiments.data.splits import TEST_FRACTION
 from experiments.errors import InputError
 from jaxdp.saved.files import open_plain
-from jaxdp.tables import frames
-from jaxdp.tables.columns import SchemaError, as_text
+from jaxdp.tables import cells, frames
+from jaxdp.tables.columns import SchemaError
 from jaxdp.tables.schema import Schema, read_schema
 
 if TYPE_CHECKING:
@@ -125,11 +125,7 @@ def _without_persons(
         raise source.error(f"has no column {column!r}, which --person_column names")
     if column == schema.target.name:
         raise source.error(f"--person_column={column} names the target; a person is none")
-    # One by one: where one is missing, pandas may write others as 17.0, or cut them off.
-    whose = frame.iloc[:, names.index(column)]
-    persons = np.array(
-        ["" if gone else as_text(each) for each, gone in zip(whose, whose.isna(), strict=True)], str
-    )
+    persons = cells.texts(frame.iloc[:, names.index(column)])
     if column not in (*schema.order, *schema.dropped):
         frame = frame.loc[:, [name != column for name in names]]
     return frame, persons

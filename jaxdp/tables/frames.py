@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxdp.tables.columns import Column, SchemaError, as_text
+from jaxdp.tables import cells
+from jaxdp.tables.columns import Column, SchemaError
 from jaxdp.tables.layout import MISSING_NUMBER, positions, values_at
 from jaxdp.tables.schema import Schema
 
@@ -43,15 +44,15 @@ def encode(frame: pd.DataFrame, schema: Schema) -> tuple[np.ndarray, np.ndarray]
 
 def records(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
     """Return the records (n, columns) alone, as `encode` does; the target may be missing."""
-    names = _header(frame, schema)
+    names, missing = _header(frame, schema), cells.missing_texts(schema)
     stored = np.empty((len(frame), len(schema.columns)), np.float32)
     for number, column in enumerate(schema.columns):
         values = frame.iloc[:, names[column.name]]
-        missing = _missing(values, schema)
         if column.is_numeric:
             stored[:, number] = _numbers(column, values, missing)
         else:
-            stored[:, number] = _categories(column, values, missing)
+            read = cells.place_reader(column, missing)
+            stored[:, number] = cells.each(values, read, cells.distinct)
     return stored
 
 
@@ -60,7 +61,8 @@ def labels(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
     name = schema.target.name
     if name not in _header(frame, schema):
         raise schema.target.error("is the target, and the table has no such column")
-    return _labels(frame.iloc[:, _header(frame, schema)[name]], schema)
+    values = frame.iloc[:, _header(frame, schema)[name]]
+    return cells.each(values, cells.label_reader(schema), cells.distinct).astype(np.int32)
 
 
 def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataFrame:
@@ -106,118 +108,13 @@ def _header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
     return {name: found.index(name) for name in schema.order if name in found}
 
 
-def _is_text(values: pd.Series) -> bool:
-    return values.dtype.kind not in "iufb"
-
-
-def _missing(values: pd.Series, schema: Schema) -> np.ndarray:
-    """Return which values are missing, each by itself: others may decide the type of a column."""
-    import pandas as pd
-
-    missing, texts = values.isna().to_numpy(), {as_text(text) for text in schema.missing}
-    if values.dtype.kind in "iuf":
-        numbers: list[float] = [int(text) for text in texts if _is_whole(text)]
-        if values.dtype.kind == "f":
-            numbers += [float(text) for text in texts if _is_fraction(text)]
-        return missing | values.isin(numbers).to_numpy(bool, na_value=False)
-    if pd.api.types.infer_dtype(values, skipna=True) == "string":
-        texts |= {f"{text}.0" for text in texts if _is_whole(text)}
-        return missing | values.astype(str).str.strip().isin(texts).to_numpy()
-    return missing | values.map(_text_of_any, na_action="ignore").isin(texts).to_numpy()
-
-
-def _text_of_any(value: Any) -> str:
-    """Return a value as a text; a day is one without the midnight that it begins with."""
-    text = as_text(value)
-    return text if isinstance(value, str) else text.removesuffix(" 00:00:00")
-
-
-def _is_fraction(text: str) -> bool:
-    """Return whether a text is a number as Python writes it, and no whole one."""
-    try:
-        return as_text(float(text)) == text and not _is_whole(text)
-    except ValueError:
-        return False
-
-
-def _numbers(column: Column, values: pd.Series, missing: np.ndarray) -> np.ndarray:
-    import pandas as pd
-
-    if _is_text(values):
-        values = values.astype(str).str.strip().where(~missing)
-    try:
-        numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    except (TypeError, ValueError):  # dates, lists
-        numbers = np.full(len(values), np.nan)
-    if np.any(np.isnan(numbers) & ~missing):
-        raise column.error(
-            "is numeric, and the table holds texts there that are no numbers (dates, units and "
-            '1,200 are none): clean them, name such texts in "missing", or "drop" the column'
-        )
-    at = positions(column, np.where(missing, column.bounds[0], numbers))
-    return np.where(missing, MISSING_NUMBER if column.nullable else 0.5, at)
-
-
-def _categories(column: Column, values: pd.Series, missing: np.ndarray) -> np.ndarray:
-    places = _places(column.values)
-    other = column.values.index("other") if column.other else 0
-    found = _placed(values, places, otherwise=other)
-    return np.where(missing & ~_listed(values, places), _null(column, other), found)
-
-
-def _null(column: Column, other: int) -> int:
-    return len(column.values) if column.nullable else other
-
-
-def _listed(values: pd.Series, places: dict[str, int]) -> np.ndarray:
-    """Return which values are categories, even where their text could mean a missing one."""
-    return _placed(values, places, otherwise=-1) >= 0
-
-
-def _places(values: tuple[str, ...]) -> dict[str, int]:
-    """Return the place of each category by its text, and by its text without a final dot."""
-    exact = {value: number for number, value in enumerate(values)}
-    plain = [_without_dot(value) for value in values]
-    if len(set(plain)) < len(plain):
-        return exact
-    return {value: number for number, value in enumerate(plain)} | exact
-
-
-def _placed(values: pd.Series, places: dict[str, int], *, otherwise: int) -> np.ndarray:
-    """Return the places of values; each distinct value is looked up once."""
-    import pandas as pd
-
-    if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) != "string":
-        values = values.map(as_text, na_action="ignore")  # else True and 1 count as one value
-    codes, distinct = values.factorize(use_na_sentinel=True)
-    texts = [as_text(value) for value in distinct]
-    found = [places.get(text, places.get(_without_dot(text), otherwise)) for text in texts]
-    return np.append(np.array(found, np.int64), otherwise)[codes]
-
-
-def _without_dot(text: str) -> str:
-    return text.rstrip(".") or text
-
-
-def _labels(values: pd.Series, schema: Schema) -> np.ndarray:
-    places = {
-        category: number
-        for number, group in enumerate(schema.groups.values())
-        for category in group
-    }
-    plain = {_without_dot(category): number for category, number in places.items()}
-    found = _placed(values, plain | places, otherwise=-1)
-    if np.any((found < 0) & _missing(values, schema)):
-        raise schema.target.error(
-            "is the target, and values are missing there: leave such records out, or write a "
-            "category there, as 'unknown', and declare it"
-        )
-    if np.any(found < 0):
-        raise schema.target.error(
-            "is the target, and the table holds values there that are no category of it: declare "
-            "them, or leave such records out"
-        )
-    return found.astype(np.int32)
+def _numbers(column: Column, values: pd.Series, missing: frozenset[str]) -> np.ndarray:
+    """Return positions of numbers between the bounds."""
+    found = cells.each(values, cells.number_reader(column, missing), cells.numbers_of(missing))
+    is_missing = np.isnan(found)
+    at = positions(column, np.where(is_missing, column.bounds[0], found))
+    # Plus zero, because -0.0 and 0.0 are one number.
+    return np.where(is_missing, MISSING_NUMBER if column.nullable else 0.5, at) + 0.0
 
 
 def _decoded(column: Column, stored: np.ndarray) -> Any:

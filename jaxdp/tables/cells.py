@@ -1,0 +1,280 @@
+"""Cells of a table: how each is stored, by its own value and by the schema alone.
+
+For every kind of column one function says how one cell is stored: `number_reader`, `place_reader`
+and `label_reader` return it. `each` asks it for every cell, of texts once for every text that
+occurs. Pandas gives a whole column one type, which a single cell can change; `untyped` takes that
+away first. Columns of numpy's numbers go the quick ways `numbers_of` and `distinct`, which tests
+hold to the functions of one cell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import decimal
+import math
+import numbers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxdp.tables.columns import Column, as_text
+from jaxdp.tables.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Reader = Callable[[Any], float | int]
+"""How one cell is stored; None is a cell that holds nothing."""
+_MIDNIGHT = " 00:00:00"
+_LONGEST_TYPE = 8
+_NUMBERS = (numbers.Real, decimal.Decimal, np.bool_)
+# Numpy takes its own for whole numbers.
+_DURATIONS = (np.timedelta64, datetime.timedelta)
+
+
+def number_reader(column: Column, missing: frozenset[str]) -> Reader:
+    """Return what says which number a cell of a numeric column is; NaN where it is missing.
+
+    The reader raises a `SchemaError`, which holds nothing of the cell, for what is no number.
+    """
+
+    def read(value: Any) -> float:
+        if value is None or _is_missing(value, missing):
+            return math.nan
+        found = _number(value)
+        if found is None:
+            raise column.error(
+                "is numeric, and the table holds texts there that are no numbers (dates, units and "
+                '1,200 are none): clean them, name such texts in "missing", or "drop" the column'
+            )
+        return found
+
+    return read
+
+
+def place_reader(column: Column, missing: frozenset[str]) -> Reader:
+    """Return what says at which place of a column's list a cell's category is."""
+    places = _places(column.values)
+    other = column.values.index("other") if column.other else 0
+    null = len(column.values) if column.nullable else other
+
+    def read(value: Any) -> int:
+        if value is None:
+            return null
+        # A listed text is a category, even where it could mean a missing one.
+        found = _place(value, places)
+        if found is not None:
+            return found
+        return null if _is_missing(value, missing) else other
+
+    return read
+
+
+def label_reader(schema: Schema) -> Reader:
+    """Return what says which class a cell of the target is of.
+
+    The reader raises a `SchemaError`, which holds nothing of the cell, for what is no class.
+    """
+    missing, target = missing_texts(schema), schema.target
+    places = {
+        category: number
+        for number, group in enumerate(schema.groups.values())
+        for category in group
+    }
+    places = {_without_dot(category): number for category, number in places.items()} | places
+
+    def read(value: Any) -> int:
+        found = None if value is None else _place(value, places)
+        if found is not None:
+            return found
+        if value is None or _is_missing(value, missing):
+            raise target.error(
+                "is the target, and values are missing there: leave such records out, or write a "
+                "category there, as 'unknown', and declare it"
+            )
+        raise target.error(
+            "is the target, and the table holds values there that are no category of it: declare "
+            "them, or leave such records out"
+        )
+
+    return read
+
+
+def missing_texts(schema: Schema) -> frozenset[str]:
+    """Return the texts that stand for a missing value, as cells are compared with them."""
+    return frozenset(as_text(text) for text in schema.missing)
+
+
+def texts(values: pd.Series) -> np.ndarray:
+    """Return every cell as a text, as categories are compared; one that holds nothing is empty."""
+    found, null = untyped(values)
+    return np.array(
+        ["" if gone else _text(value) for value, gone in zip(found, null, strict=True)], str
+    )
+
+
+def each(
+    values: pd.Series, read: Reader, in_numbers: Callable[[np.ndarray, Reader], np.ndarray]
+) -> np.ndarray:
+    """Return how every cell is stored, float64.
+
+    Args:
+        values: a column.
+        read: how one cell is stored.
+        in_numbers: the same for an array of numpy's numbers without NaN, all at once.
+    """
+    found, null = untyped(values)
+    there, stored = ~null, np.empty(len(found))
+    if found.dtype == object:
+        stored[there] = _of_objects(found[there], read)
+    else:
+        stored[there] = in_numbers(found[there], read)
+    if null.any():
+        stored[null] = read(None)
+    return stored
+
+
+def numbers_of(missing: frozenset[str]) -> Callable[[np.ndarray, Reader], np.ndarray]:
+    """Return what reads an array of numbers as `number_reader` reads one."""
+
+    def read_all(values: np.ndarray, read: Reader) -> np.ndarray:
+        del read
+        found = values.astype(np.float64)
+        for mark in _marks(values.dtype, missing):
+            found[values == mark] = math.nan
+        return found
+
+    return read_all
+
+
+def distinct(values: np.ndarray, read: Reader) -> np.ndarray:
+    """Return what is read of an array of numbers, each that occurs once; 0.0 and -0.0 are two."""
+    bits, at = np.unique(values.view(f"u{values.dtype.itemsize}"), return_inverse=True)
+    return np.fromiter(map(read, bits.view(values.dtype)), np.float64)[at.reshape(-1)]
+
+
+def untyped(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells of a column, and which of them hold nothing; whatever type it has.
+
+    The cells are an array of numpy's numbers in the type that they have, exactly; or of objects.
+    """
+    import pandas as pd
+
+    dtype = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        # Not its codes alone: categories are cells, too, and may be of any type.
+        found, null = untyped(pd.Series(dtype.categories))
+        at = values.cat.codes.to_numpy()
+        return np.append(found, np.zeros(1, found.dtype))[at], np.append(null, True)[at]
+    if isinstance(dtype, pd.ArrowDtype) and hasattr(dtype.pyarrow_dtype, "value_type"):
+        import pyarrow
+
+        if pyarrow.types.is_dictionary(dtype.pyarrow_dtype):
+            return untyped(values.astype(pd.ArrowDtype(dtype.pyarrow_dtype.value_type)))
+    kind = np.dtype(getattr(dtype, "numpy_dtype", dtype if isinstance(dtype, np.dtype) else "O"))
+    if kind.kind in "iuf" and kind.itemsize <= _LONGEST_TYPE:
+        null = values.isna().to_numpy(bool)
+        found = values.to_numpy(kind, na_value=0) if null.any() else values.to_numpy(kind)
+        return found, null | np.isnan(found)
+    found = values.to_numpy(object)
+    return found, pd.isna(found)
+
+
+def _of_objects(values: np.ndarray, read: Reader) -> np.ndarray:
+    """Return how objects are stored; where all are texts, each that occurs is read once.
+
+    Other values may be equal and no less different: True, 1 and 1.0, or decimals of 1.0 and 1.00.
+    """
+    import pandas as pd
+
+    if set(map(type, values)) != {str}:
+        return np.fromiter(map(read, values), np.float64, len(values))
+    at, known = pd.factorize(values)
+    return np.fromiter(map(read, known), np.float64, len(known))[at]
+
+
+def _marks(kind: np.dtype, missing: frozenset[str]) -> list[Any]:
+    """Return the numbers of a type that are missing: those whose text is."""
+    numbers_there = (number for text in missing for number in _written(text, kind))
+    found = []
+    for number in numbers_there:
+        with contextlib.suppress(OverflowError), np.errstate(over="ignore"):  # too large for it
+            mark = kind.type(number)
+            if mark.item() == number and as_text(mark) in missing:
+                found.append(mark)
+    return found
+
+
+def _written(text: str, kind: np.dtype) -> tuple[float | int, ...]:
+    """Return the numbers that a text may be of: a float64, and a float32 with so few digits."""
+    try:
+        if kind.kind != "f":
+            return (int(text),)
+        with np.errstate(over="ignore"):
+            return float(text), float(np.float32(float(text)))
+    except ValueError:
+        return ()
+
+
+def _text(value: Any) -> str:
+    """Return how a cell is compared, whoever wrote a day or a duration."""
+    if isinstance(value, np.datetime64):
+        import pandas as pd
+
+        value = pd.Timestamp(value)
+    elif isinstance(value, _DURATIONS):
+        import pandas as pd
+
+        value = pd.Timedelta(value)
+    return as_text(value)
+
+
+def _is_missing(value: Any, missing: frozenset[str]) -> bool:
+    """Return whether a cell's text stands for a missing one; a day is one without its midnight."""
+    if isinstance(value, str):
+        return as_text(value) in missing
+    return _text(value).removesuffix(_MIDNIGHT) in missing
+
+
+def _number(value: Any) -> float | None:
+    """Return the number that a cell is; None for what is none."""
+    if isinstance(value, str):
+        return _number_of_text(value)
+    if not isinstance(value, _NUMBERS) or isinstance(value, _DURATIONS):
+        return None
+    number: Any = value
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _number_of_text(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    # Python reads 1_000, digits of other scripts and "nan", too.
+    is_plain = text.isascii() or text.strip().isascii()
+    return found if is_plain and "_" not in text and found == found else None
+
+
+def _place(value: Any, places: dict[str, int]) -> int | None:
+    text = _text(value)
+    found = places.get(text)
+    return places.get(_without_dot(text)) if found is None else found
+
+
+def _places(values: tuple[str, ...]) -> dict[str, int]:
+    """Return the place of each category by its text, and by its text without a final dot."""
+    exact = {value: number for number, value in enumerate(values)}
+    plain = [_without_dot(value) for value in values]
+    if len(set(plain)) < len(plain):
+        return exact
+    return {value: number for number, value in enumerate(plain)} | exact
+
+
+def _without_dot(text: str) -> str:
+    return text.rstrip(".") or text
