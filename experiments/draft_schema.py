@@ -3,7 +3,8 @@
     python -m experiments.draft_schema --csv=patients.csv        # writes patients.json
 
 Bounds and categories are left open on purpose. Read off the data they would tell about single
-records, so a person who knows what can occur writes them down.
+records, so a person who knows what can occur writes them down. The guesses are read off the data,
+and a single record can change one: a person checks each of them, too.
 """
 
 import dataclasses
@@ -24,6 +25,12 @@ _FEW = 10
 _MISSING = ("", "NA", "?")
 # Texts of which as many are different are names or free text, if there are so many at all.
 _DIFFERENT, _ENOUGH = 0.5, 50
+_ABOUT = (
+    "Types, and what is said about dates and names, were guessed from records of the table, and "
+    "one record can change a guess: check every one by what can occur before this is public. "
+    'Fill in every null, give one column "target": true, write "nullable": true where a value can '
+    'be missing, and {"drop": true} for columns that are to be left out'
+)
 _DATES = "dates are no type: make a number of it, as a year or days since another date, or drop it"
 _NAMES = "names, numbers of records or free text: drop it"
 
@@ -46,8 +53,7 @@ def draft(frame: Any) -> dict[str, Any]:
     """Return a schema of the columns of a frame, with its types guessed and all else left open."""
     columns = {str(name).strip(): _guessed(frame[name]) for name in frame.columns}
     return {
-        "about": 'Fill in every null, give one column "target": true, write "nullable": true '
-        'where a value can be missing, and {"drop": true} for columns that are to be left out',
+        "about": _ABOUT,
         "missing": list(_MISSING),
         "columns": columns,
     }
@@ -89,7 +95,11 @@ def main(argv: Sequence[str]) -> None:
         name = Path(asked.csv).name.split(".")[0]
         out = Path(asked.out or Path(asked.csv).with_name(f"{name}.json")).expanduser()
         _write(out, found)
-        print(f"{out}: fill in every null; nothing of the data but names and types is in it")
+        print(
+            f"{out}: fill in every null, and check every type: types and notes were guessed from "
+            "the table's records, names of columns are from its header; no bounds and no "
+            "categories of the data are in it"
+        )
 
 
 def _text(value: Any) -> str:

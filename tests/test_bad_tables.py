@@ -180,6 +180,47 @@ def test_drafts_say_what_to_do_with_dates_and_names(tmp_path: Path) -> None:
     assert "about" not in found["ratio"]
 
 
+def test_a_draft_says_that_its_types_were_guessed_from_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One record of many turns a guess, so nobody may take a draft for what is public."""
+    guessed = []
+    for last in ("17", "a text"):
+        frame = pd.DataFrame({"a": [f"{n}" for n in range(200)] + [last]})
+        guessed.append(drafted(frame, tmp_path / f"{len(guessed)}.csv")["a"]["type"])
+    assert guessed == ["numeric", "categorical"]
+    about = json.loads((tmp_path / "0.draft.json").read_text())["about"]
+    assert "guessed from records of the table" in about
+    assert "check every one" in about
+    said = capsys.readouterr().out
+    assert "guessed from the table's records" in said
+    assert "nothing of the data" not in said
+
+
+def test_what_is_wrong_with_a_table_is_told_without_its_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither what stands in a line, nor how much, nor what a part of a Parquet file holds."""
+    csv, schema = write_table(tmp_path, frame_of(2))
+    said = []
+    for more in (",1", ",1,secret,3"):
+        (tmp_path / "people.csv").write_text(HEADER + LINE * 3 + LINE.strip() + more + "\n")
+        refused(capsys, tmp_path, "(line 5): every line needs", csv, schema)
+        drive(dp_ntk.main, csv, schema, "--eps=1", f"--out_dir={tmp_path / 'run'}")
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1]
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    days = pyarrow.array([0, 98765432], pyarrow.date32())
+    table = pyarrow.table({"age": days, **{name: ["1", "1"] for name in COLUMNS if name != "age"}})
+    parquet.write_table(table, tmp_path / "people.parquet")
+    file = f"--csv={tmp_path / 'people.parquet'}"
+    refused(capsys, tmp_path, "has a part that cannot be read", file, schema)
+    drive(dp_ntk.main, file, schema, "--eps=1", f"--out_dir={tmp_path / 'run'}")
+    assert "98765432" not in capsys.readouterr().err
+
+
 def test_drafts_of_tables_without_records(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -131,8 +131,8 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
         if num_classes > num:
             raise dataset_error(
                 name,
-                f"labels in {raw.source} reach {num_classes - 1} but there are only {num} "
-                "examples: relabel the c classes as 0..c-1, or declare them by --class_names",
+                f"labels in {raw.source} reach beyond the number of examples, {num}: relabel the c "
+                "classes as 0..c-1, or declare them by --class_names",
             )
         names = tuple(str(i) for i in range(num_classes))
     if len(names) < 2:

@@ -102,7 +102,8 @@ def _and_others(paths: list[Path]) -> str:
     if not paths:
         return ""
     named = ", ".join(map(str, paths[:_NAMED]))
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    # Not how many there are.
+    more = " and others" if len(paths) > _NAMED else ""
     return f"; neither can these be used: {named}{more}"
 
 

@@ -8,6 +8,7 @@ import dataclasses
 import gzip
 import io
 import math
+import re
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 200_000
 _PARQUET = (".parquet", ".pq")
+_LINE = re.compile(r"(line|row) \d+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -248,9 +250,11 @@ def _csv(path: Path, source: Source) -> Iterator[pd.DataFrame]:
     except ParserWarning as error:
         raise source.error("has lines with more fields than its header") from error
     except (ParserError, csv.Error) as error:
-        what = " ".join(str(error).replace("Error tokenizing data. C error: ", "").split())
+        # Where it is, and no more: what stands there is private.
+        place = _LINE.search(str(error))
+        where = f" ({place[0]})" if place else ""
         raise source.error(
-            f"is not a table with commas ({what}): every line needs as many fields as the header, "
+            f"is not a table with commas{where}: every line needs as many fields as the header, "
             "and fields with commas need quotes"
         ) from error
 
@@ -295,9 +299,16 @@ def _parquet(path: Path, source: Source) -> Iterator[pd.DataFrame]:
             "Parquet needs the extra [tables]: pip install 'jaxdp-toolkit[tables]'"
         ) from error
     try:
-        with ParquetFile(path) as file:
+        file = ParquetFile(path)
+    except ArrowException as error:
+        raise source.error(f"is no Parquet file ({str(error).splitlines()[0]})") from error
+    with file:
+        try:
             for batch in file.iter_batches(_CHUNK):
                 # Else one missing whole number makes all of its column floats.
                 yield batch.to_pandas(integer_object_nulls=True)
-    except ArrowException as error:
-        raise source.error(f"is no Parquet file ({str(error).splitlines()[0]})") from error
+        except (ArrowException, ValueError, OverflowError) as error:  # they quote values
+            raise source.error(
+                "has a part that cannot be read: it is damaged, or holds days or texts that pandas "
+                "cannot hold; write it again, or leave those columns out"
+            ) from error

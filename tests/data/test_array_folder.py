@@ -71,5 +71,5 @@ def test_bad_files_are_refused_in_one_line(folder: Path) -> None:
     rows = np.zeros((10, 3), np.float32)
     rows[3, 1] = np.nan
     np.save(file, rows)
-    with pytest.raises(InputError, match="1 NaN or infinite"):
+    with pytest.raises(InputError, match="has NaN or infinite"):
         load_dataset("mine", data_dir=folder)

@@ -109,7 +109,7 @@ def test_image_folder_names_all_unreadable_images_at_once(folder: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_folder(folder)
     named = ", ".join(map(str, bad[1:6]))
-    check_message(caught.value, "toy", f"cannot read {bad[0]} (", f"be used: {named} and 2 more")
+    check_message(caught.value, "toy", f"cannot read {bad[0]} (", f"be used: {named} and others")
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
