@@ -11,9 +11,7 @@ each class.
 """
 
 import contextlib
-import csv
 import dataclasses
-import io
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,6 +20,7 @@ import numpy as np
 from absl import app
 
 from experiments import command_line, out_file
+from experiments.csv_lines import csv_path, csv_text
 from experiments.data.outside_files import user_path
 from experiments.errors import InputError
 from experiments.run_flags import ProgramFlags
@@ -66,13 +65,12 @@ def as_csv(examples: "Examples", scores: np.ndarray, stored: "Loaded") -> str:
     """
     names, told = stored.spec.class_names, np.argmax(scores, axis=1)
     probabilities = stored.classifier.probabilities(scores)
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["file", "row", "class", *(f"p_{name}" for name in names)])
+    lines: list[list[object]] = [["file", "row", "class", *(f"p_{name}" for name in names)]]
     for number, (file, row) in enumerate(zip(examples.files, examples.rows, strict=True)):
         shown = [f"{value:.6g}" for value in probabilities[number]]
-        lines.writerow([file, "" if row is None else row, names[told[number]], *shown])
-    return text.getvalue()
+        place = "" if row is None else row
+        lines.append([csv_path(file), place, names[told[number]], *shown])
+    return csv_text(lines)
 
 
 def _classified(stored: "Loaded", paths: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from experiments.data.known import CLASS_NAMES
 from experiments.data.sources import RawData, dataset_error
 from experiments.errors import InputError
+from jaxdp.tables.formulas import opens_as_formula
 
 
 def parse(text: str | None) -> tuple[str, ...] | None:
@@ -121,8 +122,8 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
     """Take the class names from the source, else the known table, else count the labels.
 
     Raises:
-        InputError: labels are no count of classes, there are fewer than two, or a name is there
-            twice.
+        InputError: labels are no count of classes, there are fewer than two, a name is there
+            twice, or one is a formula.
     """
     names = known(name, raw)
     if names is None:
@@ -140,6 +141,12 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
             name, f"{raw.source} has fewer than 2 classes: there is nothing to tell apart"
         )
     _require_different(name, raw, names)
+    for each in filter(opens_as_formula, names):
+        raise dataset_error(
+            name,
+            f"class {each!r} of {raw.source} would run as a formula in a spreadsheet, where a CSV "
+            "file with it is opened: give that class another name, without the sign in front",
+        )
     return names
 
 

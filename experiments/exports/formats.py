@@ -1,7 +1,5 @@
 """A folder of PNG files, and arrays for torch."""
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from experiments.csv_lines import csv_text
 from experiments.errors import InputError
 from experiments.exports import pixels
 from experiments.exports.names import folder_names
@@ -85,10 +84,8 @@ def write_images(
 
 
 def write_csv(path: Path, lines: list[tuple[object, ...]]) -> None:
-    """Write a CSV file."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    path.write_bytes(text.getvalue().encode("utf-8", "backslashreplace"))
+    """Write a CSV file, as `csv_text` does."""
+    path.write_bytes(csv_text(lines).encode("utf-8", "backslashreplace"))
 
 
 def write_torch(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:

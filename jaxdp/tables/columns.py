@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxdp.tables.formulas import opens_as_formula
+
 NUMERIC, CATEGORICAL, ORDINAL = "numeric", "categorical", "ordinal"
 TYPES = (NUMERIC, CATEGORICAL, ORDINAL)
 OTHER = "other"
@@ -67,6 +69,12 @@ class Column:
             self._check_numeric()
         else:
             self._check_categories()
+        for text in (self.name, *self.categories, *(self.classes or ())):
+            if opens_as_formula(text):
+                raise self.error(
+                    f"{text!r} would run as a formula where a table made is opened in a "
+                    "spreadsheet: write it without the sign in front, here and in the table"
+                )
 
     def error(self, what: str) -> SchemaError:
         """Return an error that names the column."""

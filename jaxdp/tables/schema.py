@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdp.tables.columns import TYPES, Column, SchemaError, as_text, is_number
+from jaxdp.tables.formulas import opens_as_formula
 
 ONE_HOT, RAW, BINS = "one_hot", "raw", "bins"
 FORMS = (ONE_HOT, RAW, BINS)
@@ -62,6 +63,11 @@ class Schema:
                 "a target of numbers asks for regression, which is not offered: take a column of "
                 "categories as the target; numbers are made beside it, and a regression can learn "
                 "from those"
+            )
+        if opens_as_formula(self.missing[0]):
+            raise SchemaError(
+                f'"missing" begins with {self.missing[0]!r}, which stands in tables made and would '
+                "run as a formula in a spreadsheet: put another text first"
             )
         if self.target.nullable:
             raise self.target.error("a class cannot be missing: leave such records out")

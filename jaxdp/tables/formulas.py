@@ -1,0 +1,25 @@
+"""Texts that a spreadsheet takes for a formula, and runs, where it opens a CSV file."""
+
+import re
+
+_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # also as wide letters
+# Where a comma is the decimal mark, semicolons separate cells.
+_ENDS = re.compile(r"[;\t\r\n]")
+_NUMBER = re.compile(r"[-+]?\s*(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*[.%]?", re.I)
+_SIGNS_ALONE = re.compile(r"[-+=@/.\s]*")
+
+
+def opens_as_formula(text: str) -> bool:
+    """Return whether a text, or what follows a separator in it, opens as a formula.
+
+    Numbers with a sign do not, as -5, +1.5 and "- 50000", nor do signs alone, as "-" and "+/-".
+    """
+    return any(map(_is_formula, _ENDS.split(text)))
+
+
+def _is_formula(cell: str) -> bool:
+    # Spreadsheets leave out what cannot be seen in front.
+    seen = "".join(mark for mark in cell if mark.isprintable()).strip()
+    if not seen.startswith(_SIGNS):
+        return False
+    return not (_NUMBER.fullmatch(seen) or _SIGNS_ALONE.fullmatch(seen))
