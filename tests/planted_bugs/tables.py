@@ -5,6 +5,9 @@ from planted_bugs.mutant import Mutant
 _MAPS, _FRAMES = "jaxdp/features/marginals.py", "jaxdp/tables/frames.py"
 _M, _F = "tests/tables/test_marginals.py::", "tests/tables/test_frames.py::"
 _P = "tests/tables/test_pairs.py::"
+_CELLS, _C = "jaxdp/tables/cells.py", "tests/tables/test_cells.py::"
+_S, _B = "tests/tables/test_formulas.py::", "tests/test_bad_tables.py::"
+_I = "tests/data/test_one_record.py::"
 
 MUTANTS = (
     Mutant(
@@ -40,14 +43,14 @@ MUTANTS = (
         "a missing number becomes the mean of the others",
         _FRAMES,
         "MISSING_NUMBER if column.nullable else 0.5, at)",
-        "MISSING_NUMBER if column.nullable else at[~missing].mean(), at)",
+        "MISSING_NUMBER if column.nullable else at[~is_missing].mean(), at)",
         (f"{_F}test_guarantee_a_missing_number_is_the_middle_whatever_the_others_are",),
     ),
     Mutant(
         "a text in a column decides what is missing in it",
-        _FRAMES,
-        '        if values.dtype.kind == "f":\n',
-        "        if False:\n",
+        _CELLS,
+        "        return float(text), float(np.float32(float(text)))",
+        "        return ()",
         (f"{_F}test_guarantee_the_type_of_a_column_decides_about_no_value",),
     ),
     Mutant(
@@ -62,9 +65,9 @@ MUTANTS = (
     ),
     Mutant(
         "a missing person changes the names of others",
-        "experiments/data/tables.py",
-        '"" if gone else as_text(each)',
-        '"" if gone else str(each)',
+        _CELLS,
+        '"" if gone else _text(value)',
+        '"" if gone else str(value)',
         (
             "tests/test_own_persons.py::"
             "test_guarantee_a_missing_person_leaves_those_of_others_as_they_are",
@@ -73,8 +76,131 @@ MUTANTS = (
     Mutant(
         "numbers above what the table holds are clipped to that",
         _FRAMES,
-        "at = positions(column, np.where(missing, column.bounds[0], numbers))",
-        "at = positions(column, np.where(missing, column.bounds[0], numbers)) / np.nanmax(numbers)",
+        "at = positions(column, np.where(is_missing, column.bounds[0], found))",
+        "at = positions(column, np.where(is_missing, column.bounds[0], found)) / np.nanmax(found)",
         (f"{_F}test_guarantee_a_record_depends_on_itself_alone",),
+    ),
+    Mutant(
+        "long missing markers count in no column of whole numbers",
+        _CELLS,
+        "return (int(text),)",
+        "return (int(text),) if len(text) < 16 else ()",
+        (f"{_C}test_guarantee_a_long_missing_marker_counts_with_and_without_a_null",),
+    ),
+    Mutant(
+        "whole numbers are compared with missing ones as floats",
+        _CELLS,
+        "found[values == mark] = math.nan",
+        "found[values.astype(np.float64) == float(mark)] = math.nan",
+        (f"{_C}test_guarantee_a_long_missing_marker_counts_with_and_without_a_null",),
+    ),
+    Mutant(
+        "True, 1 and 1.0 of one column count as one value",
+        _CELLS,
+        "if set(map(type, values)) != {str}:",
+        "if len(values) == 0:",
+        (f"{_F}test_guarantee_values_that_are_equal_do_not_speak_for_each_other",),
+    ),
+    Mutant(
+        "a null makes floats of the whole numbers beside it",
+        _CELLS,
+        "found = values.to_numpy(kind, na_value=0) if null.any()",
+        "found = values.to_numpy(np.float64, na_value=0).astype(kind) if null.any()",
+        (f"{_C}test_guarantee_persons_are_named_by_their_own_cell",),
+    ),
+    Mutant(
+        "a null in a column of categories counts as the last of them",
+        _CELLS,
+        "np.append(null, True)[at]",
+        "np.append(null, False)[at]",
+        (f"{_C}test_guarantee_a_cell_is_stored_as_it_is_alone",),
+    ),
+    Mutant(
+        "a number of float32 is another text beside values of other types",
+        "jaxdp/tables/columns.py",
+        "    number = float(value)\n",
+        "    if isinstance(value, np.floating):\n        return str(value)\n"
+        "    return str(float(value))\n    number = float(value)\n",
+        (f"{_C}test_guarantee_a_cell_is_stored_as_it_is_alone",),
+    ),
+    Mutant(
+        "flags are numbers only where all of a column are",
+        _CELLS,
+        "    if not isinstance(value, _NUMBERS)",
+        "    if isinstance(value, bool) or not isinstance(value, _NUMBERS)",
+        (f"{_F}test_flags_may_come_typed",),
+    ),
+    Mutant(
+        "each chunk of a CSV file has types of its own",
+        "experiments/data/tables.py",
+        '"dtype": str,',
+        '"dtype": None,',
+        (f"{_C}test_guarantee_parts_of_a_csv_file_decide_about_no_record",),
+    ),
+    Mutant(
+        "the first image decides how bright all others may be",
+        "experiments/data/image_stack.py",
+        "x[number] = resized(found[1].pixels, target)",
+        "x[number] = resized(np.minimum(found[1].pixels, first[1].pixels.max()), target)",
+        (f"{_I}test_guarantee_an_image_decides_about_no_other",),
+    ),
+    Mutant(
+        "a category may be a formula of a spreadsheet",
+        "jaxdp/tables/columns.py",
+        "if opens_as_formula(text):",
+        "if opens_as_formula(text) and text == self.name:",
+        (
+            f"{_S}test_formulas_are_refused_wherever_a_schema_has_them",
+            f"{_S}test_a_stored_run_brings_no_formula_into_a_table",
+        ),
+    ),
+    Mutant(
+        "what follows a semicolon may be a formula",
+        "jaxdp/tables/formulas.py",
+        "_ENDS.split(text)",
+        "[text]",
+        (f"{_S}test_formulas_are_refused_wherever_a_schema_has_them",),
+    ),
+    Mutant(
+        "a class of a stored run may be a formula",
+        "experiments/csv_lines.py",
+        "if isinstance(cell, str) and opens_as_formula(cell):",
+        "if isinstance(cell, str) and cell == opens_as_formula:",
+        (f"{_S}test_exports_of_a_stored_run_hold_no_formula",),
+    ),
+    Mutant(
+        "a message tells how many values are NaN",
+        "experiments/data/checks.py",
+        'f"{where} has NaN or infinite values:',
+        'f"{where} has {np.count_nonzero(~np.isfinite(x))} NaN or infinite values:',
+        (f"{_I}test_what_is_wrong_with_arrays_is_told_without_counts_and_values",),
+    ),
+    Mutant(
+        "a message tells the largest label",
+        "experiments/data/classes.py",
+        "reach beyond the number of examples, {num}:",
+        "reach {num_classes - 1}, there are {num} examples:",
+        (f"{_I}test_what_is_wrong_with_arrays_is_told_without_counts_and_values",),
+    ),
+    Mutant(
+        "a message tells how many images are damaged",
+        "experiments/data/image_file.py",
+        'more = " and others" if',
+        'more = f" and {len(paths) - _NAMED} others" if',
+        (f"{_I}test_how_many_images_are_damaged_is_not_told",),
+    ),
+    Mutant(
+        "a message quotes what a part of a Parquet file holds",
+        "experiments/data/tables.py",
+        '"has a part that cannot be read: it is',
+        'f"has a part that cannot be read ({error}): it is',
+        (f"{_B}test_what_is_wrong_with_a_table_is_told_without_its_values",),
+    ),
+    Mutant(
+        "a message tells what stands in a line of a CSV file",
+        "experiments/data/tables.py",
+        'where = f" ({place[0]})" if place else ""',
+        'where = f" ({place[0]})" + str(error).split(place[0])[-1] if place else ""',
+        (f"{_B}test_what_is_wrong_with_a_table_is_told_without_its_values",),
     ),
 )
