@@ -305,6 +305,7 @@ def _parquet(path: Path, source: Source) -> Iterator[pd.DataFrame]:
     with file:
         try:
             for batch in file.iter_batches(_CHUNK):
+                batch.validate(full=True)  # pandas looks at texts only when they are used
                 # Else one missing whole number makes all of its column floats.
                 yield batch.to_pandas(integer_object_nulls=True)
         except (ArrowException, ValueError, OverflowError) as error:  # they quote values

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from toy_tables import TARGET
 
@@ -158,7 +158,7 @@ def alone(kind: str, column: str) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=4, phases=[Phase.generate])
 @given(data=st.data())
 def test_guarantee_a_cell_is_stored_as_it_is_alone(kind: str, data: st.DataObject) -> None:
     """In any order, twice, beside missing ones, beside those of other types: bit for bit."""
