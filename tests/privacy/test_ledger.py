@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jaxdp.privacy import accounting, releases
-from jaxdp.privacy.ledger import REPLACE_ONE, ZERO_OUT, Ledger
+from jaxdp.privacy.ledger import REPLACE_ONE, ZERO_OUT, Ledger, joint_epsilon
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.releases import GaussianRelease
 
@@ -58,6 +58,35 @@ def test_guarantee_anything_without_noise_makes_epsilon_infinite() -> None:
     ):
         assert not ledger.is_private
         assert ledger.epsilon() == math.inf
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_guarantee_ledgers_together_count_what_each_releases_beside_its_steps(people: int) -> None:
+    """Against the exact formula: at rate 1 everything is a plain Gaussian release."""
+    once = steps(2.0, sampling_rate=1.0, num_steps=1, records_per_person=people)
+    one = stepped(steps=once, also=(3.0,), records_per_person=people)
+    other = stepped(steps=once, also=(4.0, 5.0), records_per_person=people)
+    bare = stepped(steps=once, records_per_person=people)
+
+    def exact(*noise: float) -> float:
+        return accounting.gaussian_epsilon(
+            sum((people / each) ** 2 for each in noise) ** -0.5, delta=DELTA
+        )
+
+    for ledgers, noise in (
+        ((bare, bare), (2.0, 2.0)),
+        ((one, bare), (2.0, 2.0, 3.0)),
+        ((one, other), (2.0, 2.0, 3.0, 4.0, 5.0)),
+    ):
+        found = joint_epsilon(ledgers, delta=DELTA)
+        assert exact(*noise) * (1 - 1e-9) <= found <= exact(*noise) * 1.01
+
+
+def test_guarantee_one_release_without_noise_makes_all_together_infinite() -> None:
+    for mechanisms in ([steps()], [steps(), steps()], []):
+        assert accounting.joint_epsilon(mechanisms, delta=DELTA, also=[5.0, 0.0]) == math.inf
+    assert accounting.joint_epsilon([steps(), steps(0.0)], delta=DELTA) == math.inf
+    assert accounting.epsilon(steps(), delta=DELTA, also=[5.0, 0.0]) == math.inf
 
 
 def test_relations() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import mpmath
+import numpy as np
 import pytest
 from dp_accounting import pld
 
@@ -55,6 +57,31 @@ def test_guarantee_less_noise_or_another_release_shows_in_epsilon() -> None:
 def test_gaussian_epsilon_inverts_the_noise(epsilon: float) -> None:
     stddev = accounting.analytic_gaussian_stddev(epsilon=epsilon, delta=DELTA, sensitivity=1.0)
     assert accounting.gaussian_epsilon(stddev, delta=DELTA) == pytest.approx(epsilon, rel=1e-5)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.3, 0.99, 1.01, 4.0, 1e2, 1e4, 1e7, 1e8])
+def test_guarantee_gaussian_epsilon_is_above_the_truth_and_next_to_it(noise: float) -> None:
+    """Against delta to 60 digits, Balle & Wang (2018), theorem 8."""
+    found = 0
+    with mpmath.workdps(60):
+        for delta in np.logspace(-12, -1, 23).tolist():
+            epsilon = accounting.gaussian_epsilon(noise, delta=delta)
+            assert true_delta(epsilon, noise) <= delta
+            least = epsilon * (1 - 1e-9) - 1e-12 / noise
+            if least > 0:
+                assert true_delta(least, noise) > delta
+                found += 1
+    assert found >= 3  # with much noise, the other deltas hold at epsilon 0
+
+
+def true_delta(epsilon: float, noise: float) -> mpmath.mpf:
+    half, shift = 1 / (2 * mpmath.mpf(noise)), mpmath.mpf(epsilon) * mpmath.mpf(noise)
+    return mpmath.ncdf(half - shift) - mpmath.exp(epsilon) * mpmath.ncdf(-half - shift)
+
+
+def test_gaussian_epsilon_is_0_and_infinity_at_the_ends_of_floating_point() -> None:
+    assert accounting.gaussian_epsilon(1e300, delta=DELTA) == 0
+    assert accounting.gaussian_epsilon(1e-200, delta=DELTA) == math.inf
 
 
 def test_no_budget_means_no_noise() -> None:
