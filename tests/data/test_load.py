@@ -107,6 +107,27 @@ def test_guarantee_without_its_last_example_a_subset_differs_in_one() -> None:
     assert not np.array_equal(other.y_train, data.random_subset(whole, 100, seed=0).y_train)
 
 
+def test_guarantee_who_is_in_a_subset_by_name_depends_on_names_and_the_seed_alone() -> None:
+    """Without one of the records, all others are chosen that were, and the next one in order."""
+    whole = data.load_dataset("digits", data_dir="nowhere")
+
+    def chosen(names: list[str], seed: int = 0) -> set[str]:
+        n = len(names)
+        named = dataclasses.replace(
+            whole, x_train=whole.x_train[:n], y_train=whole.y_train[:n], names=np.array(names)
+        )
+        found = data.random_subset(named, 20, seed=seed)
+        assert len(found.x_train) == 20
+        return set(found.names.tolist())
+
+    names = [f"record {i}" for i in range(60)]
+    all_of_them = chosen(names)
+    assert chosen(names, seed=1) != all_of_them
+    for name in names:
+        others = chosen([each for each in names if each != name])
+        assert len(others - all_of_them) == (name in all_of_them)
+
+
 def test_classes_that_nobody_declared_are_said_to_be_counted(tmp_path: Path) -> None:
     assert not data.load_dataset("digits", data_dir=tmp_path).counted_classes
     x, y = np.zeros((4, 8, 8), np.uint8), np.array([0, 1, 0, 1])

@@ -199,6 +199,16 @@ MUTANTS = (
         (f"{_FOLDER}test_guarantee_another_image_changes_one_of_a_subset_at_most",),
     ),
     Mutant(
+        "a subset by name depends on how many records there are",
+        "experiments/data/load.py",
+        'f"subset/{seed}")[:size])',
+        'f"subset/{seed}/{len(data.names)}")[:size])',
+        (
+            "tests/data/test_load.py::"
+            "test_guarantee_who_is_in_a_subset_by_name_depends_on_names_and_the_seed_alone",
+        ),
+    ),
+    Mutant(
         "one person moves the places that a subset of all others is chosen by",
         "experiments/data/load.py",
         "        told = (np.arange(len(x_train)).astype(str) if told is None else told)[used]\n",
