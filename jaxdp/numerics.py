@@ -1,4 +1,4 @@
-"""What depends on jax's settings and devices: a scope of 64 bit, sizes, chunks side by side."""
+"""What depends on jax's settings, compiler and devices: 64 bit, rounding, sizes, two at once."""
 
 import collections
 import contextlib
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, PyTree
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -34,6 +35,54 @@ def _keeps_float64(on: bool) -> contextlib.AbstractContextManager[None]:
 def has_float64() -> bool:
     """Return whether jax keeps float64 here."""
     return jax.dtypes.canonicalize_dtype(jnp.float64) == jnp.float64
+
+
+@jax.custom_jvp
+def rounded_once(values: PyTree, unknown: Array) -> PyTree:
+    """Return the values, the same to the last bit for all that reads them in a compiled program.
+
+    A compiler may compute a value again for each of its readers, and round it differently each
+    time. Where terms cancel that is another number: a norm does not bound a sum that reads other
+    values than the norm did. `jax.lax.optimization_barrier` does not prevent it, as XLA removes
+    barriers on a CPU before it fuses operations.
+
+    What is returned is the result of a loop that copies the values. XLA does not look into a loop
+    that takes a number of rounds that it cannot know: one here, and two where the first entry of
+    `unknown` is not a number.
+
+    Args:
+        values: arrays.
+        unknown: floats that a program learns when it runs, and that are not private.
+
+    Guarantee:
+        All readers of the result read one rounding of the values. Where derivatives are taken, and
+        there alone, the result is the values as they are.
+    """
+    return _through_a_loop(values, unknown)
+
+
+@rounded_once.defjvp
+def _rounded_once_jvp(primals: Any, tangents: Any) -> tuple[PyTree, PyTree]:
+    return primals[0], tangents[0]
+
+
+@jax.custom_batching.custom_vmap
+def _through_a_loop(values: PyTree, unknown: Array) -> PyTree:
+    rounds = 1 + jnp.any(jnp.isnan(unknown.reshape(-1)[:1])).astype(jnp.int32)
+    start = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), values)
+    return jax.lax.while_loop(
+        lambda carry: carry[0] < rounds,
+        lambda carry: (carry[0] + 1, values),
+        (jnp.zeros((), jnp.int32), start),
+    )[1]
+
+
+@_through_a_loop.def_vmap
+def _through_one_loop(
+    axis_size: int, batched: Any, values: PyTree, unknown: Array
+) -> tuple[PyTree, PyTree]:
+    """Take all examples through one loop, also where `unknown` differs between them."""
+    return _through_a_loop(values, unknown), batched[0]
 
 
 class ByBackend(NamedTuple):

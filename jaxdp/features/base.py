@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
 
+from jaxdp.numerics import rounded_once
+
 # Norms stay so far below 1: more than what rounding takes from a float32 norm (1e-6), and than what
 # it adds where a removal shifts a class's later rows between chunks (2e-4 for a million rows).
 _MARGIN = 5e-4
@@ -111,8 +113,9 @@ def unit_features(
         ValueError: another number of moments.
 
     Guarantee:
-        Every row's features have norm at most 1, whatever the row. Features, or their squares,
-        whose norm is below 2^-40 or beyond float32 count as zero.
+        Every row's features have norm at most 1, whatever the row: norm and sum read one rounding
+        of `phi`. Features, or their squares, whose norm is below 2^-40 or beyond float32 count as
+        zero.
 
     References:
         Harder et al. (2023), "Pre-trained perceptual features improve differentially private image
@@ -124,8 +127,8 @@ def unit_features(
     size = moments * jax.eval_shape(feature_fn, row).shape[1]
 
     def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
+        phi = rounded_once(feature_fn(finite_rows(x)), weights)
         weights = finite_weights(x, weights)
-        phi = feature_fn(finite_rows(x))
         phi = jnp.where(jnp.all(jnp.isfinite(phi), axis=1, keepdims=True), phi, 0.0)
         parts = [_unit_sum(phi**k, weights) for k in range(1, moments + 1)]
         return jnp.concatenate(parts) / jnp.sqrt(jnp.asarray(moments, x.dtype))

@@ -7,7 +7,6 @@ References:
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +36,8 @@ def clip(tree: PyTree, clip_norm: float, keep: Bool[Array, ""]) -> PyTree:
 
     The norm that decides is a little above the computed one, by what rounding may have taken from
     the norm and may add to the result, so that the result's true norm does not exceed `clip_norm`.
+    No terms of a norm cancel, so that holds however it is rounded, for one tree. Within a compiled
+    program that computes the tree, `numerics.rounded_once` makes it one.
     """
     norm = global_norm(tree) * _margin(tree)
     keep = keep & jnp.isfinite(norm)
@@ -96,8 +97,9 @@ def sum_clipped_grads(
 
     Guarantee:
         Adding or removing one example changes the result by at most `clip_norm` in Euclidean
-        norm, the rounding of the sum aside (1e-16 of it in float64). Masked examples and those
-        with a non-finite gradient contribute exactly zero.
+        norm, the rounding of the sum aside (1e-16 of it in float64): the norm and the sum read one
+        rounding of each gradient. Masked examples and those with a non-finite gradient contribute
+        exactly zero.
     """
     if not clip_norm > 0:
         raise ValueError(f"clip_norm must be > 0, got {clip_norm}")
@@ -105,11 +107,13 @@ def sum_clipped_grads(
         raise ValueError(f"microbatch_size must be >= 1, got {microbatch_size}")
     n = mask.shape[0]
 
-    def one(example: Any, keep: Array) -> PyTree:
-        return clip(jax.grad(loss_fn)(params, example), clip_norm, keep)
+    some_param = jnp.concatenate([leaf.reshape(-1)[:1] for leaf in jax.tree.leaves(params)])
 
     def chunk_sum(batch: PyTree, mask: Array) -> PyTree:
-        return jax.tree.map(lambda g: jnp.sum(_wide(g), axis=0), jax.vmap(one)(batch, mask))
+        grads = jax.vmap(jax.grad(loss_fn), (None, 0))(params, batch)
+        grads = numerics.rounded_once(grads, some_param)
+        clipped = jax.vmap(lambda grad, keep: clip(grad, clip_norm, keep))(grads, mask)
+        return jax.tree.map(lambda g: jnp.sum(_wide(g), axis=0), clipped)
 
     size = max(1, n if microbatch_size is None else min(microbatch_size, n))
     chunks = n // size

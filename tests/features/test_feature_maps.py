@@ -84,6 +84,20 @@ def test_guarantee_no_row_spoils_the_sum_of_the_others(name: str) -> None:
         assert np.linalg.norm(found - alone) <= 1 + 1e-6
 
 
+@pytest.mark.parametrize("moments", [1, 2])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_guarantee_a_row_that_is_not_finite_adds_exactly_nothing(moments: int, bad: float) -> None:
+    """Also where the features of a row of zeros, which takes its place, are not zero."""
+    features = feature_maps.unit_features(jnp.cos, 6, moments=moments)
+    good = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32)
+    total = jax.jit(features.weighted_sum)
+    alone = total(jnp.asarray(np.insert(good, 1, 0, axis=0)), jnp.asarray([1.0, 0, 1, 1]))
+    spoiled = np.insert(good, 1, 0, axis=0)
+    spoiled[1, 2] = bad
+    np.testing.assert_array_equal(total(jnp.asarray(spoiled), jnp.ones(4)), alone)
+    assert np.linalg.norm(alone) > 0.5
+
+
 def test_guarantee_features_known_by_sums_stay_below_one() -> None:
     """By the margin that changes of later chunks need: these have norm 1 without it."""
     features = feature_maps.summed_features(lambda x, w: jnp.sum(w)[None], 1)

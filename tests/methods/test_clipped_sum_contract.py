@@ -144,6 +144,12 @@ def test_guarantee_no_product_of_a_clipped_sum_is_rounded_as_gpus_do_by_default(
         return clipped.assemble(clipped.chunk(jnp.arange(N), mask))
 
     assert not products.rounded(sums, x, labels, np.ones(N, bool))
+    on_gpus = products.ForCuda(sums, x, labels, np.ones(N, bool))
+    assert on_gpus.products
+    assert not on_gpus.rounded()
+    # Loops between values and their readers: see `numerics.rounded_once`.
+    one_by_one = way in (WAYS["any kernel"], WAYS["any kernel, some columns"], of_teacher)
+    assert on_gpus.rounded_once == (1 if one_by_one else 6)
 
 
 @every_way

@@ -32,6 +32,24 @@ def test_a_product_at_default_precision_is_found() -> None:
         assert not products.rounded(lambda x: product(x), ROWS)
 
 
+def test_a_product_at_default_precision_is_found_in_what_gpus_get() -> None:
+    def product(x: jax.Array) -> jax.Array:
+        return x @ x.T
+
+    def image(x: jax.Array) -> jax.Array:
+        shape = (1, 1, 4, IMAGES.dim)
+        ones = jnp.ones((1, 1, 2, 2))
+        return jax.lax.conv_general_dilated(x.reshape(shape), ones, (1, 1), "SAME")
+
+    for fn in (product, image):
+        on_gpus = products.ForCuda(fn, ROWS)
+        assert len(on_gpus.products) == len(on_gpus.rounded()) == 1
+        with jax.default_matmul_precision("highest"):
+            assert not products.ForCuda(lambda x, fn=fn: fn(x), ROWS).rounded()
+    assert products.ForCuda(lambda x: x.astype(jnp.bfloat16) + 1, ROWS).rounded()
+    assert products.ForCuda(jnp.linalg.qr, ROWS).rounded()  # not one of the calls that are known
+
+
 @pytest.mark.parametrize(
     ("name", "whiten"),
     [("fc_ntk", 0.0), ("fc_nngp", 0.0)]
@@ -50,6 +68,10 @@ def check_embedding(features: FeatureMap) -> None:
     blocks = jax.ShapeDtypeStruct((2, 2, IMAGES.dim), jnp.float32)
     shares = jax.ShapeDtypeStruct((2,), jnp.float32)
     assert not products.rounded(features.weighted_sum, ROWS, weights)
+    on_gpus = products.ForCuda(features.weighted_sum, ROWS, weights)
+    assert not on_gpus.rounded()
+    if features.explicit:  # see `numerics.rounded_once`
+        assert on_gpus.rounded_once >= 1
 
     def mean(x: jax.Array, shares: jax.Array) -> jax.Array:
         return jnp.sum(feature_maps.block_means(features, x, shares) ** 2)
@@ -81,4 +103,6 @@ def test_gradients_of_networks_are_not_rounded(network: str) -> None:
 
 def test_the_features_of_teachers_are_not_rounded() -> None:
     options = MapOptions(whiten=0.2, mirror=True, patches=16, brightness=0.1)
-    assert not products.rounded(public_map(options, IMAGES, compute_anew), ROWS)
+    features = public_map(options, IMAGES, compute_anew)
+    assert not products.rounded(features, ROWS)
+    assert not products.ForCuda(features, ROWS).rounded()

@@ -14,6 +14,15 @@ _GRADS, _NORMS, _G = (
     "jaxdp/methods/dp_kip/clipped/norms.py",
     "tests/methods/dp_kip/test_norm_bounds.py::",
 )
+_TERMS, _ROUND = (
+    "jaxdp/methods/dp_kip/clipped/terms.py",
+    "tests/methods/dp_kip/test_rounding.py::",
+)
+_ONCE, _O = "jaxdp/numerics.py", "tests/test_rounded_once.py::"
+_ANY_COMPILATION = (
+    f"{_ROUND}test_guarantee_a_record_adds_at_most_the_clip_norm_under_any_compilation",
+)
+_COMPUTED = (f"{_ROUND}test_guarantee_targets_that_are_computed_add_at_most_the_clip_norm",)
 _PIXELS, _P = "jaxdp/methods/dp_kip/clipped/pixels.py", "tests/methods/dp_kip/test_pixels.py::"
 
 MUTANTS = (
@@ -236,6 +245,69 @@ MUTANTS = (
         _PIXELS,
         "return jnp.sqrt(squares) * (1 + _ROUNDING) + lost",
         "return jnp.sqrt(squares) * (1 + _ROUNDING)",
+        (f"{_P}test_guarantee_a_nearly_singular_kernel_moves_no_sum_further",),
+    ),
+    Mutant(
+        "a norm of KIP and its sum read different roundings of a support's terms",
+        _TERMS,
+        "terms = rounded_once(terms, x)",
+        "terms = jax.lax.optimization_barrier(terms)",
+        _ANY_COMPILATION,
+    ),
+    Mutant(
+        "a norm of KIP and its sum read different roundings of a target",
+        _TERMS,
+        "wide(rounded_once(x_t, support.x))",
+        "wide(x_t)",
+        _COMPUTED,
+    ),
+    Mutant(
+        "a norm of KIP and its sum read different roundings of residuals",
+        _TERMS,
+        "w = rounded_once((dot(k, support.alpha) - y) / y.shape[1], support.x)",
+        "w = (dot(k, support.alpha) - y) / y.shape[1]",
+        _ANY_COMPILATION,
+    ),
+    Mutant(
+        "values pass a barrier that XLA removes",
+        _ONCE,
+        "return _through_a_loop(values, unknown)\n\n\n@rounded_once",
+        "return jax.lax.optimization_barrier(values)\n\n\n@rounded_once",
+        (*_ANY_COMPILATION, f"{_O}test_guarantee_xla_keeps_the_loop"),
+    ),
+    Mutant(
+        "values pass a loop of a known number of rounds",
+        _ONCE,
+        "rounds = 1 + jnp.any(jnp.isnan(unknown.reshape(-1)[:1])).astype(jnp.int32)",
+        "rounds = jnp.ones((), jnp.int32)",
+        (f"{_O}test_guarantee_xla_keeps_the_loop",),
+    ),
+    Mutant(
+        "general clipping reads other gradients than it sums",
+        _CLIP,
+        "        grads = numerics.rounded_once(grads, some_param)\n",
+        "",
+        (f"{_O}test_guarantee_gradients_of_few_digits_are_clipped_by_their_own_norm",),
+    ),
+    Mutant(
+        "the teacher's norms are of other residuals than the sum's",
+        _TEACHER,
+        "    phi, residuals = rounded_once((phi, residuals), weights)\n",
+        "",
+        (f"{_O}test_guarantee_confident_teachers_clip_residuals_of_few_digits",),
+    ),
+    Mutant(
+        "KIP's norms have a hundredth of their margin",
+        _NORMS,
+        "return 4 * (s + d + 4) * float(",
+        "return 0.04 * (s + d + 4) * float(",
+        (f"{_G}test_norm_bounds_are_never_below_the_norm",),
+    ),
+    Mutant(
+        "norms in pixels allow for the rounding of the last row alone",
+        _PIXELS,
+        "jnp.maximum(largest, size)), None",
+        "size), None",
         (f"{_P}test_guarantee_a_nearly_singular_kernel_moves_no_sum_further",),
     ),
 )

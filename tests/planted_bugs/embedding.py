@@ -211,4 +211,27 @@ MUTANTS = (
         "r = r + 0.0",
         ("tests/features/test_circle.py::test_guarantee_they_are_on_the_circle_at_every_angle",),
     ),
+    Mutant(
+        "a row that is not finite adds the features of zeros",
+        _MAPS,
+        "        weights = finite_weights(x, weights)\n        phi = jnp.where(",
+        "        phi = jnp.where(",
+        (f"{_F}test_guarantee_a_row_that_is_not_finite_adds_exactly_nothing",),
+    ),
+    Mutant(
+        "features are divided by the norm of other ones",
+        _MAPS,
+        "phi = rounded_once(feature_fn(finite_rows(x)), weights)",
+        "phi = feature_fn(finite_rows(x))",
+        (
+            "tests/test_rounded_once.py::test_guarantee_unit_features_of_few_digits_have_norm_at_most_one",
+        ),
+    ),
+    Mutant(
+        "features are computed in the precision that GPUs have by default",
+        _MAPS,
+        'unit_weights(weights, norms), phi, precision="highest")',
+        "unit_weights(weights, norms), phi)",
+        ("tests/methods/test_full_precision.py::test_embedded_features_are_not_rounded",),
+    ),
 )

@@ -30,6 +30,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxdp.devices import StoredRows
+from jaxdp.numerics import rounded_once
 from jaxdp.privacy import dp_sgd
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -208,7 +209,8 @@ def sum_clipped_grads(
         Adding or removing one example changes the sum by at most `clip_norm` in Euclidean norm,
         the rounding of the sum itself aside: a norm is multiplied by `1 + (p + c + 16) 2^-23`
         before clipping, more than the sums of squares and the products can lose in float32, so
-        that no addend exceeds `clip_norm`. Masked examples and those whose gradient has no
+        that no addend exceeds `clip_norm`. Norms and sum read one rounding of features and
+        residuals, whose terms may cancel. Masked examples and those whose gradient has no
         finite norm contribute exactly zero.
     """
     p, c = weights.shape
@@ -217,6 +219,7 @@ def sum_clipped_grads(
     phi = jnp.where(finite, wide, 0.0)  # zero times NaN is not zero
     targets = optax.smooth_labels(jax.nn.one_hot(labels, c, dtype=phi.dtype), label_smoothing)
     residuals = jax.nn.softmax(jnp.matmul(phi, weights, precision=_HIGHEST)) - targets
+    phi, residuals = rounded_once((phi, residuals), weights)
     norms = _norms_from_above(phi, p + c) * _norms_from_above(residuals, p + c)
     keep = mask & jnp.all(finite, axis=1) & jnp.isfinite(norms)
     factors = jnp.minimum(1.0, clip_norm / norms)

@@ -200,8 +200,12 @@ def test_noise_enters_in_feature_space_and_reaches_pixels_through_the_jacobian(
 
 
 @pytest.mark.parametrize("ridge", [1e-6, 1e-14])
-def test_guarantee_a_nearly_singular_kernel_moves_no_sum_further(ridge: float) -> None:
-    """More images than features: terms cancel, and rounding made nine clip norms of one."""
+@pytest.mark.parametrize("last", [0.2, 20.0])
+def test_guarantee_a_nearly_singular_kernel_moves_no_sum_further(ridge: float, last: float) -> None:
+    """More images than features: terms cancel, and rounding made nine clip norms of one.
+
+    The features of a large last row hardly change with its pixels, those of the others do.
+    """
     n, s, clip_norm = 300, 40, 1e-2
     rng = np.random.default_rng(5)
     x = jnp.asarray(rng.uniform(-1, 1, (n, 4)), jnp.float32)
@@ -214,8 +218,10 @@ def test_guarantee_a_nearly_singular_kernel_moves_no_sum_further(ridge: float) -
     of_few = dataclasses.replace(config("pixels"), ridge=ridge, target_fn=few)
     m = dataclasses.replace(mechanism(clip_norm), num_examples=n)
     with numerics.float64():
+        rows = 0.2 * rng.normal(size=(s, 4))
+        rows[-1] *= last / 0.2
         start = dp_kip.SupportSet(
-            jnp.asarray(0.2 * rng.normal(size=(s, 4)), jnp.float32),
+            jnp.asarray(rows, jnp.float32),
             preprocess.centred_one_hot(jnp.arange(s) % 2, 2),
         )
         clipped = release.clipped_sum(kernels.from_features(few), m, of_few, start, x, labels)

@@ -46,7 +46,6 @@ def pixel_norms(
     x_s: Float[Array, "s d"],
     support: SupportTerms,
     target: TargetTerms,
-    x_t: Float[Array, "n p"],
     *,
     free: Bool[Array, " d"] | None = None,
 ) -> Float[Array, " n"]:
@@ -57,7 +56,6 @@ def pixel_norms(
         x_s: support rows, whose features are `support.x`.
         support: terms of the linear kernel on features.
         target: the same of the targets.
-        x_t: the targets' features.
         free: columns of `x_s` that have a gradient, all by default.
 
     Raises:
@@ -68,7 +66,7 @@ def pixel_norms(
         rounding may change in a gradient of features, whose terms cancel where the kernel matrix
         is nearly singular, is added by way of a bound of the Jacobians' norms.
     """
-    wide, t = x_s.astype(jnp.float64), x_t.astype(jnp.float64)
+    wide, t = x_s.astype(jnp.float64), target.t
     _require_float64(feature_fn, wide)
     u_phi = jnp.matmul(target.u, support.x, precision="highest")
     v_phi = jnp.matmul(target.v, support.x, precision="highest")

@@ -40,7 +40,8 @@ from jaxtyping import Array, Bool, Float
 
 from jaxdp.kernels import LINEAR, DotProduct
 from jaxdp.methods.dp_kip.clipped.norms import linear_norm_bounds, norm_bounds
-from jaxdp.methods.dp_kip.clipped.terms import SupportTerms, TargetTerms, dot, target_terms, wide
+from jaxdp.methods.dp_kip.clipped.terms import SupportTerms, TargetTerms, dot, target_terms
+from jaxdp.numerics import rounded_once
 
 
 class Moments(NamedTuple):
@@ -64,14 +65,14 @@ def clipped_moments(
     mask: Bool[Array, " n"],
     clip_norm: float,
     *,
-    norms_fn: Callable[[SupportTerms, TargetTerms, Array], Array] | None = None,
+    norms_fn: Callable[[SupportTerms, TargetTerms], Array] | None = None,
 ) -> Moments:
     """Return the moments of the clipped gradients of the targets that `mask` selects.
 
     Args:
         clip_norm: bound C on a record's contribution, > 0; `math.inf` switches clipping off
             (and skips the norms).
-        norms_fn: `(support, target, x_t) -> (n,)`, upper bounds of what is to be clipped;
+        norms_fn: `(support, target) -> (n,)`, upper bounds of what is to be clipped;
             `norm_bounds` by default, or `linear_norm_bounds` for the kernel `x . z`.
 
     Guarantee:
@@ -85,7 +86,8 @@ def clipped_moments(
         finite = jnp.all(jnp.isfinite(target.p + target.m + target.v), axis=1)
     else:
         bounds = linear_norm_bounds if dot_product is LINEAR else norm_bounds
-        norms = norms_fn(support, target, x_t) if norms_fn else bounds(support, target)
+        norms = norms_fn(support, target) if norms_fn else bounds(support, target)
+        norms = rounded_once(norms, support.x)  # a gradient's parts need one factor
         factor = jnp.minimum(1.0, clip_norm / jnp.where(norms > 0, norms, 1.0))
         finite = jnp.isfinite(norms)
     keep = mask & finite & jnp.all(jnp.isfinite(x_t), axis=1)
@@ -96,7 +98,7 @@ def clipped_moments(
     factor = kept(factor)
     return Moments(
         # The barrier keeps XLA from folding the transpose into a product half as fast on CPUs.
-        pt=dot(jax.lax.optimization_barrier(kept(target.p).T * factor), kept(wide(x_t))),
+        pt=dot(jax.lax.optimization_barrier(kept(target.p).T * factor), kept(target.t)),
         vu=dot(kept(target.v).T * factor, kept(target.u)),
         ub=dot(factor, kept(target.ub)),
         tau=dot(factor, kept(target.tau)),

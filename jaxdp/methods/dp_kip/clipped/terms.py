@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxdp import numerics
 from jaxdp.kernels import LINEAR, DotProduct
+from jaxdp.numerics import rounded_once
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 
@@ -41,11 +42,13 @@ class SupportTerms(NamedTuple):
 class TargetTerms(NamedTuple):
     """Coefficients of every target's gradient.
 
-    `w` (n, c), `u`, `v`, `p` (n, s) and `tau` (n,) as in `jaxdp.methods.dp_kip.clipped.sums`; `m`
-    (n, s) is the diagonal of `M`, `ub = u * b_t` the part of it that comes from the target's own
-    kernel row; `inner` (n, s) and `square` (n,) are `h` and `|t|^2` over the free columns.
+    `t` (n, d) are the targets over the free columns; `w` (n, c), `u`, `v`, `p` (n, s) and `tau`
+    (n,) as in `jaxdp.methods.dp_kip.clipped.sums`; `m` (n, s) is the diagonal of `M`, and
+    `ub = u * b_t` the part of it that comes from the target's own kernel row; `inner` (n, s) and
+    `square` (n,) are `h` and `|t|^2` over the free columns.
     """
 
+    t: Array
     w: Array
     u: Array
     v: Array
@@ -108,7 +111,7 @@ def support_terms(
         free: columns of `x_s` that have a gradient; the others are constants. All by default.
     """
     s, d = x_s.shape
-    x, y = wide(x_s), wide(y_s)
+    x, y = map(wide, rounded_once((x_s, y_s), x_s))
     gram = _symmetric(dot(x, x.T))
     xx = jnp.diagonal(gram)
     free_gram = gram if free is None else _symmetric(dot(jnp.where(free, x, 0.0), x.T))
@@ -122,10 +125,11 @@ def support_terms(
     k_ridge = k + ridge_share * jnp.trace(k) * jnp.eye(s, dtype=x.dtype)
     cholesky = jnp.linalg.cholesky(k_ridge)
     alpha = jax.scipy.linalg.cho_solve((cholesky, True), y)
-    shared = dot_product is not LINEAR and _sharing_pays(s, y.shape[1], num_targets)
-    pairs = _pair_matrices(free_gram, a, alpha) if shared else None
-    terms = SupportTerms(x, xx, free, free_gram, cholesky, alpha, a, b, ridge_share, pairs)
-    return jax.lax.optimization_barrier(terms)
+    terms = SupportTerms(x, xx, free, free_gram, cholesky, alpha, a, b, ridge_share, None)
+    terms = rounded_once(terms, x)
+    if dot_product is not LINEAR and _sharing_pays(s, y.shape[1], num_targets):
+        terms = terms._replace(pairs=_pair_matrices(terms.gram, terms.a, terms.alpha))
+    return terms
 
 
 def _symmetric(gram: Array) -> Array:
@@ -172,25 +176,28 @@ def target_terms(
     x_t: Float[Array, "n d"],
     y_t: Float[Array, "n c"],
 ) -> TargetTerms:
-    """Compute the coefficients of every target's gradient, in `O(n s (d + s))`."""
-    t, y = wide(x_t), wide(y_t)
+    """Compute the coefficients of every target's gradient, in `O(n s (d + s))`.
+
+    What enters a gradient is rounded once: `t`, `u`, `v`, `p`, `ub` and `tau`. So is `w`, of which
+    `u` is computed. The others follow from these up to a rounding that `norm_bounds` allows for.
+    """
+    t, y = wide(rounded_once(x_t, support.x)), wide(y_t)
     square = jnp.sum(t * t, axis=1)
     inner = dot(t, support.x.T)
     k, a, b = _coefficients(
         dot_product, inner, support.square[None, :], square[:, None], t.shape[1]
     )
-    w = (dot(k, support.alpha) - y) / y.shape[1]
+    w = rounded_once((dot(k, support.alpha) - y) / y.shape[1], support.x)
     u = dot(w, support.alpha.T)
     v = jax.scipy.linalg.cho_solve((support.cholesky, True), k.T).T
     tau = -support.ridge_share * jnp.sum(u * v, axis=1)
-    ub = u * b
-    if dot_product is LINEAR:  # `b` is the identity
-        m = 2 * (tau[:, None] - u * v)
+    u, v, p, ub, tau = rounded_once((u, v, u * a, u * b, tau), support.x)
+    if dot_product is LINEAR:  # `a` is 1 and `b` is the identity
+        p, m = u, 2 * (tau[:, None] - u * v)
     else:
         m = ub - v * dot(u, support.b.T) - u * dot(v, support.b.T)
         m = m + 2 * tau[:, None] * jnp.diagonal(support.b)
     if support.free is not None:  # the kernel sees all columns, the gradient only these
         t = jnp.where(support.free, t, 0.0)
         square, inner = jnp.sum(t * t, axis=1), dot(t, support.x.T)
-    # Computed once: norms and sums must see the same rounding of the same terms.
-    return jax.lax.optimization_barrier(TargetTerms(w, u, v, u * a, m, ub, tau, inner, square))
+    return TargetTerms(t, w, u, v, p, m, ub, tau, inner, square)
