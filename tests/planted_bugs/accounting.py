@@ -133,15 +133,16 @@ MUTANTS = (
     Mutant(
         "several runs count a person beside their steps as a record",
         _LEDGER,
-        "also=[noise / people for noise in also]",
-        "also=also",
+        "return steps, [noise / people for noise in also]",
+        "return steps, [*also[:1], *(noise / people for noise in also[1:])]",
         (f"{_L}test_guarantee_ledgers_together_count_what_each_releases_beside_its_steps",),
     ),
     Mutant(
         "a release without noise beside several mechanisms counts as any other",
         _FILE,
-        "if not all(mechanism.is_private for mechanism in mechanisms) or 0 in also:",
-        "if not all(mechanism.is_private for mechanism in mechanisms):",
+        "if not all(mechanism.is_private for mechanism in mechanisms) or 0 in also:\n"
+        "        return math.inf\n",
+        "if not all(mechanism.is_private for mechanism in mechanisms):\n        return math.inf\n",
         (f"{_L}test_guarantee_one_release_without_noise_makes_all_together_infinite",),
     ),
     Mutant(
