@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from experiments.data import sources as data_sources
 from experiments.data import tfds_data
 from experiments.data.load import load_dataset
+from experiments.data.persons import Persons
 from experiments.runs import judging
 from jaxdp.methods import record
 from jaxdp.methods.dp_kip.kernels import SCATTER_NORMS
@@ -104,19 +105,19 @@ _NUMBERS = ["u1", "f4", "f8", "f2", "i4", "i8", ">f4", "?"]
 _TYPES = st.sampled_from([*_NUMBERS, "c8", "U3", "S3", "M8[s]", "V3", "f4,i2", "O"])
 
 
-def _good_npz() -> bytes:
+def _good_npz(**more: np.ndarray) -> bytes:
     buffer = io.BytesIO()
     x, y = np.ones((4, 5, 5), np.uint8), np.array([0, 1, 0, 1])
-    np.savez(buffer, x_train=x, y_train=y, x_test=x, y_test=y)
+    np.savez(buffer, x_train=x, y_train=y, x_test=x, y_test=y, **more)
     return buffer.getvalue()
 
 
 @st.composite
-def _arrays(draw: st.DrawFn) -> bytes:
+def _arrays(draw: st.DrawFn, **more: np.ndarray) -> bytes:
     """An npz file as somebody might write it for a dataset, not always well."""
     labels = {"y_train": np.array([0, 1, 0, 1]), "y_test": np.array([0, 1, 1, 0])}
     images = {"x_train": np.ones((4, 5, 5), np.uint8), "x_test": np.ones((4, 5, 5), np.uint8)}
-    arrays: dict[str, Any] = images | labels
+    arrays: dict[str, Any] = images | labels | more
     names = [*arrays, "class_names", "", "a/b", "x_train.npy"]
     for name in draw(st.lists(st.sampled_from(names), max_size=3)):
         array = np.zeros(draw(_SHAPES), draw(_TYPES))
@@ -144,6 +145,21 @@ _NPZ = Probe(
     _write_npz,
     _load_toy,
     _good_npz,
+)
+
+
+def _load_persons(_: Any, folder: Path) -> None:
+    wanted = data_sources.Wanted(persons=Persons(most=2))
+    load_dataset("toy", data_dir=folder, download=False, wanted=wanted)
+
+
+_WHOSE = {"group_train": np.array(["a", "a", "a", "b"])}
+_OF_PERSONS = Probe(
+    "npz of persons",
+    lambda: st.one_of(_arrays(**_WHOSE), faulty_input.damaged(_arrays(**_WHOSE))),
+    _write_npz,
+    _load_persons,
+    lambda: _good_npz(**_WHOSE),
 )
 
 
@@ -208,4 +224,4 @@ _IMAGES = Probe(
     dict,
 )
 
-PROBES = (*_FLAGS, _NPZ, _IMAGES)
+PROBES = (*_FLAGS, _NPZ, _OF_PERSONS, _IMAGES)

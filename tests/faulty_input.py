@@ -70,6 +70,7 @@ def outcome(probe: Probe, given: Any) -> str:
     assert len(lines) == 1, lines
     assert lines[0].startswith("error: "), lines
     assert len(lines[0]) < 2000, f"a line of {len(lines[0])} characters"
+    assert "out of memory" not in lines[0], "the input was used, and not checked"
     return REFUSED
 
 

@@ -1,6 +1,6 @@
 """Whatever flags and files hold, a driver accepts it or refuses it in one line, and writes nothing.
 
-200 inputs, always the same; `offline_fuzz.py` reads ten times as many.
+A few inputs of each kind, always the same; `offline_fuzz.py` reads many.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ import json
 import dataset_probes
 import faulty_input
 import hypothesis
+import ledger_probes
 import pytest
 import run_probes
 import state_probes
+import table_probes
 from faulty_input import ACCEPTED, REFUSED, Probe
 
-PROBES = (*dataset_probes.PROBES, *run_probes.PROBES, *state_probes.PROBES)
-EACH = -(-200 // len(PROBES))
+PROBES = (
+    *(*dataset_probes.PROBES, *run_probes.PROBES, *state_probes.PROBES),
+    *(*table_probes.PROBES, *ledger_probes.PROBES),
+)
+EACH = 15
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
