@@ -76,6 +76,12 @@ def test_data_that_name_persons_need_a_bound(tmp_path: Path) -> None:
     assert rules(KipFlags)["records_per_person"].at_most == MOST_RECORDS_PER_PERSON
 
 
+def test_a_single_number_instead_of_images_is_refused(tmp_path: Path) -> None:
+    stored(tmp_path, x_train=np.uint8(1))
+    with pytest.raises(InputError, match="x_train"):
+        read("--dataset=scans", f"--data_dir={tmp_path}", "--records_per_person=2")
+
+
 def images(folder: Path) -> Path:
     """Write a folder of images of 12 persons, up to 9 of each, in class folders alone."""
     rng = np.random.default_rng(1)

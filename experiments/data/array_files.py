@@ -65,13 +65,15 @@ def _raw(name: str, arrays: Mapping[str, np.ndarray], path: Path) -> RawData:
     names = None if class_names is None else tuple(class_names.tolist())
     x_train, y_train, x_test, y_test = (arrays[key] for key in ARRAYS)
     persons = arrays.get(_PERSONS)
+    # Not len(x_train): it may be a single number, which `check_inputs` refuses.
     if persons is not None and (
-        persons.dtype.kind not in "iuU" or persons.shape != (len(x_train),)
+        persons.dtype.kind not in "iuU" or persons.shape != x_train.shape[:1]
     ):
         raise dataset_error(
             name,
-            f"{_PERSONS} in {path} has dtype {persons.dtype} and shape {persons.shape}: store the "
-            f"person of each of the {len(x_train)} training records, as a text or a whole number",
+            f"{_PERSONS} in {path} has dtype {persons.dtype} and shape {persons.shape}, and "
+            f"x_train shape {x_train.shape}: store the person of each training record, as a text "
+            "or a whole number",
         )
     raw = RawData(x_train, y_train, x_test, y_test, names, str(path), persons=persons)
     classes.require_one_reading(name, raw)
