@@ -18,6 +18,7 @@ from absl import app
 from experiments import command_line
 from experiments.errors import InputError
 from jaxdp.methods.settings import check_fields, setting
+from jaxdp.tables.columns import as_text
 
 _ROWS = 1000
 # A column of fewer different numbers is taken as one of categories.
@@ -62,7 +63,8 @@ def draft(frame: Any) -> dict[str, Any]:
 def _guessed(values: Any) -> dict[str, Any]:
     import pandas as pd
 
-    texts = values.dropna().astype(str).str.strip()
+    # One by one: pandas would decode bytes, which need not be text.
+    texts = values.dropna().map(as_text).astype(str)
     texts = texts[~texts.isin([*_MISSING, "nan", "None"])]
     numbers = pd.to_numeric(texts, errors="coerce")
     if len(numbers) and numbers.notna().all() and numbers.nunique() > _FEW:
