@@ -184,6 +184,8 @@ def test_drafts_of_bytes_that_are_no_text(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     found = drafted(pd.DataFrame({"scan": [b"\xff\0", b"yes"] * 5}), tmp_path / "table.parquet")
     assert found["scan"]["type"] == "categorical"
+
+
 def test_a_draft_says_that_its_types_were_guessed_from_records(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
