@@ -14,11 +14,11 @@ from absl import flags, logging
 
 from experiments import memory, program_cache, several_processes, unknown_flags
 from experiments.errors import InputError, StoppedError
+from jaxdp.escapes import one_line
 from jaxdp.methods.settings import SettingsError, rules, types_of
 
 FLAGS = flags.FLAGS
 Settings = TypeVar("Settings")
-_LONGEST = 1000
 _DEFINE: dict[type, Callable[..., Any]] = {
     bool: flags.DEFINE_boolean,
     int: flags.DEFINE_integer,
@@ -71,16 +71,8 @@ def parse(argv: Sequence[str], *, takes_files: bool = False) -> list[str]:
 
 def fail(error: Exception | str) -> NoReturn:
     """End the program with one line and exit code 2."""
-    print(f"error: {_one_line(str(error))}", file=sys.stderr)
+    print(f"error: {one_line(str(error))}", file=sys.stderr)
     sys.exit(2)
-
-
-def _one_line(text: str) -> str:
-    """Return text without line breaks and control characters, which names of files may hold."""
-    words = " ".join(text.split())
-    if len(words) > _LONGEST:  # a value may be of any length
-        words = f"{words[: _LONGEST // 2]} ... {words[-_LONGEST // 2 :]}"
-    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in words)
 
 
 @contextlib.contextmanager
@@ -115,7 +107,7 @@ def _stop(error: KeyboardInterrupt) -> NoReturn:
         said = f"--resume continues this run: {_resuming(sys.argv)}"
     else:
         said = "nothing was written"
-    print(f"stopped; {_one_line(said)}", file=sys.stderr)
+    print(f"stopped; {one_line(said)}", file=sys.stderr)
     sys.exit(130)
 
 

@@ -1,10 +1,11 @@
-"""Lines of a CSV file, which whoever opens it in a spreadsheet can trust."""
+"""Lines of a CSV file, which whoever opens it in a spreadsheet or shows it can trust."""
 
 import csv
 import io
 from collections.abc import Iterable, Sequence
 
 from experiments.errors import InputError
+from jaxdp.escapes import for_terminal
 from jaxdp.tables.formulas import opens_as_formula
 
 
@@ -23,7 +24,7 @@ def csv_text(lines: Iterable[Sequence[object]]) -> str:
                     f"{cell!a} would run as a formula in a spreadsheet, so it is written into "
                     "no CSV file: give that class or file another name"
                 )
-        writer.writerow(line)
+        writer.writerow([for_terminal(cell) if isinstance(cell, str) else cell for cell in line])
     return text.getvalue()
 
 

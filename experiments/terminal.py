@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.report.values import round_up
+from jaxdp.escapes import for_terminal
 
 if TYPE_CHECKING:
     from experiments.data.dataset import Dataset
@@ -41,21 +42,21 @@ def in_a_line(data: Dataset) -> str:
             f", counted from the labels 0 to {spec.num_classes - 1}: labels begin at 0, and "
             "--class_names declares the classes"
         )
-    return f"{spec.name}: {said}; {len(data.x_test)} test examples"
+    return f"{for_terminal(spec.name)}: {said}; {len(data.x_test)} test examples"
 
 
 def _named(names: Sequence[str]) -> str:
     """Return the first names of classes in brackets, where they say more than their number does."""
     if list(names) == [str(place) for place in range(len(names))]:
         return ""
-    # Anybody may have named a folder, and a name must not steer the terminal.
-    shown = [ascii(each)[1:-1] for each in names[:_NAMED]]
+    # Anybody may have named a folder.
+    shown = [for_terminal(each) for each in names[:_NAMED]]
     return f" ({', '.join([*shown, '...'] if len(names) > _NAMED else shown)})"
 
 
 def print_guarantee(certificate: dict[str, Any]) -> None:
     """Print what a certificate promises, and whether the result may be released."""
-    print(certificate["verdict"])
+    print(for_terminal(certificate["verdict"]))
     if certificate["epsilon"] is None:
         print("NOT private: no noise was added")
     else:

@@ -14,6 +14,7 @@ LAYERS = {
     "data": 1,
     "new_files": 0,
     "numerics": 0,
+    "escapes": 0,
     "large_arrays": 0,
     "devices": 1,
     "processes": 1,

@@ -21,7 +21,7 @@ def text(loaded: Loaded, made: SavedSet, exported: Exported) -> str:
         card.what(loaded.spec, kind, len(made.x), made.class_names, facts),
         card.as_list(files),
         f"## How to load it\n\nFOLDER is this folder.\n\n{exported.loading}",
-        f"## What is guaranteed\n\n**{facts['verdict']}**",
+        f"## What is guaranteed\n\n{card.verdict(facts)}",
         card.guarantee(facts),
         f"## What not to do\n\n{card.dont(facts)}",
     ]

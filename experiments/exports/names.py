@@ -49,4 +49,6 @@ def quoted(text: str) -> str:
 def _escaped(mark: str) -> str:
     if mark in '"\\':
         return f"\\{mark}"
+    if unicodedata.category(mark) == "Cs":  # no text of UTF-8 has them
+        return "\\uFFFD"
     return mark if mark.isprintable() else f"\\U{ord(mark):08X}"

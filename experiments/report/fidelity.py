@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import itertools
 import math
@@ -16,6 +15,7 @@ from experiments.evaluation.fidelity import Fidelity, figures
 from experiments.report import page
 from experiments.report.canvas import ACCENT, FAINT, INK
 from experiments.report.tables import name_cells, short, shown_cells
+from experiments.report.values import escaped
 from jaxdp.tables.layout import Layout
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _section(heading: str, names: tuple[str, ...], rows: Iterable[tuple[Any, ...
 
 def _cell(value: float | str | None) -> str:
     text = "" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
-    return f"<td>{html.escape(text)}</td>"
+    return f"<td>{escaped(text)}</td>"
 
 
 def _histograms_png(found: Fidelity, layout: Layout) -> bytes:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from experiments.report.values import percent, round_up
+from experiments.report.values import escaped, percent, round_up
 from jaxdp.methods.base import Words
 from jaxdp.privacy.certificates import Certificate
 
@@ -41,7 +40,7 @@ def lead(config: Mapping[str, Any], privacy: Mapping[str, Any], words: Words) ->
     said = ""
     if privacy.get("verdict"):  # which has a place of its own
         said = str(Certificate(privacy)).removesuffix(f" {privacy['verdict']}.")
-    return f'<p class="lead">{html.escape(what)}. {html.escape(said)}</p>'
+    return f'<p class="lead">{escaped(what)}. {escaped(said)}</p>'
 
 
 def cards(config: Mapping[str, Any], metrics: Mapping[str, Any], privacy: Mapping[str, Any]) -> str:
@@ -78,7 +77,7 @@ def _promise(privacy: Mapping[str, Any]) -> str:
 
 def _card(name: str, value: str) -> str:
     """Return a fact: its first line is large."""
-    first, _, others = html.escape(value).partition("\n")
+    first, _, others = escaped(value).partition("\n")
     more = f"<small>{others}</small>" if others else ""
     return f'<div class="fact"><span>{name}</span><strong>{first}</strong>{more}</div>'
 

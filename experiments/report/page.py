@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 
 from experiments.report import headline, quality
 from experiments.report.style import CSS
-from experiments.report.values import as_html, as_list, round_up
+from experiments.report.values import as_html, as_list, escaped, round_up
 from jaxdp.methods.base import Words
 from jaxdp.privacy.certificates import Certificate
 
@@ -91,7 +90,7 @@ def render_report(
 
 def document(title: str, sections: Iterable[str]) -> str:
     """Return a page of sections, each HTML or empty."""
-    name = html.escape(title)
+    name = escaped(title)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -110,10 +109,10 @@ def _banners(privacy: Mapping[str, Any]) -> str:
             "the training data.</p></section>"
         )
     if privacy.get("releasable") is True:
-        verdict = html.escape(str(privacy.get("verdict", "MAY BE RELEASED")))
+        verdict = escaped(str(privacy.get("verdict", "MAY BE RELEASED")))
         parts.append(f'<section class="verdict"><h2>{verdict}</h2>{_leaving(privacy)}</section>')
     else:
-        reason = html.escape(privacy.get("not_releasable_reason") or "No reason was recorded.")
+        reason = escaped(privacy.get("not_releasable_reason") or "No reason was recorded.")
         parts.append(f'<section class="loud"><h2>NOT RELEASABLE</h2><p>{reason}</p></section>')
     if privacy.get("warnings"):
         items = as_list(privacy["warnings"])
@@ -154,8 +153,8 @@ def _guarantee(privacy: Mapping[str, Any]) -> str:
 
 def _promise(privacy: Mapping[str, Any]) -> str:
     epsilon, delta = float(privacy["epsilon"]), float(privacy["delta"])
-    attack = html.escape(Certificate(privacy).attack) if "attacker" in privacy else ""
-    unit = html.escape(str(privacy.get("unit", "not stated")))
+    attack = escaped(Certificate(privacy).attack) if "attacker" in privacy else ""
+    unit = escaped(str(privacy.get("unit", "not stated")))
     factor = round_up(math.exp(min(epsilon, 700.0)))
     return (
         f"<p>Compare this run with one on the same training data, but with {_change(privacy)}. "
@@ -173,7 +172,7 @@ def _change(privacy: Mapping[str, Any]) -> str:
         return "one record replaced by an empty one, which contributes nothing"
     if relation.startswith("replace"):
         return "one record replaced by any other"
-    return f"one record changed ({html.escape(relation)})"
+    return f"one record changed ({escaped(relation)})"
 
 
 def figure_section(heading: str, png: bytes, *, wide: bool = False) -> str:
@@ -213,11 +212,11 @@ def _use_section(config: Mapping[str, Any]) -> str:
         files = "new.csv"
     elif len(config.get("example_shape", ())) == 3:
         files = "new.png folder/ new.npz"
-    command = html.escape(_COMMAND.format(files=files))
+    command = escaped(_COMMAND.format(files=files))
     return (
         "<section><h2>Use it</h2><p>FOLDER is this folder. In a checkout this tells the classes of "
         "new examples, without the training data:</p>"
-        f"<pre><code>{command}</code></pre><pre><code>{html.escape(_CLASSIFIER)}</code></pre>"
+        f"<pre><code>{command}</code></pre><pre><code>{escaped(_CLASSIFIER)}</code></pre>"
         "</section>"
     )
 
@@ -225,7 +224,7 @@ def _use_section(config: Mapping[str, Any]) -> str:
 def _files_section(words: Words, files: set[str]) -> str:
     there = {k: v for k, v in {**words.files, **_COMMON_FILES}.items() if k.strip("/") in files}
     rows = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in there.items())
-    snippet = html.escape(_SNIPPET.format(name=words.result))
+    snippet = escaped(_SNIPPET.format(name=words.result))
     return (
         f'<section><h2>Files in this folder</h2><table class="keys"><tbody>{rows}</tbody></table>'
         f"<pre><code>{snippet}</code></pre></section>"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from experiments.report.values import percent
+from experiments.report.values import escaped, percent
 
 _NAMES = {"krr": "kernel regression on it", "teacher": "the released teacher"}
 _ACCURACIES = {"krr": "krr_test_accuracy", "teacher": "teacher_test_accuracy"}
@@ -67,12 +66,12 @@ def section(metrics: Mapping[str, Any], class_names: Sequence[str]) -> str:
     notes = dict.fromkeys(text for each in found for text in _untold(each))
     first, *others = (_confusion(each, class_names) for each in found)
     more = "".join(
-        f"<details><summary>{html.escape(each.name)}</summary>{text}</details>"
+        f"<details><summary>{escaped(each.name)}</summary>{text}</details>"
         for each, text in zip(found[1:], others, strict=True)
         if text
     )
     matrices = f'{first}<p class="faint">{_MATRIX}</p>{more}' if first else more
-    note = html.escape(str(found[0].figures.get("note", "")))
+    note = escaped(str(found[0].figures.get("note", "")))
     return (
         f'<section class="quality"><h2>How good it is</h2><p class="faint">On '
         f"{found[0].figures.get('num_test')} real test examples; {note}.</p>"
@@ -91,7 +90,7 @@ def _row(judged: Judged) -> str:
         _number(figures.get("calibration_error")),
     )
     cells = "".join(f"<td>{value}</td>" for value in values)
-    return f'<tr><th scope="row">{html.escape(judged.name)}</th>{cells}</tr>'
+    return f'<tr><th scope="row">{escaped(judged.name)}</th>{cells}</tr>'
 
 
 def _number(value: float | None) -> str:
@@ -102,7 +101,7 @@ def _untold(judged: Judged) -> Iterator[str]:
     for name, reason in judged.figures.get("untold", {}).items():
         if name == "sensitivity":  # the matrix says it by the classes' names
             continue
-        said = html.escape(f"{name.replace('_', ' ')}: {reason}")
+        said = escaped(f"{name.replace('_', ' ')}: {reason}")
         yield f'<p class="faint">{said}.</p>'
 
 
@@ -113,7 +112,7 @@ def _confusion(judged: Judged, class_names: Sequence[str]) -> str:
         return ""
     tall = ' class="tall"' if max(map(len, class_names)) > _LONG_NAME else ""
     head = "".join(
-        f'<th scope="col"{tall}><span title="{html.escape(name)}">{_short(name)}</span></th>'
+        f'<th scope="col"{tall}><span title="{escaped(name)}">{_short(name)}</span></th>'
         for name in class_names
     )
     rows = "".join(
@@ -122,8 +121,8 @@ def _confusion(judged: Judged, class_names: Sequence[str]) -> str:
     )
     label = f"Confusion of {judged.name}"
     return (
-        f'<div class="scroll" role="region" aria-label="{html.escape(label)}" tabindex="0">'
-        f'<table class="confusion"><caption>{html.escape(label)}</caption>'
+        f'<div class="scroll" role="region" aria-label="{escaped(label)}" tabindex="0">'
+        f'<table class="confusion"><caption>{escaped(label)}</caption>'
         f"<thead><tr><td></td>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
@@ -144,4 +143,4 @@ def _shares(row: Sequence[int], label: int) -> str:
 
 def _short(name: str) -> str:
     text = " ".join(name.split())
-    return html.escape(text if len(text) <= 20 else text[:19] + "…")
+    return escaped(text if len(text) <= 20 else text[:19] + "…")

@@ -6,13 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxdp.escapes import for_terminal
+
+
+def escaped(text: str) -> str:
+    """Return a text as HTML; controls and marks of direction are shown as their numbers."""
+    return html.escape("\n".join(map(for_terminal, text.split("\n"))))
+
 
 def as_html(value: Any) -> str:
     """Return any JSON value as HTML."""
     if isinstance(value, Mapping):
         rows = (
-            f"<tr><th>{html.escape(str(k))}</th><td>{as_html(v)}</td></tr>"
-            for k, v in value.items()
+            f"<tr><th>{escaped(str(k))}</th><td>{as_html(v)}</td></tr>" for k, v in value.items()
         )
         return f'<table class="keys"><tbody>{"".join(rows)}</tbody></table>' if value else "none"
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -21,7 +27,7 @@ def as_html(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return _short(f"{value:.6g}")
-    return "none" if value is None or value == "" else html.escape(str(value))
+    return "none" if value is None or value == "" else escaped(str(value))
 
 
 def _sequence(values: Sequence[Any]) -> str:
@@ -30,7 +36,7 @@ def _sequence(values: Sequence[Any]) -> str:
     if all(isinstance(value, Mapping) for value in values):
         keys = list(dict.fromkeys(key for value in values for key in value))
         rows = [[as_html(value.get(key)) for key in keys] for value in values]
-        head = "".join(f"<th>{html.escape(str(key))}</th>" for key in keys)
+        head = "".join(f"<th>{escaped(str(key))}</th>" for key in keys)
         body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows)
         table = f"<table><tbody><tr>{head}</tr>{body}</tbody></table>"
         return f"<details><summary>{len(values)} entries</summary>{table}</details>"

@@ -21,10 +21,13 @@ import numpy as np
 from absl import logging
 
 from experiments.errors import InputError
+from experiments.runs.orbax_folders import require_plain, require_small
 from jaxdp import processes
+from jaxdp.saved.files import open_plain
 
 State = TypeVar("State")
 _STATE, _DIGEST_BYTES = "state", 32
+_BLOCK = 2**20
 
 
 class DamagedError(InputError):
@@ -93,7 +96,15 @@ class Checkpoints:
 
         Raises:
             DamagedError: the newest checkpoint is damaged, and steps may not be repeated.
+            InputError: there are links, or what else is no plain file.
         """
+        try:
+            require_plain(self._folder)
+        except ValueError as error:
+            raise InputError(
+                f"--out_dir={self._folder.parent}: {error}, which no run leaves there; remove it, "
+                "or start a new run in another folder"
+            ) from error
         if not any(self._folder.iterdir()):
             return None
         steps = sorted(self._manager.all_steps(), reverse=True)
@@ -162,10 +173,12 @@ def restore_tree(path: Path) -> Any:
     """Return what `save_tree` has written.
 
     Raises:
-        ValueError: it cannot be read.
+        ValueError: it cannot be read, holds links, or declares more than its files hold.
     """
     try:
+        require_plain(path)
         with _undisturbed(), _checkpointer() as checkpointer:
+            require_small(checkpointer.metadata(path.absolute()).item_metadata.tree, path)
             return checkpointer.restore(path.absolute())
     except Exception as error:  # orbax raises whatever the layer below it raised
         raise ValueError(f"{type(error).__name__}: {error}"[:150]) from error
@@ -194,9 +207,11 @@ def files_digest(folder: Path) -> str:
     found = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            content = path.read_bytes()
-            found.update(f"{path.relative_to(folder)} {len(content)} ".encode())
-            found.update(content)
+            with open_plain(path) as file:
+                size = os.fstat(file.fileno()).st_size
+                found.update(f"{path.relative_to(folder)} {size} ".encode())
+                while block := file.read(_BLOCK):
+                    found.update(block)
     return found.hexdigest()
 
 

@@ -20,6 +20,7 @@ from experiments.runs.runner import METRICS, FolderRunner, first_metrics
 from experiments.terminal import print_guarantee
 from jaxdp import processes
 from jaxdp.data import TableCodec
+from jaxdp.escapes import for_terminal
 from jaxdp.methods import facts as data_facts
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
@@ -268,5 +269,5 @@ def _print_summary(
         print(f"WARNING: {line}", file=sys.stderr)
     print_guarantee(certificate)
     if "reused" in certificate:
-        print(certificate["reused"])
+        print(for_terminal(certificate["reused"]))
     print(f"results: {folder.path}/report.html")

@@ -29,7 +29,7 @@ from experiments.errors import InputError, StoppedError
 from experiments.runs.local_paths import without_folders
 from jaxdp import new_files
 from jaxdp.methods import card, record
-from jaxdp.saved.files import digest, json_object, open_plain
+from jaxdp.saved.files import digest, json_file
 
 _LOCK = ".lock"
 # What runs of before there were such settings had, and do not tell.
@@ -324,8 +324,7 @@ class RunFolder:
     def read_json(self, name: str) -> dict[str, Any] | None:
         """Return a JSON file of the run, or None where there is none."""
         try:
-            with open_plain(self.path / name) as file:
-                return json_object(file.read())
+            return json_file(self.path / name)
         except FileNotFoundError:
             return None
         except (ValueError, OSError) as error:

@@ -20,7 +20,7 @@ from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.saved import npz as npz_files
-from jaxdp.saved.files import digest, json_object, open_plain
+from jaxdp.saved.files import digest, json_file
 
 _NAME, _EMBEDDING, _LABELLED = "synthetic.npz", "embedding.npz", "labelled.npz"
 _UNTIED = (
@@ -122,8 +122,7 @@ def read(folder: str, spec: Spec, *, ipc: int) -> Generated:
 def _require_finished(path: Path, folder: str) -> None:
     """Raise an `InputError` where a run was stopped before its files were certified."""
     try:
-        with open_plain(path / "metrics.json") as file:
-            finished = json_object(file.read()).get("finished", True)
+        finished = json_file(path / "metrics.json").get("finished", True)
     except FileNotFoundError:  # it may stay at home
         return
     except (OSError, ValueError) as error:
@@ -177,8 +176,7 @@ def _certificate(
         InputError: the images, or the embedding, are not those that the run has made.
     """
     try:
-        with open_plain(path / "privacy.json") as file:
-            stored = json_object(file.read())
+        stored = json_file(path / "privacy.json")
         digests = stored.get("sha256")
         if digests is None:
             stored |= {"objection": _UNTIED, "releasable": False}

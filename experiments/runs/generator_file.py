@@ -14,12 +14,13 @@ import numpy as np
 from experiments.errors import InputError
 from experiments.runs.checkpoints import files_digest, numbers_digest, restore_tree, save_tree
 from experiments.runs.folder import RunFolder
+from experiments.runs.orbax_folders import require_plain
 from jaxdp.data import WHOLE_TYPES, Codec, TableCodec
 from jaxdp.methods.dp_ntk.cells import CellGenerator
 from jaxdp.methods.dp_ntk.drawing import Generator
 from jaxdp.methods.dp_ntk.tree import ROOT, TreeGenerator, in_order
 from jaxdp.networks import generators
-from jaxdp.saved.files import digest, json_object, open_plain
+from jaxdp.saved.files import digest, json_file, open_plain
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.pairs import Pairs
 from jaxdp.tables.schema import FORMS, Schema
@@ -103,8 +104,8 @@ def read(
 
 
 def _read(path: Path) -> Generator | CellGenerator:
-    with open_plain(path / "description.json") as file:
-        description = _checked(json_object(file.read()))
+    require_plain(path)
+    description = _checked(json_file(path / "description.json"))
     found = files_digest(path / _VARIABLES)
     if _told_digest(path, description) not in (None, found):  # before orbax reads what is damaged
         raise ValueError("its files are not those that were saved")

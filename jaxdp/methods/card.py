@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdp.data import Spec, TableCodec
+from jaxdp.escapes import for_markdown
 from jaxdp.privacy.certificates import Certificate
 
 NAME = "README.md"
@@ -86,9 +87,16 @@ def text(
 
 def guarantee(certificate: Mapping[str, Any]) -> str:
     """Return what a certificate guarantees, in plain sentences."""
-    reused = f"\n\nIt is made from {certificate['reused']}." if "reused" in certificate else ""
     found = Certificate(certificate)
-    return "\n\n".join(filter(None, (f"{found.promise}{reused}", found.attack)))
+    said = found.promise
+    if "reused" in certificate:
+        said += f"\n\nIt is made from {for_markdown(certificate['reused'])}."
+    return "\n\n".join(filter(None, (said, found.attack)))
+
+
+def verdict(certificate: Mapping[str, Any]) -> str:
+    """Return whether what a certificate is of may be released, in bold letters."""
+    return f"**{for_markdown(certificate['verdict'])}**"
 
 
 def dont(certificate: Mapping[str, Any], *more: str) -> str:
@@ -103,13 +111,7 @@ def dont(certificate: Mapping[str, Any], *more: str) -> str:
 def title(spec: Spec, kind: str) -> str:
     """Return the heading of a card."""
     made = "Distilled" if kind == "distilled" else "Synthetic"
-    return f"{made} {'images' if spec.is_image else 'records'} of {in_a_line(spec.name)}"
-
-
-def in_a_line(name: str) -> str:
-    """Return a name without marks that would end its line or mean something in Markdown."""
-    plain = "".join(mark if mark.isprintable() else " " for mark in name)
-    return "".join(f"\\{mark}" if mark in "\\`*_[]<>#|" else mark for mark in plain)
+    return f"{made} {'images' if spec.is_image else 'records'} of {for_markdown(spec.name)}"
 
 
 def examples(spec: Spec) -> str:
@@ -131,7 +133,7 @@ def what(
     certificate: Mapping[str, Any],
 ) -> str:
     """Say what was made of how much; as for `text`."""
-    named = [in_a_line(each) for each in class_names]
+    named = [for_markdown(each) for each in class_names]
     listed = ", ".join(named[:20]) + (", ..." if len(named) > 20 else "")
     classes = f"{len(named)} classes: {listed}" if len(named) > 1 else "no classes"
     return (
@@ -146,9 +148,9 @@ def as_list(lines: Collection[str]) -> str:
 
 
 def _leaving(certificate: Mapping[str, Any]) -> str:
-    leaves = as_list(certificate["may_leave"]) or "* nothing"
+    leaves = as_list([*map(for_markdown, certificate["may_leave"])]) or "* nothing"
     return (
-        f"**{certificate['verdict']}**\n\nMay leave:\n\n{leaves}\n\n"
+        f"{verdict(certificate)}\n\nMay leave:\n\n{leaves}\n\n"
         f"Must stay, wherever it is:\n\n{as_list(certificate['must_stay'])}"
     )
 

@@ -6,8 +6,8 @@
 
 The command line makes flags of the fields. Ranges are checked wherever settings are made. A field
 of type `ByData` has a default that depends on the data: it is None until a method's `complete` has
-put it in. This file imports the
-standard library and numbers of `jaxdp.privacy.limits`, so that help texts come without jax.
+put it in. This file imports little,
+so that help texts come without jax.
 """
 
 import dataclasses
@@ -17,6 +17,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
 
+from jaxdp.escapes import one_line
 from jaxdp.privacy.limits import LEAST_DELTA
 
 _RULE = "rule"
@@ -39,7 +40,13 @@ else:
 
 
 class SettingsError(ValueError):
-    """Report one bad setting: a line that names it as a flag, its value and what to do."""
+    """Report one bad setting: a line that names it as a flag, its value and what to do.
+
+    It may quote what a file holds, so it is made safe to be shown.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
 
 
 class InputError(SettingsError):

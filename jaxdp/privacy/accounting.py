@@ -13,6 +13,7 @@ References:
         Gaussians mechanisms", theorem 1.1 (persons with several records).
 """
 
+import dataclasses
 import functools
 import importlib.metadata
 import math
@@ -24,6 +25,7 @@ import numpy as np
 from dp_accounting import dp_event, pld, rdp
 from scipy import special, stats
 
+from jaxdp.privacy.grids import Part, coarse_enough, fits
 from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.profiles import Profile, gaussian
@@ -32,8 +34,12 @@ from jaxdp.privacy.profiles import Profile, gaussian
 # 0.2 and twice the noise at 0.05, so it is refined until that gains less than `_PLD_GAIN`.
 _PLD_INTERVAL, _PLD_PART, _PLD_GAIN = 1e-3, 5e-4, 2e-3
 _MOST_POINTS, _REFINED = 2e5, 4.0
+# Of the usual interval, where its grid would be too large: coarser ones, then finer ones.
+_FACTORS = (*(2.0**power for power in range(11)), *(0.25**power for power in range(1, 11)))
 # Of a step's Renyi divergence: smaller values have been lost to rounding in autodp.
 _LEAST_RENYI = 1e-12
+# What the library raises for numbers that no run has.
+_NO_RUN_HAS = (ValueError, RecursionError, ArithmeticError)
 # Ten times the largest relative error of `_gaussian_delta`, and its nodes in [-1, 1].
 _GAUSSIAN_ROUNDING = 5e-13
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -82,28 +88,56 @@ def _step(mechanism: SubsampledGaussian) -> dp_accounting.DpEvent:
 
 @functools.lru_cache(maxsize=256)
 def _epsilon_pld(mechanism: SubsampledGaussian, delta: float, also: tuple[float, ...]) -> float:
-    people = mechanism.records_per_person
-    noise = [each / people for each in (mechanism.noise_multiplier, *also)]
-    return _on_ever_finer_grids(event(mechanism, also), delta, noise, _coarser(people))
+    others = [noise / mechanism.records_per_person for noise in also]
+    return _on_ever_finer_grids(event(mechanism, also), delta, _parts([mechanism], others))
 
 
-def _coarser(people: int) -> float:
+def _parts(mechanisms: Sequence[SubsampledGaussian], also: Sequence[float]) -> list[Part]:
+    """Return what is composed, `also` over what one person moves."""
+    sampled = [
+        Part(m.noise_multiplier / m.records_per_person, m.sampling_rate, m.num_steps,
+             m.records_per_person if m.sampling_rate < 1 else 1)
+        for m in mechanisms
+    ]  # fmt: skip
+    return [*sampled, *map(Part, also)]
+
+
+def _coarser(parts: Sequence[Part]) -> float:
     """Return how much coarser grids are: the losses of persons take a search for every point."""
-    return 1.0 if people == 1 else 4.0
+    return 1.0 if max(part.people for part in parts) == 1 else 4.0
+
+
+def _first_interval(parts: Sequence[Part]) -> float | None:
+    """Return the interval of the first grid; None where none of reasonable size is."""
+    tried = (_coarser(parts) * _PLD_INTERVAL * factor for factor in _FACTORS)
+    return next((interval for interval in tried if fits(parts, interval)), None)
 
 
 def _on_ever_finer_grids(
-    accounted: dp_accounting.DpEvent, delta: float, noise: Sequence[float], coarser: float
+    accounted: dp_accounting.DpEvent, delta: float, parts: Sequence[Part]
 ) -> float:
     """Return the lowest of upper bounds on ever finer grids."""
-    first = coarser * _PLD_INTERVAL
-    found = _pld_on_grid(accounted, delta, first)
+    coarser, first = _coarser(parts), _first_interval(parts)
+    found = math.inf if first is None else _pld_on_grid(accounted, delta, first)
+    if first is None or not math.isfinite(found):
+        return gaussian_epsilon(1 / _mu_if_all_were_drawn(parts), delta=delta)
     interval, last = min(first / 2, found * coarser * _PLD_PART), math.inf
-    least = _least_interval(noise)
+    least = _least_interval([part.noise for part in parts])
     while 0 < found < _REFINED and found < last * (1 - _PLD_GAIN) and interval >= least:
+        if not fits(parts, interval):
+            break
         found, last = min(found, _pld_on_grid(accounted, delta, interval)), found
         interval /= 4
     return found
+
+
+def _mu_if_all_were_drawn(parts: Sequence[Part]) -> float:
+    """Return a mu that needs no grid, for what no grid of reasonable size is for.
+
+    A hockey-stick divergence is jointly convex: what draws a record now and then is dominated by
+    what always draws it, and Gaussian releases together are one.
+    """
+    return math.sqrt(math.fsum(part.steps / part.noise**2 for part in parts))
 
 
 def _least_interval(noise: Sequence[float]) -> float:
@@ -112,7 +146,10 @@ def _least_interval(noise: Sequence[float]) -> float:
 
 
 def _pld_on_grid(accounted: dp_accounting.DpEvent, delta: float, interval: float) -> float:
-    return float(_accountant(accounted, interval).get_epsilon(delta))
+    try:
+        return float(_accountant(accounted, interval).get_epsilon(delta))
+    except _NO_RUN_HAS:
+        return math.inf
 
 
 def _accountant(accounted: dp_accounting.DpEvent, interval: float) -> pld.PLDAccountant:
@@ -235,20 +272,36 @@ def _joint_pld(
     mechanisms: tuple[SubsampledGaussian, ...], delta: float, also: tuple[float, ...]
 ) -> float:
     if not mechanisms:
-        return gaussian_epsilon(sum(noise**-2 for noise in also) ** -0.5, delta=delta)
-    accounted, noise, coarser = _together(mechanisms, also)
-    return _on_ever_finer_grids(accounted, delta, noise, coarser)
+        return gaussian_epsilon(_one_noise(also), delta=delta)
+    accounted, parts = _together(mechanisms, also)
+    return _on_ever_finer_grids(accounted, delta, parts)
+
+
+def _one_noise(also: Sequence[float]) -> float:
+    """Return the noise multiplier of the one Gaussian release that several are together."""
+    return math.fsum(noise**-2 for noise in also) ** -0.5
 
 
 def _together(
     mechanisms: Sequence[SubsampledGaussian], also: Sequence[float]
-) -> tuple[dp_accounting.DpEvent, tuple[float, ...], float]:
-    """Return the event of all releases, their noise, and how much coarser their grids are."""
-    noise = [each.noise_multiplier / each.records_per_person for each in mechanisms]
-    events = [*map(event, mechanisms), *map(dp_accounting.GaussianDpEvent, also)]
+) -> tuple[dp_accounting.DpEvent, list[Part]]:
+    """Return the event of all releases, and what it is composed of."""
+    merged, single = _merged(mechanisms), (_one_noise(also),) if also else ()
+    events = [*map(event, merged), *map(dp_accounting.GaussianDpEvent, single)]
     accounted = events[0] if len(events) == 1 else dp_accounting.ComposedDpEvent(events)
-    people = max(mechanism.records_per_person for mechanism in mechanisms)
-    return accounted, (*noise, *also), _coarser(people)
+    return accounted, _parts(merged, single)
+
+
+def _merged(mechanisms: Sequence[SubsampledGaussian]) -> tuple[SubsampledGaussian, ...]:
+    """Return mechanisms in which equal steps are counted: thousands of runs may be of a few kinds.
+
+    Clip norms and numbers of examples are none of the accountant's business.
+    """
+    steps: dict[SubsampledGaussian, int] = {}
+    for each in mechanisms:
+        kind = dataclasses.replace(each, num_examples=1, num_steps=1, clip_norm=1.0)
+        steps[kind] = steps.get(kind, 0) + each.num_steps
+    return tuple(dataclasses.replace(kind, num_steps=number) for kind, number in steps.items())
 
 
 def profile(mechanisms: Sequence[SubsampledGaussian], *, also: Sequence[float] = ()) -> Profile:
@@ -275,18 +328,18 @@ def profile(mechanisms: Sequence[SubsampledGaussian], *, also: Sequence[float] =
 
 @functools.lru_cache(maxsize=16)
 def _profile(mechanisms: tuple[SubsampledGaussian, ...], also: tuple[float, ...]) -> Profile:
-    if all(mechanism.sampling_rate == 1 for mechanism in mechanisms):
-        squares = [noise**-2 for noise in also]
-        squares += [
-            mechanism.num_steps * (mechanism.records_per_person / mechanism.noise_multiplier) ** 2
-            for mechanism in mechanisms
-        ]
-        return gaussian(math.sqrt(math.fsum(squares)))
-    accounted, noise, coarser = _together(mechanisms, also)
+    merged, single = _merged(mechanisms), (_one_noise(also),) if also else ()
+    if all(mechanism.sampling_rate == 1 for mechanism in merged):
+        return gaussian(_mu_if_all_were_drawn(_parts(merged, single)))
+    accounted, parts = _together(mechanisms, also)
+    first = _first_interval(parts)
+    rough = math.inf if first is None else _pld_on_grid(accounted, LEAST_DELTA, first)
+    if first is None or not math.isfinite(rough):
+        return gaussian(_mu_if_all_were_drawn(parts))
     # One grid, by epsilon at the least delta: a finer one lowers mu by 0.1 %.
-    rough = _pld_on_grid(accounted, LEAST_DELTA, coarser * _PLD_INTERVAL)
-    wanted = coarser * (rough * _PLD_PART if math.isfinite(rough) else _PLD_INTERVAL)
-    found = _accountant(accounted, max(wanted, _least_interval(noise)))
+    wanted = max(rough * _PLD_PART, _least_interval([part.noise for part in parts]))
+    interval = coarse_enough(parts, _coarser(parts) * wanted, at_most=max(first, rough / 100))
+    found = _accountant(accounted, interval)
 
     def deltas(epsilons: np.ndarray) -> np.ndarray:
         # For several it goes through all losses in a loop of Python, for one by numpy.

@@ -17,6 +17,17 @@ from jaxdp.privacy import accounting, releases
 from jaxdp.privacy.mechanism import NOISE, SubsampledGaussian, require_records_per_person
 from jaxdp.privacy.profiles import Profile
 from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.privacy.stored_fields import (
+    LONGEST_LIST,
+    Check,
+    checked,
+    flag,
+    list_of,
+    number,
+    or_none,
+    text,
+    whole,
+)
 
 ZERO_OUT, REPLACE_ONE = "zero-out", "replace-one"
 RELATIONS = {
@@ -30,6 +41,12 @@ FLOAT32_NOISE = "float32, one draw, keys of 64 bits"
 """Noise of teachers of version 0.1.0: its values tell the sum under it."""
 OLD_NOISE = "float64, one draw, keys of 64 bits"
 """Other noise of version 0.1.0."""
+KINDS_OF_NOISE = (NOISE, OLD_NOISE, FLOAT32_NOISE)
+
+# Beyond what any setting leads to. Accounting ends soon for all of these: see `grids`.
+LEAST_DELTA, LEAST_NOISE, MOST_NOISE = 1e-100, 1e-6, 1e18
+MOST_RELEASES, MOST_LEDGERS = LONGEST_LIST, 10_000
+_MOST_EXAMPLES = 2**63
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,7 +55,7 @@ class Ledger:
 
     Attributes:
         num_examples: n, public.
-        delta: in (0, 1).
+        delta: in (0, 1), not below `LEAST_DELTA`.
         steps: the run's sampled releases under `ZERO_OUT`; None where there are `releases`.
         also: noise multipliers of further Gaussian releases beside `steps`.
         releases: single Gaussian releases under `REPLACE_ONE`.
@@ -50,6 +67,7 @@ class Ledger:
 
     Raises:
         ValueError: there are neither steps nor releases, or both, or a number is out of range.
+            Noise multipliers are 0 or from `LEAST_NOISE` to `MOST_NOISE`.
     """
 
     num_examples: int
@@ -65,8 +83,10 @@ class Ledger:
     def __post_init__(self) -> None:
         if (self.steps is None) == (not self.releases):
             raise ValueError("a ledger holds either steps or releases")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must be in (0, 1), got {self.delta}")
+        if not LEAST_DELTA <= self.delta < 1:
+            raise ValueError(f"delta must be in [{LEAST_DELTA:g}, 1), got {self.delta}")
+        if not 1 <= self.num_examples < _MOST_EXAMPLES:
+            raise ValueError(f"num_examples must be 1 or more, got {self.num_examples}")
         if self.steps is not None and self.steps.num_examples != self.num_examples:
             raise ValueError(f"steps are for {self.steps.num_examples} examples")
         require_records_per_person(self.records_per_person)
@@ -74,8 +94,20 @@ class Ledger:
             raise ValueError(f"steps are for {self.steps.records_per_person} records of a person")
         if self.accountant not in accounting.ACCOUNTANTS:
             raise ValueError(f"accountant must be one of {accounting.ACCOUNTANTS}")
-        if not all(0 <= noise < math.inf for noise in self.also):
-            raise ValueError(f"noise multipliers must be >= 0, got {self.also}")
+        if self.noise not in KINDS_OF_NOISE:
+            raise ValueError(f"no version draws noise like this: {self.noise}")
+        self._require_noise()
+
+    def _require_noise(self) -> None:
+        if max(len(self.also), len(self.releases)) > MOST_RELEASES:
+            raise ValueError(f"there are more than {MOST_RELEASES} releases")
+        steps = () if self.steps is None else (self.steps.noise_multiplier,)
+        single = (release.stddev / release.sensitivity for release in self.releases)
+        for noise in (*steps, *self.also, *single):
+            if noise != 0 and not LEAST_NOISE <= noise <= MOST_NOISE:
+                raise ValueError(
+                    f"noise multipliers are 0, or {LEAST_NOISE:g} to {MOST_NOISE:g}, got {noise}"
+                )
 
     @property
     def relation(self) -> str:
@@ -137,19 +169,46 @@ class Ledger:
         Raises:
             KeyError, TypeError, ValueError: they are not a ledger's.
         """
-        fields = dict(stored)
-        relation, steps = fields.pop("relation"), fields["steps"]
-        if steps is not None:
-            clip_norm = steps["clip_norm"]
-            fields["steps"] = SubsampledGaussian(
-                **steps | {"clip_norm": math.inf if clip_norm is None else clip_norm}
-            )
-        fields["also"] = tuple(fields["also"])
-        fields["releases"] = tuple(GaussianRelease(**one) for one in fields["releases"])
+        fields = checked(stored, _FIELDS)
+        relation = fields.pop("relation")
         ledger = cls(**fields)
         if relation != ledger.relation:
             raise ValueError(f"the relation is {ledger.relation}, not {relation}")
         return ledger
+
+
+def _steps_of(stored: Any) -> SubsampledGaussian:
+    fields = checked(stored, _STEPS)
+    return SubsampledGaussian(
+        **fields | {"clip_norm": math.inf if fields["clip_norm"] is None else fields["clip_norm"]}
+    )
+
+
+def _release_of(stored: Any) -> GaussianRelease:
+    return GaussianRelease(**checked(stored, _RELEASE))
+
+
+_STEPS: dict[str, Check] = {
+    "num_examples": whole,
+    "sampling_rate": number,
+    "num_steps": whole,
+    "clip_norm": or_none(number),
+    "noise_multiplier": number,
+    "records_per_person": whole,
+}
+_RELEASE: dict[str, Check] = {"name": text, "sensitivity": number, "stddev": number}
+_FIELDS: dict[str, Check] = {
+    "relation": text,
+    "num_examples": whole,
+    "delta": number,
+    "steps": or_none(_steps_of),
+    "also": list_of(number),
+    "releases": list_of(_release_of),
+    "accountant": text,
+    "noise": text,
+    "seeded_noise": flag,
+    "records_per_person": whole,
+}
 
 
 def joint_relation(ledgers: Iterable[Ledger]) -> str:
@@ -199,6 +258,8 @@ def joint_profile(ledgers: Sequence[Ledger]) -> Profile:
 
 def _together(ledgers: Sequence[Ledger]) -> tuple[list[SubsampledGaussian], list[float]]:
     """Return the sampled mechanisms of ledgers, and the noise of all else for a person."""
+    if len(ledgers) > MOST_LEDGERS:
+        raise ValueError(f"there are more than {MOST_LEDGERS} runs")
     if len({ledger.records_per_person for ledger in ledgers}) != 1:
         raise ValueError("need ledgers of one unit: the same number of records of a person")
     people = ledgers[0].records_per_person

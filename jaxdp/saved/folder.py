@@ -12,7 +12,7 @@ from jaxdp.methods.stored import Form
 from jaxdp.saved import certificate as certificate_file
 from jaxdp.saved import npz as npz_files
 from jaxdp.saved import released
-from jaxdp.saved.files import digest, json_object, open_plain
+from jaxdp.saved.files import digest, json_file
 
 
 class SavedFolder:
@@ -44,8 +44,7 @@ class SavedFolder:
 
     def _config(self) -> dict[str, Any]:
         try:
-            with open_plain(self.path / CONFIG) as file:
-                config = json_object(file.read())
+            config = json_file(self.path / CONFIG)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise InputError(

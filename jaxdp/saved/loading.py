@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxdp.data import Spec, TableCodec
+from jaxdp.escapes import for_terminal
 from jaxdp.methods import facts
 from jaxdp.methods.made import Classifier, as_stored
 from jaxdp.methods.settings import InputError
@@ -48,12 +49,13 @@ class Loaded:
         try:
             yield
         except KeyError as error:
-            raise InputError(f"{flag}: its files lack {error.args[0]}; start a new run") from error
+            raise InputError(
+                f"{flag}: its files lack {error.args[0]}; start a new run"
+            ) from None  # what was raised may quote a file as it is
         except InputError:
             raise
         except (TypeError, ValueError) as error:
-            said = " ".join(str(error).split())  # it may quote what a file holds
-            raise InputError(f"{flag}: cannot be used ({said})") from error
+            raise InputError(f"{flag}: cannot be used ({error})") from None
 
     @functools.cached_property
     def made(self) -> sets.SavedSet | None:
@@ -150,7 +152,7 @@ class Loaded:
     def __repr__(self) -> str:
         """Show what it holds, in a line."""
         held = "no set" if self.made is None else f"{len(self.made.x)} examples"
-        return f"Loaded({held} of {self.spec.name}, {self.certificate!r})"
+        return f"Loaded({held} of {for_terminal(self.spec.name)}, {self.certificate!r})"
 
 
 def opened(path: Path, flag: str) -> Loaded:
@@ -194,6 +196,6 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
             if loaded.folder.is_there(name):
                 loaded.folder.checked(name)
         _ = loaded.made  # whatever is wrong with it is said now
-    except InputError as error:  # it may quote what a file holds
-        raise InputError(" ".join(str(error).split())) from error
+    except InputError as error:  # without what it was made from, which quotes files as they are
+        raise InputError(str(error)) from None
     return loaded

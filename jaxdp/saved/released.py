@@ -16,7 +16,6 @@ from jaxdp.methods.stored import Form, Stored
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.saved import npz as npz_files
-from jaxdp.saved.certificate import checked_form
 from jaxdp.saved.files import json_object
 
 
@@ -62,7 +61,7 @@ def _read(path: Path, form: Form, source: str) -> Stored[Any]:
         options=options,
         example_shape=tuple(meta["example_shape"]),
         num_classes=released.num_classes,
-        certificate=recertified(checked_form(meta["certificate"]), old_noise=old_noise),
+        certificate=recertified(meta["certificate"], old_noise=old_noise),
         source=source,
         schema=meta.get("schema"),
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from experiments.data.outside_files import user_path
 from experiments.errors import InputError
 from jaxdp import large_arrays
 from jaxdp.saved import npz as npz_files
-from jaxdp.saved.files import json_object, open_plain
+from jaxdp.saved.files import MOST_JSON_BYTES, json_file, json_object, open_plain
 
 # --- npz files ---------------------------------------------------------------------------------
 
@@ -114,6 +116,15 @@ def test_what_numpy_writes_is_read(write: Any, tmp_path: Path) -> None:
 
 def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "toy.npz")
+    answered = threading.Event()
+
+    def opened() -> None:
+        with contextlib.suppress(OSError):
+            open_plain(tmp_path / "toy.npz")
+        answered.set()
+
+    threading.Thread(target=opened, daemon=True).start()
+    assert answered.wait(20), "it waits for somebody to write"
     with pytest.raises(InputError, match="it is not a plain file"):
         load_dataset("toy", data_dir=tmp_path)
     with pytest.raises(OSError, match="not a plain file"):
@@ -243,3 +254,33 @@ def test_home_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     assert user_path("~/x", "out_dir") == Path("/somewhere/x")
     with pytest.raises(InputError, match="--out_dir=~nobody-here/x: there is no such home folder"):
         user_path("~nobody-here/x", "out_dir")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"epsilon": 1, "epsilon": 8}',
+        b'{"a": {"b": [{"c": 1, "c": 1}]}}',
+        b"\xef\xbb\xbf{}",
+        '{"a": 1}'.encode("utf-16"),
+        b'{"a": "\xff"}',
+        b'{"a": ' + b"9" * 10**5 + b"}",
+        b'{"a": -9223372036854775808}',
+        b'{"a": ' + b"[" * 10**5 + b"]" * 10**5 + b"}",
+        b"{" + b" " * MOST_JSON_BYTES + b"}",
+    ],
+    ids=range(9),
+)
+def test_json_of_strangers_is_refused_in_one_short_line(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_bytes(text)
+    with pytest.raises(ValueError, match=r".") as caught:
+        json_file(tmp_path / "x.json")
+    assert len(str(caught.value)) < 300
+    assert "\n" not in str(caught.value)
+
+
+def test_no_more_of_a_file_is_read_than_a_run_can_have_written(tmp_path: Path) -> None:
+    with (tmp_path / "x.json").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(ValueError, match="larger than 16 MB"):
+        json_file(tmp_path / "x.json")

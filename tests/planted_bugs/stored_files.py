@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "the certificate of a release is believed",
         _RELEASED,
-        'certificate=recertified(checked_form(meta["certificate"]), old_noise=old_noise),',
-        'certificate=checked_form(meta["certificate"]),',
+        'certificate=recertified(meta["certificate"], old_noise=old_noise),',
+        'certificate=meta["certificate"],',
         tuple(f"{_EDITED}[{where}]" for where in ("embedding", "teacher")),
     ),
     Mutant(
@@ -125,8 +125,8 @@ MUTANTS = (
     Mutant(
         "the certificate of a run that is used is believed",
         "jaxdp/saved/certificate.py",
-        "return recertified(json_object(file.read()))",
-        "return json_object(file.read())",
+        'return recertified(json_file(path / "privacy.json"))',
+        'return json_file(path / "privacy.json")',
         (f"{_STORED}test_guarantee_an_edited_certificate_of_a_generator_is_refused",),
     ),
     Mutant(

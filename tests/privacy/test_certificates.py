@@ -225,7 +225,7 @@ def test_what_was_done_to_every_record_is_named_as_public() -> None:
     resized = certificate(of=terms(preparation="every image was resized"))
     assert resized["public"][-1] == resized["preparation"] == "every image was resized"
     assert recertified(resized) == resized
-    with pytest.raises(ValueError, match="preparation is no text"):
+    with pytest.raises(ValueError, match="preparation is no text of at most"):
         recertified(resized | {"preparation": ["x"]})
 
 
@@ -305,6 +305,78 @@ def test_guarantee_a_claim_a_hundredth_too_low_is_refused(make: Any) -> None:
     given = make()
     with pytest.raises(ValueError, match="its own numbers give"):
         recertified(given | {"epsilon": 0.99 * given["epsilon"]})
+
+
+UNKNOWN = {
+    "epsilon_with_earlier_runs": 0.001,
+    "relation_with_earlier_runs": "none",
+    "earlier_epsilon": 0.1,
+    "gaussian_dp_mu": 0.1,
+    "exported": {"format": "png"},
+    "note": "<b>safe</b>",
+}
+
+
+@pytest.mark.parametrize("make", [certificate, single])
+def test_guarantee_what_is_not_computed_is_not_kept(make: Any) -> None:
+    given = make()
+    extra = {name: value for name, value in UNKNOWN.items() if name not in given}
+    assert recertified(given | extra | {"expected_batch_size": 1, "unit": "x"}) == given
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value"),
+    [
+        (certificate, "delta", 1e-9),
+        (certificate, "num_examples", 60001),
+        (certificate, "noise_multiplier", 5.0),
+        (certificate, "also_released", [5.0]),
+        (certificate, "sampling_rate", 1e-3),
+        (certificate, "num_steps", 12),
+        (certificate, "clip_norm", 1.0),
+        (single, "releases", []),
+        (single, "num_examples", 601),
+    ],
+)
+def test_guarantee_no_number_may_differ_from_the_ledger(make: Any, name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"it says {name}"):
+        recertified(make() | {name: value})
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"reused": ["x"]},
+        {"reused": "x" * 2001},
+        {"sha256": ["x"]},
+        {"sha256": {"x.npz": "short"}},
+        {"sha256": {"../x.npz": "0" * 64}},
+        {"sha256": {"/etc/passwd": "0" * 64}},
+        {"sha256": {"a\x00b": "0" * 64}},
+        {"sha256": {"a" * 256: "0" * 64}},
+        {"also_released_digests": ["x"]},
+        {"covers": ["x"] * 1001},
+        {"covers": "x"},
+        {"objection": 3},
+        {"target_epsilon": -1},
+        {"target_epsilon": "1"},
+        {"allowed": {"delta": "no", "epsilon": False}},
+        {"counted_classes": "no"},
+        {"epsilon": True},
+        {"earlier_runs": {}},
+    ],
+)
+def test_guarantee_what_is_kept_has_its_type(edit: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=rf"it is no certificate .*{next(iter(edit))}|no number"):
+        recertified(certificate() | {"counted_classes": False, "persons_declared": False} | edit)
+
+
+def test_words_that_are_kept_cannot_steer_a_terminal() -> None:
+    words = {"reused": "a\x1b[31m", "objection": "b\u202e", "preparation": "c\nd"}
+    edited = certificate() | words | {"covers": ["x\x9b.npz"], "releasable": False}
+    found = recertified(edited)
+    for text in (found["reused"], found["verdict"], *found["public"], *found["covers"]):
+        assert text.isprintable()
 
 
 def _of_version_0_1_0(given: dict[str, Any]) -> dict[str, Any]:
