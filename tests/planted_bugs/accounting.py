@@ -239,8 +239,8 @@ MUTANTS = (
     Mutant(
         "a stored epsilon may be half of the computed one",
         _STORED,
-        "if not said_value >= found_value * (1 - _TOLERANCE):",
-        "if not said_value >= found_value * 0.5:",
+        "if not claim >= epsilon * (1 - _TOLERANCE):",
+        "if not claim >= epsilon * 0.5:",
         (f"{_C}test_guarantee_a_claim_a_hundredth_too_low_is_refused",),
     ),
     Mutant(
@@ -260,7 +260,7 @@ MUTANTS = (
     Mutant(
         "seeds of old certificates are forgotten",
         _STORED,
-        '"seeded_noise": "--noise_seed" in stored["randomness"],',
+        '"seeded_noise": "--noise_seed" in text(stored["randomness"]),',
         '"seeded_noise": False,',
         (f"{_C}test_certificates_of_version_0_1_0_can_be_read",),
     ),

@@ -13,6 +13,14 @@ _NOTED = (
 _RENAME = (
     '        rename_durably(self._folder.path / f"{name}{TEMPORARY}", self._folder.path / name)\n'
 )
+_CERTIFICATES = "jaxdp/privacy/stored_certificates.py"
+_C = "tests/privacy/test_certificates.py::"
+_LEDGER, _H = "jaxdp/privacy/ledger.py", "tests/privacy/test_hostile_ledgers.py::"
+_BEYOND = f"{_H}test_numbers_that_no_run_has_are_refused_before_any_accounting"
+_SOON = f"{_H}test_accounting_ends_soon_for_whatever_numbers"
+_TEXTS = "tests/test_hostile_texts.py::test_no_stored_text_steers_what_is_shown"
+_OUTSIDE, _FILES = "tests/data/test_outside_files.py::", "jaxdp/saved/files.py"
+_ORBAX, _O = "experiments/runs/orbax_folders.py", "tests/runs/test_orbax_folders.py::"
 
 MUTANTS = (
     Mutant(
@@ -211,5 +219,141 @@ MUTANTS = (
             "tests/methods/test_run.py::"
             "test_guarantee_no_file_of_another_certificate_stays_beside_a_saved_set",
         ),
+    ),
+    Mutant(
+        "whatever a certificate says beside its numbers is kept",
+        _CERTIFICATES,
+        "    return certificate | kept\n",
+        "    return {**stored, **certificate, **kept}\n",
+        (f"{_C}test_guarantee_what_is_not_computed_is_not_kept[certificate]",),
+    ),
+    Mutant(
+        "a certificate is compared with its ledger in five numbers",
+        _CERTIFICATES,
+        "    for key in _NUMBERS:\n",
+        "    for key in _NUMBERS[:5]:\n",
+        (f"{_C}test_guarantee_no_number_may_differ_from_the_ledger[certificate-num_steps-12]",),
+    ),
+    Mutant(
+        "a certificate names files outside of its folder",
+        _CERTIFICATES,
+        'if {"", ".", ".."} & set(parts) or len(name) > _LONGEST_PATH',
+        "if len(name) > _LONGEST_PATH",
+        (f"{_C}test_guarantee_what_is_kept_has_its_type[edit4]",),
+    ),
+    Mutant(
+        "a message quotes a file as it is",
+        "jaxdp/methods/settings.py",
+        "super().__init__(one_line(message))",
+        "super().__init__(message)",
+        (f"{_TEXTS}[images]", f"{_TEXTS}[table]"),
+    ),
+    Mutant(
+        "words of a certificate steer a terminal",
+        "jaxdp/privacy/stored_fields.py",
+        "    return for_terminal(value)\n",
+        "    return value\n",
+        (f"{_C}test_words_that_are_kept_cannot_steer_a_terminal", f"{_TEXTS}[images]"),
+    ),
+    Mutant(
+        "a dataset names itself on a card in Markdown",
+        "jaxdp/methods/card.py",
+        "of {for_markdown(spec.name)}",
+        "of {spec.name}",
+        (f"{_TEXTS}[images]",),
+    ),
+    Mutant(
+        "a dataset writes into the YAML of a card",
+        "experiments/exports/names.py",
+        'return mark if mark.isprintable() else f"\\U{ord(mark):08X}"',
+        "return mark",
+        (f"{_TEXTS}[images]",),
+    ),
+    Mutant(
+        "a delta has no least value",
+        _LEDGER,
+        "if not LEAST_DELTA <= self.delta < 1:",
+        "if not 0 < self.delta < 1:",
+        (f"{_BEYOND}[delta below what accountants reach]",),
+    ),
+    Mutant(
+        "noise has no bounds",
+        _LEDGER,
+        "if noise != 0 and not LEAST_NOISE <= noise <= MOST_NOISE:",
+        "if noise < 0:",
+        (f"{_BEYOND}[noise of 1e-9]", f"{_BEYOND}[noise beside of 1e-9]"),
+    ),
+    Mutant(
+        "any number of runs is summed up",
+        _LEDGER,
+        "if len(ledgers) > MOST_LEDGERS:",
+        "if len(ledgers) < 0:",
+        (f"{_H}test_thousands_of_releases_and_of_earlier_runs_are_refused",),
+    ),
+    Mutant(
+        "grids of a composition are of any size",
+        "jaxdp/privacy/grids.py",
+        "        and composed <= _MOST_COMPOSED\n",
+        "",
+        (f"{_SOON}[some noise, often]",),
+    ),
+    Mutant(
+        "what is too large for a grid is counted by its rate",
+        "jaxdp/privacy/accounting.py",
+        "part.steps / part.noise**2",
+        "part.rate * part.steps / part.noise**2",
+        (f"{_H}test_guarantee_what_is_too_large_for_a_grid_is_never_counted_as_less",),
+    ),
+    Mutant(
+        "of equal runs one is counted",
+        "jaxdp/privacy/accounting.py",
+        "steps[kind] = steps.get(kind, 0) + each.num_steps",
+        "steps[kind] = each.num_steps",
+        (f"{_H}test_guarantee_equal_runs_are_counted_as_often_as_they_are",),
+    ),
+    Mutant(
+        "arrays of any size are read",
+        "jaxdp/saved/npz.py",
+        "if total > max_bytes():",
+        "if total < 0:",
+        (f"{_OUTSIDE}test_a_bomb_is_refused_before_memory_is_taken",),
+    ),
+    Mutant(
+        "a pipe is waited for",
+        _FILES,
+        "os.O_RDONLY | os.O_NONBLOCK",
+        "os.O_RDONLY",
+        (f"{_OUTSIDE}test_pipes_and_devices_are_not_waited_for",),
+    ),
+    Mutant(
+        "of two numbers of one name the last is taken",
+        _FILES,
+        "object_pairs_hook=_once,",
+        "object_pairs_hook=dict,",
+        (f"{_OUTSIDE}test_json_of_strangers_is_refused_in_one_short_line[0]",),
+    ),
+    Mutant(
+        "JSON is of any size",
+        _FILES,
+        "if len(text) > MOST_JSON_BYTES:",
+        "if len(text) < 0:",
+        (f"{_OUTSIDE}test_no_more_of_a_file_is_read_than_a_run_can_have_written",),
+    ),
+    Mutant(
+        "links in folders of orbax are followed",
+        _ORBAX,
+        "entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)",
+        "entry.is_file() or entry.is_dir()",
+        (
+            f"{_O}test_folders_that_no_run_writes_are_refused_before_orbax_reads[a_link]",
+            f"{_O}test_links_among_checkpoints_are_not_followed",
+        ),
+    ),
+    Mutant(
+        "orbax takes what arrays declare",
+        _ORBAX,
+        "if total > _FREE + _RATIO * stored:",
+        "if total < 0:",
+        (f"{_O}test_arrays_that_declare_more_than_their_files_hold_are_not_read",),
     ),
 )
