@@ -101,10 +101,11 @@ class Ledger:
     def _require_noise(self) -> None:
         if max(len(self.also), len(self.releases)) > MOST_RELEASES:
             raise ValueError(f"there are more than {MOST_RELEASES} releases")
-        steps = () if self.steps is None else (self.steps.noise_multiplier,)
-        single = (release.stddev / release.sensitivity for release in self.releases)
-        for noise in (*steps, *self.also, *single):
-            if noise != 0 and not LEAST_NOISE <= noise <= MOST_NOISE:
+        alone = () if self.steps is None else (self.steps.noise_multiplier,)
+        noisy = [noise for noise in (*alone, *self.also) if noise != 0]
+        noisy += [each.stddev / each.sensitivity for each in self.releases if each.stddev != 0]
+        for noise in noisy:
+            if not LEAST_NOISE <= noise <= MOST_NOISE:
                 raise ValueError(
                     f"noise multipliers are 0, or {LEAST_NOISE:g} to {MOST_NOISE:g}, got {noise}"
                 )

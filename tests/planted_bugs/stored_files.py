@@ -265,8 +265,8 @@ MUTANTS = (
     Mutant(
         "a dataset writes into the YAML of a card",
         "experiments/exports/names.py",
-        'return mark if mark.isprintable() else f"\\U{ord(mark):08X}"',
-        "return mark",
+        "return mark if mark.isprintable() else",
+        "return mark if mark else",
         (f"{_TEXTS}[images]",),
     ),
     Mutant(
@@ -279,7 +279,7 @@ MUTANTS = (
     Mutant(
         "noise has no bounds",
         _LEDGER,
-        "if noise != 0 and not LEAST_NOISE <= noise <= MOST_NOISE:",
+        "if not LEAST_NOISE <= noise <= MOST_NOISE:",
         "if noise < 0:",
         (f"{_BEYOND}[noise of 1e-9]", f"{_BEYOND}[noise beside of 1e-9]"),
     ),

@@ -105,7 +105,7 @@ def test_numbers_that_no_run_has_are_refused_before_any_accounting(
 def test_thousands_of_releases_and_of_earlier_runs_are_refused() -> None:
     one = {"name": "m", "sensitivity": 1.0, "stddev": 1.0}
     ledger = Ledger(num_examples=9, delta=DELTA, releases=(GaussianRelease(**one),)).to_json()
-    with pytest.raises(ValueError, match="no list of at most 1000"):
+    with pytest.raises(TypeError, match="no list of at most 1000"):
         Ledger.from_json(ledger | {"releases": [one] * 1001})
     with pytest.raises(ValueError, match="more than 1000 releases"):
         Ledger(num_examples=9, delta=DELTA, releases=(GaussianRelease(**one),) * 1001)
