@@ -80,7 +80,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "run.not_for_release/copies.json": not_for_release,
     "cache/a.npy": public_array,
     "cache/a.json": lambda path: public_array(path.with_suffix(".npy")),
-    f"cache/a.{os.getpid()}.part.npy": lambda path: public_array(path.with_name("a.npy")),
+    "cache/a.PROCESS.part.npy": lambda path: public_array(path.with_name("a.npy")),
 }
 
 
@@ -89,7 +89,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 def test_guarantee_writing_leaves_what_has_other_names(
     name: str, kind: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / name
+    path = tmp_path / name.replace("PROCESS", str(os.getpid()))
     theirs = placed(kind, path)
     if name.startswith("run/"):
         (path.parent / "config.json").write_text("{}")

@@ -51,15 +51,15 @@ MUTANTS = (
     Mutant(
         "a profile counts one of the releases beside steps",
         _ACCOUNTING,
-        "squares = [noise**-2 for noise in also]",
-        "squares = [noise**-2 for noise in also[:1]]",
+        "return math.fsum(noise**-2 for noise in also) ** -0.5",
+        "return math.fsum(noise**-2 for noise in also[:1]) ** -0.5",
         (_JOINT,),
     ),
     Mutant(
         "a profile counts one of the steps of the whole data",
         _ACCOUNTING,
-        "mechanism.num_steps * (mechanism.records_per_person / mechanism.noise_multiplier) ** 2",
-        "(mechanism.records_per_person / mechanism.noise_multiplier) ** 2",
+        "math.fsum(part.steps / part.noise**2 for part in parts)",
+        "math.fsum(1 / part.noise**2 for part in parts)",
         (f"{_P}test_steps_of_the_whole_data_are_one_gaussian", _JOINT),
     ),
     Mutant(
@@ -89,6 +89,13 @@ MUTANTS = (
         "whole_loss((*terms.earlier, ledger))",
         "whole_loss((ledger,))",
         (f"{_C}test_what_an_attacker_can_do_counts_earlier_runs",),
+    ),
+    Mutant(
+        "a stored mu is not compared",
+        "jaxdp/privacy/stored_certificates.py",
+        '("epsilon", "gaussian_dp_mu", "epsilon_with_earlier_runs")',
+        '("epsilon", "epsilon_with_earlier_runs")',
+        (f"{_C}test_guarantee_a_stored_mu_or_sum_below_that_of_its_ledger_is_refused",),
     ),
     Mutant(
         "any delta is supported",

@@ -272,6 +272,17 @@ def test_guarantee_a_certificate_that_says_more_than_its_ledger_is_refused(
         recertified(stored)
 
 
+def test_guarantee_a_stored_mu_or_sum_below_that_of_its_ledger_is_refused() -> None:
+    given = earlier_and(1.0, 1.0)
+    assert recertified(given) == given
+    for edit in ({"gaussian_dp_mu": 0.1}, {"epsilon_with_earlier_runs": 1.0}):
+        with pytest.raises(ValueError, match=f"it says {next(iter(edit))}"):
+            recertified(given | edit)
+    # What nobody reads is computed anew without a word.
+    edited = given | {"attacker": {"advantage": 0.0}, "loss_with_earlier_runs": {}}
+    assert recertified(edited) == given
+
+
 def test_guarantee_an_embedding_without_noise_cannot_be_edited_into_a_private_one() -> None:
     """Five values that made version 0.1.0 believe epsilon 0.1."""
     stored = single(math.inf) | {
