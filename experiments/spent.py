@@ -44,13 +44,15 @@ def lines(path: str, delta: float | None) -> list[str]:
     # Accountants take a second to import: not before flags are parsed.
     from experiments.report.values import round_up
     from experiments.runs import dataset_ledgers
+    from jaxdp.escapes import for_terminal
     from jaxdp.privacy.certificates import whole_loss
     from jaxdp.privacy.ledger import joint_epsilon, joint_relation
 
     contents = dataset_ledgers.named(path)
     entries, budget = contents.entries, contents.budget
     found = [
-        f"{entry.at}  {entry.method:<10}  epsilon {round_up(entry.ledger.epsilon())} at delta "
+        f"{for_terminal(entry.at)}  {for_terminal(entry.method):<10}  "
+        f"epsilon {round_up(entry.ledger.epsilon())} at delta "
         f"{entry.ledger.delta:g} ({entry.ledger.relation}), {entry.ledger.num_examples} records"
         for entry in entries
     ]

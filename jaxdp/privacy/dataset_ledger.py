@@ -28,6 +28,9 @@ from jaxdp.privacy import ledger_file
 from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_relation
 from jaxdp.privacy.ledger_file import Contents, Entry, TotalBudget
 
+# Tens of thousands of runs; the whole file is read each time.
+_MOST_BYTES = 2**26
+
 
 class BudgetExceededError(ValueError):
     """A run would release more of a dataset than its budget allows."""
@@ -200,8 +203,14 @@ class DatasetLedger:
         # Without O_NONBLOCK, opening a pipe waits for somebody at its other end.
         file = os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
         try:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
                 raise ValueError(f"{self.path}: is no plain file")
+            if status.st_size > _MOST_BYTES:
+                raise ValueError(
+                    f"{self.path}: is larger than {_MOST_BYTES >> 20} MB, as no dataset ledger is; "
+                    "name another one"
+                )
             fcntl.flock(file, lock)
             yield file
         finally:

@@ -18,6 +18,7 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
+from experiments import spent
 from jaxdp.privacy import certificates, ledger_file, releases
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.dataset_ledger import (
@@ -501,3 +502,17 @@ def test_an_entry_of_any_content_is_read_or_refused_in_one_line(
         refused = str(error)
     assert refused is None or "\n" not in refused
     assert refused or all(entry.ledger.epsilon() > 0 for entry in file.read().entries)
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(file: DatasetLedger) -> None:
+    with file.path.open("wb") as written:
+        written.truncate(2**40)  # of zeros, which take no room
+    with pytest.raises(ValueError, match="is larger than 64 MB"):
+        file.read()
+    with pytest.raises(ValueError, match="is larger than 64 MB"):
+        file.enter(name(1), "dp_ntk", ledger(1.0))
+
+
+def test_guarantee_texts_of_a_ledger_do_not_steer_a_terminal(file: DatasetLedger) -> None:
+    file.enter(name(1), "dp\x1b[2J\u202entk", ledger(1.0))
+    assert "dp\\x1b[2J\\u202entk" in spent.lines(str(file.path), None)[0]
