@@ -50,6 +50,8 @@ def _whole_ledger() -> bytes:
         ledger = DatasetLedger(Path(name) / _LEDGER)
         ledger.enter("0" * 32, "teacher", _RUN)
         ledger.enter("1" * 32, "dp_kip", _STEPS, budget=TotalBudget(100.0, 1e-5))
+        ledger.note("0" * 32, "a" * 64, before=None)
+        ledger.finish("0" * 32, {"teacher.npz": "b" * 64})
         return ledger.path.read_bytes()
 
 

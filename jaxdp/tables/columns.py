@@ -168,7 +168,10 @@ def as_text(value: Any) -> str:
         if math.isfinite(value) and value % 1 == 0:
             return str(math.floor(value))  # of -0.0 and 1e20, too, which are 0 and 10**20
         return _of_fraction(value)
-    return _plain(str(value))
+    try:
+        return _plain(str(value))
+    except NotImplementedError:  # pandas writes no time with a zone beyond the year 9999
+        return str(value.asm8)
 
 
 def _of_fraction(value: Any) -> str:

@@ -280,3 +280,12 @@ def check_quick_ways(values: np.ndarray, marks: frozenset[str]) -> None:
     choice = cells.place_reader(schema_of("choice").columns[0], marks)
     expected = np.array([choice(value.item()) for value in values], float)
     np.testing.assert_array_equal(cells.distinct(values, choice), expected)
+
+
+def test_a_time_with_a_zone_beyond_the_years_of_python_is_a_text() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    late = pyarrow.array([2**62, 0], pyarrow.timestamp("us", "UTC")).to_pandas()
+    assert cells.texts(late).tolist() == [
+        "148108-07-06T14:00:27.387904",
+        "1970-01-01 00:00:00+00:00",
+    ]
