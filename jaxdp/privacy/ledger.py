@@ -44,7 +44,7 @@ OLD_NOISE = "float64, one draw, keys of 64 bits"
 KINDS_OF_NOISE = (NOISE, OLD_NOISE, FLOAT32_NOISE)
 
 # Beyond what any setting leads to. Accounting ends soon for all of these: see `grids`.
-LEAST_DELTA, LEAST_NOISE, MOST_NOISE = 1e-100, 1e-6, 1e18
+LEAST_READ, LEAST_NOISE, MOST_NOISE = 1e-100, 1e-6, 1e18
 MOST_RELEASES, MOST_LEDGERS = LONGEST_LIST, 10_000
 _MOST_EXAMPLES = 2**63
 
@@ -55,7 +55,7 @@ class Ledger:
 
     Attributes:
         num_examples: n, public.
-        delta: in (0, 1), not below `LEAST_DELTA`.
+        delta: in (0, 1), not below `LEAST_READ`.
         steps: the run's sampled releases under `ZERO_OUT`; None where there are `releases`.
         also: noise multipliers of further Gaussian releases beside `steps`.
         releases: single Gaussian releases under `REPLACE_ONE`.
@@ -83,8 +83,8 @@ class Ledger:
     def __post_init__(self) -> None:
         if (self.steps is None) == (not self.releases):
             raise ValueError("a ledger holds either steps or releases")
-        if not LEAST_DELTA <= self.delta < 1:
-            raise ValueError(f"delta must be in [{LEAST_DELTA:g}, 1), got {self.delta}")
+        if not LEAST_READ <= self.delta < 1:
+            raise ValueError(f"delta must be in [{LEAST_READ:g}, 1), got {self.delta}")
         if not 1 <= self.num_examples < _MOST_EXAMPLES:
             raise ValueError(f"num_examples must be 1 or more, got {self.num_examples}")
         if self.steps is not None and self.steps.num_examples != self.num_examples:

@@ -26,6 +26,7 @@ FALSE_POSITIVES = 0.01
 """The rate of false alarms at which certificates tell how many records an attacker finds."""
 _POINTS = 10_000
 _MOST_EPSILON, _MOST_MU = 1e6, 1e3  # where a search gives up
+_MOST_EXPONENT = 700.0  # of e, in float64
 _TOLERANCE = 1e-9
 
 
@@ -70,7 +71,7 @@ class Profile(NamedTuple):
         if self.exact_mu is not None:
             return self.exact_mu
         end = self.epsilon(LEAST_DELTA)
-        if math.isinf(end):
+        if end > _MOST_EXPONENT:
             return math.inf
         grid = np.linspace(0.0, end, _POINTS)
         # Profiles fall: what holds between the ends of an interval holds all along it.
@@ -98,7 +99,7 @@ class Profile(NamedTuple):
         if self.exact_mu is not None:
             return float(ndtr(ndtri(false_positives) + self.exact_mu))
         # Every epsilon gives two bounds, of which the least holds.
-        grid = np.linspace(0.0, min(self.epsilon(false_positives / 100), 700.0), _POINTS)
+        grid = np.linspace(0.0, min(self.epsilon(false_positives / 100), _MOST_EXPONENT), _POINTS)
         deltas = self.deltas(grid)
         first = deltas + np.exp(grid) * false_positives
         second = 1 - np.exp(-grid) * (1 - deltas - false_positives)

@@ -239,8 +239,8 @@ MUTANTS = (
     Mutant(
         "a stored epsilon may be half of the computed one",
         _STORED,
-        "if not claim >= epsilon * (1 - _TOLERANCE):",
-        "if not claim >= epsilon * 0.5:",
+        "if not claim >= found * (1 - _TOLERANCE):",
+        "if not claim >= found * 0.5:",
         (f"{_C}test_guarantee_a_claim_a_hundredth_too_low_is_refused",),
     ),
     Mutant(

@@ -272,7 +272,7 @@ MUTANTS = (
     Mutant(
         "a delta has no least value",
         _LEDGER,
-        "if not LEAST_DELTA <= self.delta < 1:",
+        "if not LEAST_READ <= self.delta < 1:",
         "if not 0 < self.delta < 1:",
         (f"{_BEYOND}[delta below what accountants reach]",),
     ),

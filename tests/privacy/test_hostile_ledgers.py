@@ -17,6 +17,7 @@ from jaxdp.privacy import ledger as ledgers
 from jaxdp.privacy.certificates import Terms, certify
 from jaxdp.privacy.grids import Part, fits
 from jaxdp.privacy.ledger import Ledger, joint_epsilon, one_release
+from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import MOST_RECORDS_PER_PERSON, SubsampledGaussian
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.privacy.stored_certificates import recertified
@@ -42,7 +43,7 @@ def with_ledger(**changes: Any) -> dict[str, Any]:
     facts = stored()
     for name in ("delta", "num_examples", "noise_multiplier", "also_released", "sampling_rate"):
         del facts[name]
-    del facts["num_steps"], facts["clip_norm"]
+    del facts["num_steps"], facts["clip_norm"], facts["gaussian_dp_mu"]
     changed = facts["ledger"] | changes
     changed["steps"] = facts["ledger"]["steps"] | changes.get("steps", {})
     return facts | {"ledger": changed}
@@ -240,12 +241,13 @@ def test_budgets_that_a_run_accepts_give_certificates_that_are_read(
 
 
 def test_no_budget_that_a_run_accepts_leads_beyond_the_bounds() -> None:
-    for beyond in ({"eps": 0.9e-6}, {"eps": 1.1e6}, {"delta": 0.9e-100}):
+    for beyond in ({"eps": 0.9e-6}, {"eps": 1.1e6}, {"delta": LEAST_DELTA * 0.9}):
         with pytest.raises(SettingsError):
             Budget(**beyond)
-    Budget(eps=1e-6, delta=ledgers.LEAST_DELTA)
+    Budget(eps=1e-6, delta=LEAST_DELTA)
+    assert ledgers.LEAST_READ < LEAST_DELTA
     # The most noise of a Gaussian release, which the textbook's formula bounds, and the least.
-    most = math.sqrt(2 * math.log(1.25 / ledgers.LEAST_DELTA)) / 1e-6 * MOST_RECORDS_PER_PERSON
+    most = math.sqrt(2 * math.log(1.25 / LEAST_DELTA)) / 1e-6 * MOST_RECORDS_PER_PERSON
     assert most / math.sqrt(1e-5) < ledgers.MOST_NOISE
     least = accounting.analytic_gaussian_stddev(epsilon=1e6, delta=0.9, sensitivity=1.0)
     assert least > ledgers.LEAST_NOISE
