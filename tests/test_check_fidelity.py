@@ -234,11 +234,11 @@ def test_what_cannot_be_compared_is_refused(
     refused("compares tables with a schema, and --dataset=digits has none")
     flags = write_table(tmp_path, frame_of(20))
     (tmp_path / "run.not_for_release").write_text("mine")
-    refused("is a file or holds a run", *flags, *DRAWN)
+    refused("is a link, a file or holds a run", *flags, *DRAWN)
     (tmp_path / "run.not_for_release").unlink()
     beside(tmp_path / "run").mkdir()
     (beside(tmp_path / "run") / "config.json").write_text("{}")
-    refused("is a file or holds a run", *flags, *DRAWN)
+    refused("is a link, a file or holds a run", *flags, *DRAWN)
 
 
 def test_a_run_in_the_working_folder_has_its_comparison_beside_it(

@@ -21,7 +21,7 @@ import numpy as np
 from absl import logging
 
 from experiments.errors import InputError
-from experiments.runs.orbax_folders import require_plain, require_small
+from experiments.runs.orbax_folders import require_own_names, require_plain, require_small
 from jaxdp import processes
 from jaxdp.saved.files import open_plain
 
@@ -127,6 +127,7 @@ class Checkpoints:
     def _restored(self, step: int, template: State) -> State:
         import orbax.checkpoint as ocp
 
+        require_own_names(self._folder / str(step))
         like = {_STATE: np.frombuffer(packed(step, template), np.uint8)}
         with _undisturbed():
             stored = self._manager.restore(step, args=ocp.args.StandardRestore(like))[_STATE]
@@ -177,6 +178,7 @@ def restore_tree(path: Path) -> Any:
     """
     try:
         require_plain(path)
+        require_own_names(path)
         with _undisturbed(), _checkpointer() as checkpointer:
             require_small(checkpointer.metadata(path.absolute()).item_metadata.tree, path)
             return checkpointer.restore(path.absolute())

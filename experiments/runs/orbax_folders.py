@@ -34,6 +34,16 @@ def require_plain(folder: Path) -> None:
             raise ValueError(f"{folder.name} holds more than {_MOST_ENTRIES} files")
         if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)):
             raise ValueError(f"{entry.name} in {folder.name} is a link, or no plain file")
+
+
+def require_own_names(folder: Path) -> None:
+    """Raise unless the arrays of a folder, which `require_plain` has let pass, lie within it.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: an array's name would lead out, or what tells of the names is no JSON.
+    """
+    for entry in _entries(folder):
         if entry.name == _METADATA:
             _require_names(json_file(Path(entry.path)))
 

@@ -124,6 +124,7 @@ _KEPT: dict[str, Check] = {
     "sha256": or_none(_digests),  # `jaxdp.saved.folder`; None where a run has not finished
     "reused": text,  # cards and terminals, as words
     "also_released_digests": _beside,  # `jaxdp.methods.teacher.earlier`
+    "clip_space": text,  # people, as words
 }
 
 

@@ -61,7 +61,13 @@ def _read(path: Path, form: Form, source: str) -> Stored[Any]:
         options=options,
         example_shape=tuple(meta["example_shape"]),
         num_classes=released.num_classes,
-        certificate=recertified(meta["certificate"], old_noise=old_noise),
+        certificate=recertified(_object(meta["certificate"]), old_noise=old_noise),
         source=source,
         schema=meta.get("schema"),
     )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("its certificate is no JSON object")
+    return value

@@ -14,6 +14,7 @@ from experiments.data import load as data
 from experiments.data.load import load_dataset
 from experiments.errors import InputError
 from jaxdp.data import Codec
+from jaxdp.escapes import for_terminal
 
 # --- Importing and scaling ---------------------------------------------------------------
 
@@ -84,7 +85,7 @@ def test_unknown_dataset_in_a_missing_folder(tmp_path: Path) -> None:
 def test_path_for_a_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=re.escape("plain name, not a path")) as caught:
         load_dataset(name, data_dir=tmp_path)
-    check_message(caught.value, name, "--data_dir")
+    check_message(caught.value, for_terminal(name), "--data_dir")
 
 
 def test_guarantee_without_its_last_example_a_subset_differs_in_one() -> None:

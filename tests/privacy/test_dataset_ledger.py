@@ -85,7 +85,8 @@ def test_guarantee_a_sum_over_runs_names_its_own_relation(file: DatasetLedger) -
         facts = certificates.certify(last, terms)
         assert facts["relation"] == RELATIONS[last.relation]
         assert facts["relation_with_earlier_runs"] == RELATIONS[ZERO_OUT]
-        assert facts["verdict"].endswith("(zero-out)")
+        assert ", zero-out, with an earlier run on the same data; " in facts["verdict"]
+        assert facts["verdict"].endswith(f", {last.relation}, by itself)")
     alike = certificates.certify(
         ledger(), Terms(covers=(), target_epsilon=1.0, earlier=(ledger(),))
     )
