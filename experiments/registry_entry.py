@@ -50,7 +50,11 @@ def entry(loaded: "Loaded", runs: "Sequence[Entry]" = ()) -> dict[str, Any]:
             sum is taken without.
 
     Raises:
-        InputError: it must not be released, or is not in the ledger.
+        InputError: it must not be released, or the ledger is not that of its dataset.
+
+    Guarantee:
+        Epsilon and mu are those of all runs that the ledger and the certificate count, and the
+        unit is one that all of them protect.
     """
     facts, flag = loaded.certificate.facts, loaded.folder.flag
     if not loaded.certificate.releasable:
@@ -66,8 +70,7 @@ def entry(loaded: "Loaded", runs: "Sequence[Entry]" = ()) -> dict[str, Any]:
                 "unprotected_quantities": _listed(facts["public"]),
             },
             "privacy_loss": {
-                "privacy_unit": _unit(facts),
-                "privacy_unit_details": f"{facts['unit']}. Neighbours: {loss['relation']}.",
+                **_unit(facts, runs, loss["relation"]),
                 "privacy_parameters": {"epsilon": loss["epsilon"], "delta": loss["delta"]},
                 "privacy_parameters_details": _details(facts, loss),
             },
@@ -98,11 +101,14 @@ def _loss(facts: Any, runs: "Sequence[Entry]", flag: str) -> dict[str, Any]:
     from jaxdp.privacy.ledger import RELATIONS, Ledger, joint_epsilon, joint_relation
 
     own = Ledger.from_json(facts["ledger"])
-    ledgers = [each.ledger for each in runs]
-    if not runs:
-        ledgers = [*map(Ledger.from_json, facts.get("earlier_runs", ())), own]
-    elif own not in ledgers:
-        raise InputError(f"--ledger: holds no run with the numbers of {flag}; name its own one")
+    counted = [*map(Ledger.from_json, facts.get("earlier_runs", ())), own]
+    ledgers = [each.ledger for each in runs] or counted
+    for each in counted:
+        if ledgers.count(each) < counted.count(each):
+            raise InputError(
+                f"--ledger: does not hold all runs that the certificate of {flag} counts; name the "
+                "ledger of its dataset, or put back what is missing there"
+            )
     return {
         "runs": len(ledgers),
         "epsilon": joint_epsilon(ledgers, delta=own.delta) if len(ledgers) > 1 else own.epsilon(),
@@ -114,12 +120,10 @@ def _loss(facts: Any, runs: "Sequence[Entry]", flag: str) -> dict[str, Any]:
 
 def _basic(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
     from jaxdp.methods import card
-    from jaxdp.privacy.ledger import Ledger
 
     facts, made = loaded.certificate.facts, loaded.made
+    own = _own(loaded, runs)
     kind = "distilled" if made is not None and made.file.startswith("distilled") else "generated"
-    own = Ledger.from_json(facts["ledger"])
-    days = [each.at[:10] for each in runs if each.ledger == own]
     return {
         "name": card.title(loaded.spec, kind),
         "data_curators": [{"data_curator_name": FILL_IN, "data_curator_type": FILL_IN}],
@@ -129,7 +133,7 @@ def _basic(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
         "data_product_type": "Synthetic data",
         "data_product_region": FILL_IN,
         "data_product_sector": FILL_IN,
-        "publication_date": days[-1] if days else FILL_IN,
+        "publication_date": FILL_IN if own is None else own.at[:10],
     }
 
 
@@ -142,11 +146,35 @@ def _domain(loaded: "Loaded") -> str:
     )
 
 
-def _unit(facts: Any) -> str:
+def _own(loaded: "Loaded", runs: "Sequence[Entry]") -> "Entry | None":
+    """Return the entry of a run in a ledger; None where no ledger is named.
+
+    Raises:
+        InputError: it is not there, or has other numbers.
+    """
+    from jaxdp.privacy.ledger import Ledger
+
+    if not runs:
+        return None
+    name, facts = loaded.folder.config.get("ledger_entry"), loaded.certificate.facts
+    found = next((each for each in runs if each.name == name), None)
+    if found is None or found.ledger != Ledger.from_json(facts["ledger"]):
+        raise InputError(
+            f"--ledger: the run of {loaded.folder.flag} is not in it; name the ledger of its "
+            "dataset, or leave the flag out"
+        )
+    return found
+
+
+def _unit(facts: Any, runs: "Sequence[Entry]", relation: str) -> dict[str, str]:
+    """Return whom all runs together protect: persons, if each of them does."""
+    from jaxdp.privacy.wording import UNIT
+
     most = facts["ledger"].get("records_per_person", 1)
-    if most > 1 or facts["persons_declared"]:
-        return f"Person, with at most {most} record{'s' if most > 1 else ''}"
-    return "Record"
+    persons = most > 1 or (facts["persons_declared"] and all(each.is_of_persons for each in runs))
+    name = f"Person, with at most {most} record{'s' if most > 1 else ''}" if persons else "Record"
+    unit = facts["unit"] if persons else UNIT
+    return {"privacy_unit": name, "privacy_unit_details": f"{unit}. Neighbours: {relation}."}
 
 
 def _details(facts: Any, loss: dict[str, Any]) -> str:

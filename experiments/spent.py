@@ -62,9 +62,12 @@ def lines(path: str, delta: float | None) -> list[str]:
     together = round_up(joint_epsilon(ledgers, delta=at))
     sum_of_all = f"epsilon {together} at delta {at:g} ({joint_relation(ledgers)}){limit}"
     loss = whole_loss(tuple(ledgers))
+    persons = all(entry.is_of_persons for entry in entries)
+    unit = "persons" if persons else "single records, whoever they are of"
     return [
         *found,
         f"all {len(entries)} together: {sum_of_all}",
+        f"protected are {unit}",
         f"mu = {round_up(loss['gaussian_dp_mu'])} of Gaussian differential privacy",
         loss["attacker"]["in_words"],
     ]

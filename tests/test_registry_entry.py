@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from absl.testing import flagsaver
 
 import jaxdp
 from experiments import command_line, registry_entry, spent
+from jaxdp.privacy.certificates import Terms, certify
 from jaxdp.privacy.dataset_ledger import DatasetLedger
-from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_profile
+from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_profile, one_release
 
 # Headings of the registry's own template of an entry, and those that it does not ask for.
 TEMPLATE = {
@@ -70,6 +72,7 @@ def test_guarantee_an_entry_tells_the_sum_of_all_runs_in_the_ledger(tmp_path: Pa
     file = DatasetLedger(tmp_path / "scans.ledger.jsonl")
     for number in range(3):
         file.enter(f"{number:032x}", "dp_ntk", own)
+    named(folder, f"{1:032x}")
     found = written(folder, f"--ledger={file.path}")
     told = found["privacy_loss"]["privacy_parameters"]
     assert told["epsilon"] == joint_epsilon([own] * 3, delta=own.delta)
@@ -77,6 +80,59 @@ def test_guarantee_an_entry_tells_the_sum_of_all_runs_in_the_ledger(tmp_path: Pa
     mu = joint_profile([own] * 3).mu
     assert f"mu = {mu:.2f}"[:-1] in found["privacy_loss"]["privacy_parameters_details"]
     assert found["basic"]["publication_date"] == file.read().entries[0].at[:10]
+
+
+def named(folder: Path, name: str) -> None:
+    """Note the name of a run in its ledger."""
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"ledger_entry": name}))
+
+
+def test_guarantee_an_entry_is_about_persons_where_all_runs_are(tmp_path: Path) -> None:
+    folder = saved_folders.images(tmp_path / "run")
+    own = ledger_of(folder)
+    certificate = certify(own, Terms(covers=("a",), target_epsilon=1.0, persons_declared=True))
+    stored = json.loads((folder / "privacy.json").read_text())
+    (folder / "privacy.json").write_text(json.dumps(certificate | {"sha256": stored["sha256"]}))
+    file = DatasetLedger(tmp_path / "scans.ledger.jsonl")
+    file.enter(f"{1:032x}", "dp_ntk", own, persons=True)
+    named(folder, f"{1:032x}")
+    alone = written(folder, f"--ledger={file.path}")["privacy_loss"]
+    assert alone["privacy_unit"] == "Person, with at most 1 record"
+    assert spent.lines(str(file.path), None)[2] == "protected are persons"
+    file.enter(f"{2:032x}", "dp_ntk", own)
+    found = written(folder, f"--ledger={file.path}")["privacy_loss"]
+    assert found["privacy_unit"] == "Record"
+    assert "one person" not in found["privacy_unit_details"]
+    assert "single records" in spent.lines(str(file.path), None)[3]
+
+
+def test_guarantee_an_entry_claims_no_less_than_the_certificate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a ledger it tells the certificate's sum, and a ledger that lacks a run is refused."""
+    folder = saved_folders.images(tmp_path / "run")
+    own = ledger_of(folder)
+    steps = one_release(90, noise_multiplier=9.0)
+    other = Ledger(num_examples=90, delta=1e-4, steps=steps)
+    terms = Terms(covers=("a",), target_epsilon=1.0, earlier=(other, own))
+    stored = json.loads((folder / "privacy.json").read_text())
+    facts = certify(own, terms) | {"sha256": stored["sha256"]}
+    (folder / "privacy.json").write_text(json.dumps(facts))
+    told = written(folder)["privacy_loss"]
+    parameters = {"epsilon": facts["epsilon_with_earlier_runs"], "delta": facts["delta"]}
+    assert told["privacy_parameters"] == parameters
+    assert "Neighbours: zero-out" in told["privacy_unit_details"]
+    file = DatasetLedger(tmp_path / "scans.ledger.jsonl")
+    file.enter(f"{1:032x}", "dp_ntk", other)
+    file.enter(f"{2:032x}", "dp_ntk", own)
+    named(folder, f"{2:032x}")
+    assert run(f"--run={folder}", f"--out={tmp_path / 'e'}", f"--ledger={file.path}") == 2
+    assert "does not hold all runs" in capsys.readouterr().err
+    named(folder, f"{9:032x}")
+    file.enter(f"{3:032x}", "dp_ntk", own)
+    assert run(f"--run={folder}", f"--out={tmp_path / 'e'}", f"--ledger={file.path}") == 2
+    assert "is not in it" in capsys.readouterr().err
 
 
 def test_guarantee_no_entry_is_made_of_what_must_not_be_released(
@@ -104,7 +160,7 @@ def test_what_is_missing_or_of_other_data_is_refused_in_a_line(
         (): "--run: name the folder",
         (f"--run={folder}",): "--out: name the file",
         (f"--run={folder}", "--out=x", "--ledger=nowhere"): "there is no such file",
-        (f"--run={folder}", "--out=x", f"--ledger={other.path}"): "holds no run with the numbers",
+        (f"--run={folder}", "--out=x", f"--ledger={other.path}"): "does not hold all runs",
         (f"--run={tmp_path}", "--out=x"): "has no privacy.json",
     }
     for flags, said in cases.items():
@@ -127,7 +183,7 @@ def test_the_sum_of_a_ledger_comes_with_mu_and_what_an_attacker_can_do(tmp_path:
     file = DatasetLedger(tmp_path / "scans.ledger.jsonl")
     for number in range(4):
         file.enter(f"{number:032x}", "dp_ntk", own)
-    *runs, together, mu, attack = spent.lines(str(file.path), None)
+    *runs, together, _, mu, attack = spent.lines(str(file.path), None)
     assert len(runs) == 4
     assert together.startswith("all 4 together: epsilon")
     assert mu == "mu = 0.2 of Gaussian differential privacy"  # 2 of one release of a tenth
