@@ -37,7 +37,8 @@ def clip(tree: PyTree, clip_norm: float, keep: Bool[Array, ""]) -> PyTree:
     The norm that decides is a little above the computed one, by what rounding may have taken from
     the norm and may add to the result, so that the result's true norm does not exceed `clip_norm`.
     No terms of a norm cancel, so that holds however it is rounded, for one tree. Within a compiled
-    program that computes the tree, `numerics.rounded_once` makes it one.
+    program that computes the tree, `numerics.rounded_once` makes it one. Leaves of 16 bits come
+    back wider.
     """
     norm = global_norm(tree) * _margin(tree)
     keep = keep & jnp.isfinite(norm)
@@ -47,7 +48,9 @@ def clip(tree: PyTree, clip_norm: float, keep: Bool[Array, ""]) -> PyTree:
     def clipped(leaf: Array) -> Array:
         wide = _wide(leaf)
         scaled = jnp.where(norm > clip_norm, wide * shrink / safe * clip_norm, wide)
-        return jnp.where(keep, scaled, 0.0).astype(leaf.dtype)
+        # Numbers of 16 bits have no small ones, and would be rounded up by more than any margin.
+        narrow = jnp.finfo(leaf.dtype).bits < 32
+        return jnp.where(keep, scaled, 0.0).astype(wide.dtype if narrow else leaf.dtype)
 
     return jax.tree.map(clipped, tree)
 

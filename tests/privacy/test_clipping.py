@@ -293,3 +293,13 @@ def test_bad_microbatch_size_is_refused(size: int) -> None:
 
 def test_empty_batch_sums_to_zero() -> None:
     np.testing.assert_array_equal(linear_sum(np.zeros((0, 3)), np.zeros(0, bool)), np.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
+def test_guarantee_numbers_of_16_bits_are_clipped_to_the_norm(dtype: Any) -> None:
+    """As float16 the entries would be among its smallest numbers, 6e-8 apart."""
+    grads = {"a": jnp.full(1000, 0.5, dtype), "b": jnp.full(3, 0.5, jnp.float32)}
+    found = clipping.clip(grads, 1e-6, jnp.asarray(True))
+    norm = math.sqrt(sum(float(np.sum(np.asarray(g, np.float64) ** 2)) for g in found.values()))
+    assert 0.9e-6 < norm <= 1e-6
+    assert found["b"].dtype == jnp.float32
