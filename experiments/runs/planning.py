@@ -8,6 +8,7 @@ from experiments.data.dataset import Dataset
 from experiments.data.load import require_range
 from experiments.runs import released
 from experiments.runs.folder import RunFolder
+from experiments.runs.rows import require_apart
 from jaxdp.data import Spec
 from jaxdp.methods.base import Plan
 from jaxdp.methods.steps import Watch, unwatched
@@ -60,6 +61,7 @@ def checked(method: str, settings: Any, run_flags: Any, data: Dataset) -> Ready:
     folder = RunFolder(
         run_flags.out_dir or f"runs/{name}", resume=run_flags.resume, overwrite=run_flags.overwrite
     )
+    require_apart(getattr(run_flags, "feature_cache", None), folder.path)
     return Ready(package, complete, spec, earlier, folder)
 
 

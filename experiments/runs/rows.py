@@ -47,6 +47,21 @@ class FeatureCache:
         return self.folder / f"features_{digest.hexdigest()[:24]}.npy"
 
 
+def require_apart(folder: str | None, out_dir: Path) -> None:
+    """Raise an `InputError` where `--feature_cache` would lie in the folder of a run.
+
+    Guarantee:
+        Features, which are as private as the data, are not among files that may leave.
+    """
+    if folder is not None:
+        path, run = user_path(folder, "feature_cache").resolve(), out_dir.resolve()
+        if path.is_relative_to(run):
+            raise InputError(
+                f"--feature_cache={folder}: lies in --out_dir={out_dir}, which is to be passed on; "
+                "features are as private as the data, so name a folder elsewhere"
+            )
+
+
 def cache_for(folder: str | None, config: dict[str, Any]) -> FeatureCache | None:
     """Return the cache that `--feature_cache` asks for.
 

@@ -13,7 +13,7 @@ import pytest
 
 from experiments import dp_kip, dp_kip_teacher
 from experiments.errors import InputError
-from experiments.runs.rows import cache_for, features_of
+from experiments.runs.rows import cache_for, features_of, require_apart
 
 ROWS = np.arange(300 * 3, dtype=np.uint8).reshape(300, 3)
 TOY = ("--dataset=digits", "--ipc=1", "--subset=60", "--steps=2", "--batch_size=20")
@@ -154,3 +154,13 @@ def test_guarantee_kept_features_are_for_their_owner_alone(
     assert modes == [0]
     assert cache is not None
     assert all(path.stat().st_mode & 0o077 == 0 for path in cache.folder.iterdir())
+
+
+def test_guarantee_features_are_not_kept_where_files_may_leave(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (tmp_path / "link").symlink_to(run)
+    for inside in (run, run / "cache", tmp_path / "link/cache", tmp_path / "x/../run"):
+        with pytest.raises(InputError, match="lies in --out_dir"):
+            require_apart(str(inside), run)
+    require_apart(str(tmp_path / "run2"), run)
+    require_apart(None, run)
