@@ -48,24 +48,40 @@ def _by_default(run_flags: Any) -> Path | None:
     """Return the file beside one's own data; None for datasets that are public by their name.
 
     A table is one of the papers', which are public, where its schema is a built-in one.
+
+    Raises:
+        InputError: there are two, and nobody can say which counts.
     """
     if run_flags.csv is not None:
         if run_flags.schema in BUILT_IN:
             return None
         data = user_path(run_flags.csv, "csv")
-        beside = data.with_name(f"{data.name.split('.')[0]}{ENDING}")
     elif run_flags.dataset in _PUBLIC:
         return None
     else:
-        beside = user_path(run_flags.data_dir, "data_dir") / f"{run_flags.dataset}{ENDING}"
-    if beside.exists():
-        return beside
+        folder = user_path(run_flags.data_dir, "data_dir")
+        named = (folder / f"{run_flags.dataset}{ending}" for ending in (".npz", ""))
+        data = next((path for path in named if path.exists()), folder / run_flags.dataset)
+    # Data may be a link, beside which runs of before have left their ledger.
+    beside = [_beside(data), _beside(data.resolve())]
+    places = list(dict.fromkeys(beside))
     with contextlib.suppress(RuntimeError):  # there is no home folder
-        elsewhere = in_the_users_folder(beside)
-        # Runs from before the folder could be written count, too.
-        if elsewhere.exists() or not os.access(beside.parent, os.W_OK):
-            return elsewhere
-    return beside
+        places += dict.fromkeys(map(in_the_users_folder, beside))
+    there = [path for path in places if path.exists() or path.is_symlink()]
+    if len({path.resolve() for path in there}) > 1:
+        raise InputError(
+            f"--ledger: {there[0]} and {there[1]} both count runs on these data; name one by "
+            "--ledger, and look with experiments.spent what the other one holds"
+        )
+    if there:
+        return there[0]
+    own = beside[-1]
+    return own if os.access(own.parent, os.W_OK) or len(places) == 1 else places[-1]
+
+
+def _beside(data: Path) -> Path:
+    """Return the file beside data."""
+    return data.with_name(f"{data.name.split('.')[0]}{ENDING}")
 
 
 def in_the_users_folder(beside: Path) -> Path:

@@ -15,6 +15,7 @@ decides anything. The file may be a link to a file that is there, on a share for
 """
 
 import contextlib
+import dataclasses
 import datetime
 import fcntl
 import os
@@ -73,14 +74,16 @@ class DatasetLedger:
         Args:
             ledger: what it would release.
             name: of its entry, where it may be there already.
-            budget: that is to hold from now on; None for the one in the file.
+            budget: that is to hold from now on, at its delta or the file's if that is less; None
+                for the one in the file.
             persons: whether somebody has declared how many records a person has at most.
 
         Raises:
             BudgetExceededError: it would exceed the budget.
             ValueError: as `read`, or runs in the file protect another unit.
         """
-        _require_room(self.read(), Entry(name, "", "", ledger, persons), budget, self.path)
+        contents, run = self.read(), Entry(name, "", "", ledger, persons)
+        _require_room(contents, run, _at_least_delta(budget, contents), self.path)
 
     def enter(
         self,
@@ -119,6 +122,7 @@ class DatasetLedger:
         if not ledger.is_private:
             raise ValueError("a run with no noise releases without limit; it is not entered")
         with self._adding(os.O_CREAT) as (contents, add):
+            budget = _at_least_delta(budget, contents)
             _require_room(contents, run, budget, self.path)
             there, lines = contents.find(name), list[dict[str, Any]]()
             if there is not None and there.ledger != ledger:
@@ -232,6 +236,13 @@ def _append(file: int, added: bytes) -> None:
     while left:
         left = left[os.write(file, left) :]
     os.fsync(file)
+
+
+def _at_least_delta(budget: TotalBudget | None, contents: Contents) -> TotalBudget | None:
+    """Return a budget at the least delta of any so far: a larger one would loosen it unsaid."""
+    if budget is None or contents.budget is None:
+        return budget
+    return dataclasses.replace(budget, delta=min(budget.delta, contents.budget.delta))
 
 
 def _require_room(contents: Contents, run: Entry, budget: TotalBudget | None, path: Path) -> None:

@@ -518,3 +518,28 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(file: DatasetLedg
 def test_guarantee_texts_of_a_ledger_do_not_steer_a_terminal(file: DatasetLedger) -> None:
     file.enter(name(1), "dp\x1b[2J\u202entk", ledger(1.0))
     assert "dp\\x1b[2J\\u202entk" in spent.lines(str(file.path), None)[0]
+
+
+def test_guarantee_a_budget_is_not_loosened_by_a_larger_delta(file: DatasetLedger) -> None:
+    file.enter(name(1), "dp_ntk", ledger(1.0), budget=TotalBudget(1.5, 1e-6))
+    loose = TotalBudget(1.5, 1e-3)
+    assert joint_epsilon([ledger(1.0)] * 2, delta=1e-3) < 1.5
+    with pytest.raises(BudgetExceededError, match="at delta 1e-06"):
+        file.require_room(ledger(1.0), budget=loose)
+    with pytest.raises(BudgetExceededError, match="at delta 1e-06"):
+        file.enter(name(2), "dp_ntk", ledger(1.0), budget=loose)
+    file.enter(name(3), "dp_ntk", ledger(0.1), budget=TotalBudget(3.0, 1e-3))
+    assert file.read().budget == TotalBudget(3.0, 1e-6)
+
+
+def test_a_run_that_is_twice_in_the_file_or_has_no_noise_is_refused(file: DatasetLedger) -> None:
+    file.enter(name(1), "dp_ntk", ledger(1.0))
+    first, line = file.path.read_bytes().splitlines(keepends=True)
+    entry = json.loads(line)
+    del entry["digest"]
+    open_release = {"name": "m", "sensitivity": 1.0, "stddev": 0.0}
+    bare = entry | {"ledger": entry["ledger"] | {"releases": [open_release]}}
+    for edited, said in (([entry, entry], "a run is in it twice"), ([bare], "a run has no noise")):
+        file.path.write_bytes(first + ledger_file.added(first, edited))
+        with pytest.raises(ValueError, match=said):
+            file.read()
