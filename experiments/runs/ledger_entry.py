@@ -53,6 +53,7 @@ class LedgerEntry:
         self._known: Entry | None = None
         self.name = self._stored or ""
         self.notes: str | None = None
+        self.is_made = False
 
     @property
     def noted(self) -> dict[str, str]:
@@ -145,6 +146,7 @@ class LedgerEntry:
                 file=sys.stderr,
             )
         print(f"this run is counted in {self._path}", file=sys.stderr)
+        self.is_made = True
         return earlier
 
     def note(self, notes: str) -> None:

@@ -12,7 +12,7 @@ import jax
 
 from experiments.errors import InputError
 from experiments.runs.folder import RunFolder
-from experiments.runs.ledger_entry import LedgerEntry
+from experiments.runs.ledger_entry import KEY, LedgerEntry
 from experiments.runs.local_paths import without_folders
 from experiments.runs.release_log import ReleaseLog
 from jaxdp.methods.base import Plan
@@ -73,13 +73,14 @@ def started(
         if stored is not None and "ledger" not in stored:
             certificate = _certificate_of_old_run(folder, plan.old_noise)
             config["ledger"] = certificate["ledger"]
+            config.pop(KEY, None)  # it was never entered, and releases nothing any more
         else:
             if stored is not None:
                 _require_same_ledger(folder, stored["ledger"], config["ledger"])
             # The name is on disk before the entry is, so that a resumed run finds it.
             folder.write_json("config.json", config)
             certificate = plan.certificate(entry.made())
-        log = ReleaseLog(folder, entry)
+        log = ReleaseLog(folder, entry if entry.is_made else None)
         for warning in certificate["warnings"]:
             print(f"WARNING: {warning}", file=sys.stderr)
         folder.write_json("config.json", config)

@@ -133,7 +133,7 @@ class Certificate:
             what=f"{what} of the {self.facts['num_examples']} training records",
             other=other,
             epsilon=_up(self.epsilon),
-            delta=f"{self.delta:g}",
+            delta=_up(self.delta),
             unit=self.facts["unit"],
         )
 
@@ -144,14 +144,14 @@ class Certificate:
         relation = self.facts["relation"].split(":")[0]
         whom = "" if self._most == 1 else f"persons with up to {self._most} of "
         return (
-            f"What was made is ({_up(self.epsilon)}, {self.delta:g})-differentially private for "
+            f"What was made is ({_up(self.epsilon)}, {_up(self.delta)})-differentially private for "
             f"{whom}{self.facts['num_examples']} records ({relation}). {self.facts['verdict']}."
         )
 
     def __repr__(self) -> str:
         """Show the numbers and whether it may leave, in a line."""
         return (
-            f"Certificate(epsilon={_up(self.epsilon)}, delta={self.delta:g}, "
+            f"Certificate(epsilon={_up(self.epsilon)}, delta={_up(self.delta)}, "
             f"releasable={self.releasable})"
         )
 

@@ -18,7 +18,9 @@ from toy_runs import planned
 
 from experiments import sample
 from experiments.errors import InputError
+from experiments.run_flags import RunFlags
 from experiments.runs import released
+from experiments.runs import start as run_start
 from experiments.runs.folder import RunFolder
 from experiments.runs.release_log import ReleaseLog
 from jaxdp.methods import dp_ntk, teacher
@@ -141,3 +143,15 @@ def test_a_release_without_noise_can_be_read_again() -> None:
     assert not recertified(stored)["releasable"]
     with pytest.raises(ValueError, match="also_released"):
         recertified(stored | {"also_released": [-1.0]})
+
+
+def test_a_finished_run_of_version_0_1_0_is_resumed_beside_a_ledger(tmp_path: Path) -> None:
+    of_version_0_1_0(tmp_path / "old", finished=True)
+    plan = planned_run()
+    plan.counted, plan.method = plan.ledger, "dp_ntk"
+    flags = RunFlags(resume=True, ledger=str(tmp_path / "x.ledger.jsonl"))
+    folder = RunFolder(tmp_path / "old", resume=True, overwrite=False)
+    with run_start.started(plan, flags, folder, {}) as found:
+        found.log.finish({})
+    assert "ledger_entry" not in json.loads((tmp_path / "old/config.json").read_text())
+    assert not (tmp_path / "x.ledger.jsonl").exists()
