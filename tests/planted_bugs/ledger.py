@@ -237,4 +237,85 @@ MUTANTS = (
         '            if (self.path / name / "config.json").is_symlink():\n',
         (f"{_W}test_guarantee_a_folder_of_a_run_that_is_a_link_is_refused[resume-checkpoints]",),
     ),
+    Mutant(
+        "a run is twice in a ledger, and counts once",
+        "jaxdp/privacy/ledger_file.py",
+        '            _require(entry.name not in self.entries, "a run is in it twice")\n',
+        "",
+        (
+            "tests/privacy/test_dataset_ledger.py::"
+            "test_a_run_that_is_twice_in_the_file_or_has_no_noise_is_refused",
+        ),
+    ),
+    Mutant(
+        "a run without noise counts in a ledger",
+        "jaxdp/privacy/ledger_file.py",
+        '    _require(entry.ledger.is_private, "a run has no noise")\n',
+        "",
+        (
+            "tests/privacy/test_dataset_ledger.py::"
+            "test_a_run_that_is_twice_in_the_file_or_has_no_noise_is_refused",
+        ),
+    ),
+    Mutant(
+        "a larger delta loosens a budget",
+        "jaxdp/privacy/dataset_ledger.py",
+        "delta=min(budget.delta, contents.budget.delta)",
+        "delta=max(budget.delta, contents.budget.delta)",
+        (
+            "tests/privacy/test_dataset_ledger.py::"
+            "test_guarantee_a_budget_is_not_loosened_by_a_larger_delta",
+        ),
+    ),
+    Mutant(
+        "of two default ledgers one is forgotten",
+        "experiments/runs/dataset_ledgers.py",
+        "    if len({path.resolve() for path in there}) > 1:\n",
+        "    if False:\n",
+        ("tests/runs/test_default_ledgers.py::test_guarantee_of_two_ledgers_none_is_forgotten",),
+    ),
+    Mutant(
+        "a ledger whose share is gone begins anew elsewhere",
+        "experiments/runs/dataset_ledgers.py",
+        "if path.exists() or path.is_symlink()]",
+        "if path.exists()]",
+        (
+            "tests/runs/test_default_ledgers.py::"
+            "test_guarantee_a_ledger_whose_share_is_gone_is_not_begun_anew",
+        ),
+    ),
+    Mutant(
+        "a link to data has a ledger of its own",
+        "experiments/runs/dataset_ledgers.py",
+        "beside = [_beside(data), _beside(data.resolve())]",
+        "beside = [_beside(data), _beside(data)]",
+        ("tests/runs/test_default_ledgers.py::test_guarantee_a_link_to_data_has_their_ledger",),
+    ),
+    Mutant(
+        "a part of other content takes the place of a release",
+        "experiments/runs/release_log.py",
+        "and part.exists() and digest(part) == expected:",
+        "and part.exists():",
+        (
+            "tests/runs/test_release_log.py::"
+            "test_guarantee_a_part_of_other_content_does_not_take_the_place_of_a_release",
+        ),
+    ),
+    Mutant(
+        "features are kept in the folder that is passed on",
+        "experiments/runs/rows.py",
+        "        if path.is_relative_to(run):\n",
+        "        if path == run:\n",
+        ("tests/runs/test_rows.py::test_guarantee_features_are_not_kept_where_files_may_leave",),
+    ),
+    Mutant(
+        "numbers of 16 bits are rounded after they are clipped",
+        "jaxdp/privacy/clipping.py",
+        "narrow = jnp.finfo(leaf.dtype).bits < 32",
+        "narrow = jnp.finfo(leaf.dtype).bits < 16",
+        (
+            "tests/privacy/test_clipping.py::"
+            "test_guarantee_numbers_of_16_bits_are_clipped_to_the_norm[float16]",
+        ),
+    ),
 )

@@ -127,4 +127,62 @@ MUTANTS = (
         "if not loaded.certificate.facts:",
         (f"{_E}test_guarantee_no_entry_is_made_of_what_must_not_be_released",),
     ),
+    Mutant(
+        "a verdict goes by the sum where the run by itself is worse",
+        _CERTIFICATES,
+        "worst = max(epsilon, together)",
+        "worst = together",
+        (f"{_C}test_guarantee_the_verdict_is_that_of_the_worse_of_the_run_and_the_sum",),
+    ),
+    Mutant(
+        "a run above fifty is releasable where a sum is below",
+        _CERTIFICATES,
+        "reason = why_not_releasable(ledger, max(epsilon, together), terms)",
+        "reason = why_not_releasable(ledger, together, terms)",
+        (f"{_C}test_guarantee_the_verdict_is_that_of_the_worse_of_the_run_and_the_sum",),
+    ),
+    Mutant(
+        "an attacker on several runs has the question of the last one",
+        _CERTIFICATES,
+        "emptied = joint_relation(ledgers) == ZERO_OUT",
+        "emptied = ledgers[-1].relation == ZERO_OUT",
+        (f"{_C}test_the_question_of_an_attacker_on_a_mixed_sum_is_that_of_the_sum",),
+    ),
+    Mutant(
+        "an epsilon of a profile is on the wrong side",
+        _PROFILES,
+        "            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)\n"
+        "        return high\n",
+        "            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)\n"
+        "        return low\n",
+        (f"{_P}test_guarantee_an_epsilon_of_a_profile_keeps_its_delta",),
+    ),
+    Mutant(
+        "an entry of the registry leaves out what the certificate counts",
+        _ENTRY,
+        "if ledgers.count(each) < counted.count(each):",
+        "if each not in ledgers:",
+        (f"{_E}test_guarantee_an_entry_claims_no_less_than_the_certificate",),
+    ),
+    Mutant(
+        "an entry of the registry tells one run of those that the certificate sums",
+        _ENTRY,
+        'counted = [*map(Ledger.from_json, facts.get("earlier_runs", ())), own]',
+        "counted = [own]",
+        (f"{_E}test_guarantee_an_entry_claims_no_less_than_the_certificate",),
+    ),
+    Mutant(
+        "an entry of the registry has the relation of one run",
+        _ENTRY,
+        '"relation": RELATIONS[joint_relation(ledgers)],',
+        '"relation": RELATIONS[own.relation],',
+        (f"{_E}test_guarantee_an_entry_claims_no_less_than_the_certificate",),
+    ),
+    Mutant(
+        "an entry of the registry is about persons though one run is not",
+        _ENTRY,
+        "all(each.is_of_persons for each in runs))",
+        "any(each.is_of_persons for each in runs))",
+        (f"{_E}test_guarantee_an_entry_is_about_persons_where_all_runs_are",),
+    ),
 )

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from experiments.runs.folder import TEMPORARY
-from jaxdp.privacy import accounting, releases
+from jaxdp.privacy import accounting, certificates, releases
 from jaxdp.privacy.accounting import epsilon
 from jaxdp.privacy.calibration import calibrate
 from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings
@@ -542,3 +542,29 @@ def test_guarantee_no_limit_of_a_loss_is_rounded_down() -> None:
     assert found <= float(said[2]) < found * 1.001
     (mu,) = re.findall(r"numbers: ([0-9.]+)-Gaussian", Certificate(given).attack)
     assert given["gaussian_dp_mu"] <= float(mu) < given["gaussian_dp_mu"] * 1.001
+
+
+def mixed(eps: float, noise: float) -> dict:
+    """Return the certificate of an embedding after one sum that is sampled: other relations."""
+    found = releases.calibrate({"mean": 1.0}, target_epsilon=eps, delta=DELTA)
+    own = Ledger(num_examples=600, delta=DELTA, releases=found)
+    steps = run(noise, num_examples=600, sampling_rate=1.0, num_steps=1)
+    other = Ledger(num_examples=600, delta=DELTA, steps=steps)
+    return certify(own, terms(earlier=(other,)))
+
+
+def test_guarantee_the_verdict_is_that_of_the_worse_of_the_run_and_the_sum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A sum under another relation may be less than the run by itself."""
+    monkeypatch.setattr(certificates, "joint_epsilon", lambda ledgers, delta: 0.5)
+    assert "medium" in mixed(3.0, 50.0)["verdict"]
+    given = mixed(60.0, 50.0)
+    assert not given["releasable"]
+    assert "above 50" in given["not_releasable_reason"]
+
+
+def test_the_question_of_an_attacker_on_a_mixed_sum_is_that_of_the_sum() -> None:
+    given = mixed(1.0, 9.0)
+    assert "which of two records" in given["attacker"]["in_words"]
+    assert "whether a certain record" in given["loss_with_earlier_runs"]["attacker"]["in_words"]

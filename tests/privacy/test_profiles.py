@@ -166,3 +166,10 @@ def test_more_noise_is_a_smaller_mu() -> None:
     assert found == sorted(found, reverse=True)
     stronger = dataclasses.replace(run(1.2), num_steps=100)
     assert accounting.profile([stronger]).mu < accounting.profile([run(1.2)]).mu
+
+
+def test_guarantee_an_epsilon_of_a_profile_keeps_its_delta() -> None:
+    for found in (gaussian(0.3), gaussian(2.0), accounting.profile([run(1.1)])):
+        for delta in (1e-2, 1e-5, 1e-9):
+            epsilon = found.epsilon(delta)
+            assert found.delta(epsilon) <= delta < found.delta(epsilon * (1 - 1e-6))

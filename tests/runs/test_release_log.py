@@ -9,7 +9,7 @@ import pytest
 
 from experiments.errors import InputError
 from experiments.runs import release_log
-from experiments.runs.folder import RunFolder
+from experiments.runs.folder import TEMPORARY, RunFolder
 from experiments.runs.release_log import ReleaseLog
 
 NAME = "embedding.npz"
@@ -150,3 +150,11 @@ def test_notes_of_another_kind_are_refused(notes: dict, run: Path) -> None:
     (run / release_log.NAME).write_text(json.dumps(notes | {"more": 1}))
     with opened(run) as folder, pytest.raises(InputError, match="not what a run writes"):
         ReleaseLog(folder)
+
+
+def test_guarantee_a_part_of_other_content_does_not_take_the_place_of_a_release(run: Path) -> None:
+    (run / NAME).rename(run.parent / "elsewhere.npz")
+    (run / f"{NAME}{TEMPORARY}").write_bytes(b"another draw")
+    with opened(run) as folder, pytest.raises(InputError, match="was released and is gone"):
+        ReleaseLog(folder)
+    assert not (run / NAME).exists()

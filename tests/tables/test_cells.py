@@ -289,3 +289,18 @@ def test_a_time_with_a_zone_beyond_the_years_of_python_is_a_text() -> None:
         "148108-07-06T14:00:27.387904",
         "1970-01-01 00:00:00+00:00",
     ]
+
+
+def test_a_day_is_missing_whether_or_not_its_midnight_is_written() -> None:
+    missing = frozenset({"1900-01-01"})
+    column = frames_schema().columns[0]
+    read = cells.place_reader(column, missing)
+    for day in (pd.Timestamp("1900-01-01"), datetime.datetime(1900, 1, 1), "1900-01-01"):
+        assert read(day) == read(None)
+    assert read(pd.Timestamp("1900-01-01 01:00")) != read(None)
+
+
+def frames_schema() -> Schema:
+    day = {"type": "categorical", "categories": ["1900-01-02"], "nullable": True}
+    target = {"type": "categorical", "categories": ["no", "yes"], "target": True}
+    return Schema.from_json({"columns": {"x": day, "t": target}})

@@ -27,7 +27,8 @@ from jaxdp.tables.schema import BUILT_IN, Schema, read_schema
 
 FORMULAS = ("=1+1", "=cmd|' /C calc'!A0", "+1+cmd", "-2+3+cmd|' /C calc'!A0", "@SUM(A1:A9)", "-ill",
             "+ve", "=HYPERLINK(\"a\")", " =1+1", "\t=1", "\r=1", "\ufeff=1", "\u200b=1", "a;=1+1",
-            "a\n=1", "\uff1d1+1", "-1+A1", "-(1)", "x\t@A1")  # fmt: skip
+            "a\n=1", "\uff1d1+1", "\uff0b1+a",
+            "\uff0d1+a", "\uff20A1", "-1+A1", "-(1)", "x\t@A1")  # fmt: skip
 HARMLESS = ("-5", "+1.5", "-1e-3", "- 50000", "-50000.", "-5%", "-0,5", "-", "+", "+/-", "--", "",
             "a-b", "a=b", "<=50K", "x@y", "1-2", "1;2", "'=1")  # fmt: skip
 
