@@ -13,6 +13,7 @@ import pytest
 
 import jaxdp
 from experiments import dp_ntk
+from experiments.errors import InputError
 from experiments.runs import dataset_ledgers
 from jaxdp.methods.dp_ntk.plan import NtkPlan
 from jaxdp.privacy.dataset_ledger import (
@@ -204,7 +205,8 @@ def test_where_a_ledger_is(data: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert of("--dataset=scans", f"--data_dir={data}") == found  # though the folder can be written
     (data / "scans.ledger.jsonl").touch()
-    assert of("--dataset=scans", f"--data_dir={data}") == data / "scans.ledger.jsonl"
+    with pytest.raises(InputError, match="both count runs on these data"):
+        of("--dataset=scans", f"--data_dir={data}")
     for flags in (("--dataset=digits",), ("--dataset=scans", "--ledger=none")):
         with pytest.raises(Exception, match="--budget=1: needs a file"):
             of(*flags, "--budget=1")

@@ -119,8 +119,8 @@ MUTANTS = (
     Mutant(
         "the certificate of a release is believed",
         _RELEASED,
-        'certificate=recertified(meta["certificate"], old_noise=old_noise),',
-        'certificate=meta["certificate"],',
+        'certificate=recertified(_object(meta["certificate"]), old_noise=old_noise),',
+        'certificate=_object(meta["certificate"]),',
         tuple(f"{_EDITED}[{where}]" for where in ("embedding", "teacher")),
     ),
     Mutant(

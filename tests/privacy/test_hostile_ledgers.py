@@ -165,7 +165,8 @@ def test_ledgers_of_any_numbers_are_read_or_refused_in_one_line(
     }
     said = "epsilon"
     try:
-        assert recertified(with_ledger(**changes))["epsilon"] >= 0
+        epsilon = recertified(with_ledger(**changes))["epsilon"]
+        assert epsilon is None or epsilon >= 0  # None: the accountant cannot tell
     except ValueError as error:
         said = str(error)
     assert "\n" not in said
