@@ -55,15 +55,16 @@ def _by_default(run_flags: Any) -> Path | None:
     if run_flags.csv is not None:
         if run_flags.schema in BUILT_IN:
             return None
-        data = user_path(run_flags.csv, "csv")
+        data, whole = user_path(run_flags.csv, "csv"), False
     elif run_flags.dataset in _PUBLIC:
         return None
     else:
         folder = user_path(run_flags.data_dir, "data_dir")
         named = (folder / f"{run_flags.dataset}{ending}" for ending in (".npz", ""))
         data = next((path for path in named if path.exists()), folder / run_flags.dataset)
+        whole = True
     # Data may be a link, beside which runs of before have left their ledger.
-    beside = [_beside(data), _beside(data.resolve())]
+    beside = [_beside(data, whole), _beside(data.resolve(), whole)]
     places = list(dict.fromkeys(beside))
     with contextlib.suppress(RuntimeError):  # there is no home folder
         places += dict.fromkeys(map(in_the_users_folder, beside))
@@ -79,9 +80,10 @@ def _by_default(run_flags: Any) -> Path | None:
     return own if os.access(own.parent, os.W_OK) or len(places) == 1 else places[-1]
 
 
-def _beside(data: Path) -> Path:
-    """Return the file beside data."""
-    return data.with_name(f"{data.name.split('.')[0]}{ENDING}")
+def _beside(data: Path, whole: bool) -> Path:
+    """Return the file beside data, of a dataset under its whole name, which may have dots."""
+    name = data.name.removesuffix(".npz") if whole else data.name.split(".")[0]
+    return data.with_name(f"{name}{ENDING}")
 
 
 def in_the_users_folder(beside: Path) -> Path:

@@ -5,6 +5,7 @@ written, read again or shown: no stored epsilon and no stored verdict is believe
 of the program, not a proof: it is not signed, and who can edit a file can edit its ledger, too.
 """
 
+import copy
 import dataclasses
 import decimal
 import functools
@@ -284,7 +285,6 @@ def _relation(ledger: Ledger, earlier: tuple[Ledger, ...]) -> str:
     return joint_relation((*earlier, ledger))
 
 
-@functools.lru_cache(maxsize=16)
 def whole_loss(ledgers: tuple[Ledger, ...]) -> dict[str, Any]:
     """Return what is lost by ledgers of the same data together, beside one epsilon and delta.
 
@@ -295,6 +295,11 @@ def whole_loss(ledgers: tuple[Ledger, ...]) -> dict[str, Any]:
         In JSON's types: `gaussian_dp_mu`, `privacy_profile` and `attacker`, as certificates have
         them; nothing in them where something has no noise.
     """
+    return copy.deepcopy(_computed_loss(ledgers))  # so that nobody changes what others get
+
+
+@functools.lru_cache(maxsize=16)
+def _computed_loss(ledgers: tuple[Ledger, ...]) -> dict[str, Any]:
     if not all(ledger.is_private for ledger in ledgers):
         return {"gaussian_dp_mu": None, "privacy_profile": [], "attacker": None}
     profile = joint_profile(ledgers)

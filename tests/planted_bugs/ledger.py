@@ -287,8 +287,8 @@ MUTANTS = (
     Mutant(
         "a link to data has a ledger of its own",
         "experiments/runs/dataset_ledgers.py",
-        "beside = [_beside(data), _beside(data.resolve())]",
-        "beside = [_beside(data), _beside(data)]",
+        "beside = [_beside(data, whole), _beside(data.resolve(), whole)]",
+        "beside = [_beside(data, whole), _beside(data, whole)]",
         ("tests/runs/test_default_ledgers.py::test_guarantee_a_link_to_data_has_their_ledger",),
     ),
     Mutant(
@@ -316,6 +316,16 @@ MUTANTS = (
         (
             "tests/privacy/test_clipping.py::"
             "test_guarantee_numbers_of_16_bits_are_clipped_to_the_norm[float16]",
+        ),
+    ),
+    Mutant(
+        "datasets whose names differ behind a dot share a ledger",
+        "experiments/runs/dataset_ledgers.py",
+        'data.name.removesuffix(".npz") if whole else data.name.split(".")[0]',
+        'data.name.split(".")[0]',
+        (
+            "tests/runs/test_default_ledgers.py::"
+            "test_guarantee_names_with_dots_have_ledgers_of_their_own",
         ),
     ),
 )

@@ -568,3 +568,11 @@ def test_the_question_of_an_attacker_on_a_mixed_sum_is_that_of_the_sum() -> None
     given = mixed(1.0, 9.0)
     assert "which of two records" in given["attacker"]["in_words"]
     assert "whether a certain record" in given["loss_with_earlier_runs"]["attacker"]["in_words"]
+
+
+def test_guarantee_who_changes_a_certificate_changes_no_other_one() -> None:
+    given = single()
+    before = json.dumps(given)
+    given["attacker"]["advantage"] = 0.0
+    given["privacy_profile"].clear()
+    assert json.dumps(single()) == before

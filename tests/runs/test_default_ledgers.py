@@ -74,3 +74,11 @@ def test_guarantee_a_link_to_data_has_their_ledger(data: Path, tmp_path: Path) -
     (data / "scans.ledger.jsonl").touch()
     with pytest.raises(InputError, match="both count"):
         ledger_of(tmp_path / "links")
+
+
+def test_guarantee_names_with_dots_have_ledgers_of_their_own(data: Path) -> None:
+    for name in ("scans.1", "scans.2"):
+        (data / f"{name}.npz").touch()
+        found = dataset_ledgers.of_run(RunFlags(dataset=name, data_dir=str(data)))
+        assert found is not None
+        assert found.path == data / f"{name}.ledger.jsonl"
