@@ -39,7 +39,7 @@ _FACTORS = (*(2.0**power for power in range(11)), *(0.25**power for power in ran
 # Of a step's Renyi divergence: smaller values have been lost to rounding in autodp.
 _LEAST_RENYI = 1e-12
 # What the library raises for numbers that no run has.
-_NO_RUN_HAS = (ValueError, RecursionError, ArithmeticError)
+_NO_RUN_HAS = (ValueError, IndexError, RecursionError, ArithmeticError)
 # Ten times the largest relative error of `_gaussian_delta`, and its nodes in [-1, 1].
 _GAUSSIAN_ROUNDING = 5e-13
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -147,7 +147,9 @@ def _least_interval(noise: Sequence[float]) -> float:
 
 def _pld_on_grid(accounted: dp_accounting.DpEvent, delta: float, interval: float) -> float:
     try:
-        return float(_accountant(accounted, interval).get_epsilon(delta))
+        accountant = _accountant(accounted, interval)
+        with np.errstate(over="ignore"):  # a quotient beyond every loss stays beyond it
+            return float(accountant.get_epsilon(delta))
     except _NO_RUN_HAS:
         return math.inf
 
@@ -157,7 +159,9 @@ def _accountant(accounted: dp_accounting.DpEvent, interval: float) -> pld.PLDAcc
         dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
         value_discretization_interval=interval,
     )
-    return accountant.compose(accounted)
+    # Masses that overflow would become ones that are no numbers, and compare as if they were 0.
+    with np.errstate(over="raise", invalid="raise"):
+        return accountant.compose(accounted)
 
 
 def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: tuple[float, ...]) -> float:
@@ -339,7 +343,10 @@ def _profile(mechanisms: tuple[SubsampledGaussian, ...], also: tuple[float, ...]
     # One grid, by epsilon at the least delta: a finer one lowers mu by 0.1 %.
     wanted = max(rough * _PLD_PART, _least_interval([part.noise for part in parts]))
     interval = coarse_enough(parts, _coarser(parts) * wanted, at_most=max(first, rough / 100))
-    found = _accountant(accounted, interval)
+    try:
+        found = _accountant(accounted, interval)
+    except _NO_RUN_HAS:
+        return gaussian(_mu_if_all_were_drawn(parts))
 
     def deltas(epsilons: np.ndarray) -> np.ndarray:
         # For several it goes through all losses in a loop of Python, for one by numpy.
@@ -390,7 +397,7 @@ def gaussian_epsilon(noise_multiplier: float, *, delta: float) -> float:
         ValueError: an argument is out of range.
 
     Guarantee:
-        An upper bound, by a relative 1e-9 and by 1e-12 over the noise multiplier at most.
+        An upper bound, by a relative 1e-8 and by 1e-12 over the noise multiplier at most.
     """
     if not (0 < noise_multiplier < math.inf and 0 < delta < 1):
         raise ValueError(f"need noise and delta in (0, 1), got {noise_multiplier} and {delta}")
@@ -422,12 +429,14 @@ def _gaussian_delta(epsilon: float, noise_multiplier: float) -> float:
 
         F(-x) - e^epsilon F(-x - m) = f(x) (R(x) - R(x + m)),    R'(t) = t R(t) - 1.
 
-    Where m is small the two terms cancel, and so `1 - t R(t)` is integrated from x to x + m.
+    Where m is small the two terms cancel, and so `1 - t R(t)` is integrated from x to x + m. No
+    power of e is above 1, so nothing overflows.
     """
     m = 1 / noise_multiplier
     x = epsilon * noise_multiplier - m / 2
     if m > 1:
-        return float(special.ndtr(-x) - math.exp(epsilon + special.log_ndtr(-x - m)))
+        second = math.exp(-x * x / 2) / 2 * special.erfcx((x + m) / math.sqrt(2))
+        return float(special.ndtr(-x) - second)
     t = x + m / 2 * (1 + _NODES)
     slopes = 1 - t * math.sqrt(math.pi / 2) * special.erfcx(t / math.sqrt(2))
     return float(math.exp(-x * x / 2) / math.sqrt(2 * math.pi) * m / 2 * (_WEIGHTS @ slopes))

@@ -50,9 +50,10 @@ class Part(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """About that of a step's loss."""
+        """About that of a step's loss, which with little noise is near all or nothing."""
         everyone = self.noise**-2
-        return min(everyone, self.rate**2 * math.expm1(min(everyone, 100.0)))
+        drawn_or_not = self.rate * (1 - self.rate) * (everyone / 2) ** 2
+        return min(everyone + drawn_or_not, self.rate**2 * math.expm1(min(everyone, 100.0)))
 
     def width(self, interval: float) -> float:
         """About how wide the loss of all steps is, rounded to a grid."""

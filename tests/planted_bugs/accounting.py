@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         "a larger delta is accounted",
         _FILE,
-        "_accountant(accounted, interval).get_epsilon(delta)",
-        "_accountant(accounted, interval).get_epsilon(2 * delta)",
+        "float(accountant.get_epsilon(delta))",
+        "float(accountant.get_epsilon(2 * delta))",
         (f"{_T}test_guarantee_epsilon_of_one_step_is_an_upper_bound[pld-1.0-0.3]",),
     ),
     Mutant(
@@ -121,6 +121,13 @@ MUTANTS = (
         _FILE,
         "if m > 1:",
         "if m > 0:",
+        (f"{_R}test_guarantee_gaussian_epsilon_is_above_the_truth_and_next_to_it",),
+    ),
+    Mutant(
+        "the exact epsilon of little noise is of the larger term alone",
+        _FILE,
+        "return float(special.ndtr(-x) - second)",
+        "return float(special.ndtr(-x))",
         (f"{_R}test_guarantee_gaussian_epsilon_is_above_the_truth_and_next_to_it",),
     ),
     Mutant(

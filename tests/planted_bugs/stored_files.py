@@ -18,6 +18,7 @@ _C = "tests/privacy/test_certificates.py::"
 _LEDGER, _H = "jaxdp/privacy/ledger.py", "tests/privacy/test_hostile_ledgers.py::"
 _BEYOND = f"{_H}test_numbers_that_no_run_has_are_refused_before_any_accounting"
 _SOON = f"{_H}test_accounting_ends_soon_for_whatever_numbers"
+_PROFILES = f"{_H}test_profiles_end_soon_for_whatever_numbers"
 _TEXTS = "tests/test_hostile_texts.py::test_no_stored_text_steers_what_is_shown"
 _OUTSIDE, _FILES = "tests/data/test_outside_files.py::", "jaxdp/saved/files.py"
 _ORBAX, _O = "experiments/runs/orbax_folders.py", "tests/runs/test_orbax_folders.py::"
@@ -296,6 +297,33 @@ MUTANTS = (
         "        and composed <= _MOST_COMPOSED\n",
         "",
         (f"{_SOON}[some noise, often]",),
+    ),
+    Mutant(
+        "losses of all or nothing are as narrow as those of noise",
+        "jaxdp/privacy/grids.py",
+        "return min(everyone + drawn_or_not,",
+        "return min(everyone,",
+        (f"{_PROFILES}[little noise, often]",),
+    ),
+    Mutant(
+        "the finer grid of a profile may fail",
+        "jaxdp/privacy/accounting.py",
+        """        found = _accountant(accounted, interval)
+    except _NO_RUN_HAS:
+        return gaussian(_mu_if_all_were_drawn(parts))
+""",
+        """        found = _accountant(accounted, interval)
+    except SystemError:
+        return gaussian(_mu_if_all_were_drawn(parts))
+""",
+        (f"{_PROFILES}[some noise, seldom]",),
+    ),
+    Mutant(
+        "masses that overflow are composed",
+        "jaxdp/privacy/accounting.py",
+        'with np.errstate(over="raise", invalid="raise"):',
+        "with np.errstate():",
+        (f"{_PROFILES}[all but no loss]", f"{_SOON}[all but no loss]"),
     ),
     Mutant(
         "what is too large for a grid is counted by its rate",

@@ -19,6 +19,7 @@ from jaxdp.privacy.grids import Part, fits
 from jaxdp.privacy.ledger import Ledger, joint_epsilon, one_release
 from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import MOST_RECORDS_PER_PERSON, SubsampledGaussian
+from jaxdp.privacy.profiles import FALSE_POSITIVES
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.privacy.stored_certificates import recertified
 
@@ -129,6 +130,15 @@ HARD = {
     "hardly ever": steps(1.3, sampling_rate=1e-200),
     "persons": steps(1.0, num_steps=10**12, records_per_person=100),
     "persons, much noise": steps(1e10, records_per_person=100),
+    "persons, much noise, often": steps(
+        1e5, sampling_rate=0.2, num_steps=50000, records_per_person=2
+    ),
+    "little noise, often": steps(0.006, sampling_rate=0.3, num_steps=140),
+    "some noise, seldom": steps(0.03631, sampling_rate=0.0023625, num_steps=59871),
+    "all but no loss": steps(
+        1.1311333037587244e16, sampling_rate=0.3533387464900117, num_steps=86851
+    ),
+    "all but no loss, seldom": steps(1e13, sampling_rate=1e-15, num_steps=40000),
 }
 
 
@@ -138,6 +148,16 @@ def test_accounting_ends_soon_for_whatever_numbers(case: str, sizes: list[int]) 
     for also in ((), (1e-6,), (1e18, 0.5)):
         found = accounting.epsilon(mechanism, delta=DELTA, also=also)
         assert 0 <= found < math.inf
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_profiles_end_soon_for_whatever_numbers(case: str, sizes: list[int]) -> None:
+    mechanism = HARD[case]
+    for also in ((), (1e-6,), (1e18, 0.5), (0.0073,)):
+        found = accounting.profile([mechanism], also=also)
+        assert found.mu > 0
+        assert 0 <= found.advantage <= 1
+        assert FALSE_POSITIVES <= found.true_positives() <= 1
 
 
 @hypothesis.settings(
