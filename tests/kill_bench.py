@@ -33,10 +33,9 @@ import checkout  # noqa: F401  before what imports experiments
 import numpy as np
 from kill_cases import Case
 
-from experiments import spent
-from experiments.runs import dataset_ledgers
-from experiments.runs.checkpoints import files_digest
 from jaxdp.privacy.dataset_ledger import DatasetLedger
+from jaxdp.program.commands import spent
+from jaxdp.program.runs import dataset_ledgers
 from jaxdp.saved import npz as npz_files
 from jaxdp.saved.files import json_object
 
@@ -49,8 +48,9 @@ _PAGE = 4096
 # Checkpoints are usually a minute apart.
 _PROGRAM = """
 from absl import app
-from experiments import command_line, {driver}
-from experiments.runs import runner
+from jaxdp.program import command_line
+from jaxdp.program.commands import {driver}
+from jaxdp.program.runs import runner
 runner._CHECKPOINT_SECONDS = 0.05
 app.run({driver}.main, flags_parser=command_line.parse)
 """
@@ -429,9 +429,13 @@ def _require_same(path: Path, other: Path) -> None:
 
 
 def _checkpoints(out: Path) -> dict[str, str]:
-    """Return the digests of the checkpoints that are finished."""
+    """Return the digests of the files of the checkpoints that are finished.
+
+    Of one that is no longer wanted a killed run may have deleted some files.
+    """
     steps = [path for path in out.glob("*checkpoints/[0-9]*") if path.name.isdigit()]
-    return {str(path.relative_to(out)): files_digest(path) for path in steps}
+    files = [path for step in steps for path in step.rglob("*") if path.is_file()]
+    return {str(path.relative_to(out)): _sha256(path) for path in files}
 
 
 def _sha256(path: Path) -> str:

@@ -17,15 +17,15 @@ import saved_folders
 from faulty_input import Probe
 from hypothesis import strategies as st
 
-from experiments import classify, export, registry_entry, spent
-from experiments.data import new_examples
-from experiments.runs import dataset_ledgers
-from experiments.terminal import print_guarantee
 from jaxdp.methods.record import npz_bytes
 from jaxdp.privacy import DatasetLedger, TotalBudget, dataset_ledger
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.program.commands import classify, export, registry_entry, spent
+from jaxdp.program.data import new_examples
+from jaxdp.program.runs import dataset_ledgers
+from jaxdp.program.terminal import print_guarantee
 
 _LEDGER = f"d{dataset_ledgers.ENDING}"
 _RUN = Ledger(
@@ -59,7 +59,7 @@ def _chained(lines: list[bytes]) -> bytes:
     """Return lines with digests that fit, so that what else they tell is read."""
     content = b""
     for line in lines:
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(line)
             if isinstance(found, dict) and "before" in found:
                 found["before"] = hashlib.sha256(content).hexdigest()

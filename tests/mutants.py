@@ -35,7 +35,7 @@ from planted_bugs import MUTANTS
 from planted_bugs.mutant import Mutant
 
 ROOT = Path(__file__).resolve().parents[1]
-_COPIED = ("jaxdp", "experiments", "tests", "benchmarks", "pyproject.toml")
+_COPIED = ("jaxdp", "experiments", "tests", "benchmarks", "docs", "pyproject.toml")
 _LIMIT_SECONDS, _BASELINE_SECONDS = 300, 3600
 _PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider")
 # A bug that any call of the file would show is none that a test has caught.

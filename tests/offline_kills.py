@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -75,10 +76,15 @@ def main() -> None:
                 continue
             folder = Path(scratch) / str(number)
             folder.mkdir()
-            bench = kill_bench.Bench(row.case, folder, row.disk, disk, options.seed)
+            filled = None if disk is None else disk / str(number)
+            if filled is not None:
+                filled.mkdir()
+            bench = kill_bench.Bench(row.case, folder, row.disk, filled, options.seed)
             while bench.found["kills"] < options.kills:
                 bench.run(bench.found["runs"])
                 print(row.name, dict(bench.found), file=sys.stderr, flush=True)
+            if filled is not None:
+                shutil.rmtree(filled)
             rows.append(row)
             benches.append(bench)
     kinds = [kind for kind in _KINDS if any(bench.found[kind] for bench in benches)]
