@@ -8,14 +8,11 @@ PIP := -m pip --disable-pip-version-check
 # Most of the suite is compilation, one thread each; tests of a file share what they have compiled.
 # Files keep the order of tests/conftest.py.
 PYTEST_ARGS ?= -n 2 --dist=loadfile --no-loadscope-reorder
-# Of few pixels and few records: most of the budget and of the loss for images that look like digits.
-DEMO := --match=both --embedding_share=0.7 --cosine_weight=0.03 --total_variation=0.3 --distill_steps=150
 
 .PHONY: demo test lint typecheck pytest docs test-nt mutants install clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m experiments.dp_kip_teacher --ipc=10 --eps=3 $(DEMO) --out_dir=runs/demo --overwrite
-	@echo "Open runs/demo/report.html in a browser."
+	$(BIN)/jaxdp demo
 
 test: lint pytest
 

@@ -33,15 +33,16 @@ from _harness import (
     timed,
 )
 
-from experiments import command_line, dp_kip
-from experiments.data.dataset import Dataset
-from experiments.data.load import dataset_for
-from experiments.run_flags import KipFlags
-from experiments.runs import planning
 from jaxdp.methods.dp_kip import KipPlan, Settings
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.steps import Steps
 from jaxdp.privacy.mechanism import private_key
+from jaxdp.program import command_line
+from jaxdp.program.commands import dp_kip
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import dataset_for
+from jaxdp.program.run_flags import KipFlags
+from jaxdp.program.runs import planning
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COLUMNS = ("seconds", "seconds_per_step", "measured_steps", "compile_seconds", "process_peak_mb")

@@ -3,8 +3,8 @@
     python benchmarks/tables.py --data_dir=FOLDER --eps=1 --seeds=5 [--out=FILE]
 
 `FOLDER` holds `adult.csv.gz` and its like. Every case trains twelve classifiers of one setting each
-(`experiments.evaluation.twelve`) on what a method has made of the training part, and tests them on
-the rest. `real` trains on the private records themselves: the most that can be expected.
+(`jaxdp.program.evaluation.twelve`) on what a method has made of the training part, and tests them
+on the rest. `real` trains on the private records themselves: the most that can be expected.
 
 `--methods` also knows what others make of a table (`_baselines`): `majority`, `independent`, `mst`
 and `aim`. The last two need `mbi`, which the extra `[dev]` has. A table that is too wide for one of
@@ -23,9 +23,9 @@ from _harness import argument_parser, isolated, measurement, record, report, sta
 from _tables import TABLES, Split, problem, toy_problem
 
 import jaxdp
-from experiments.evaluation.problem import Problem
-from experiments.evaluation.recipe import DISTILLED
-from experiments.evaluation.twelve import twelve
+from jaxdp.program.evaluation.problem import Problem
+from jaxdp.program.evaluation.recipe import DISTILLED
+from jaxdp.program.evaluation.twelve import twelve
 from jaxdp.tables import Layout, read_schema
 
 # `drawn` is ten of each class of what `labelled` draws.

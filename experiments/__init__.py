@@ -1,1 +1,1 @@
-"""Command-line drivers: data in, files out, no mathematics."""
+"""The commands of `jaxdp` as scripts, such as `python -m experiments.dp_kip`."""

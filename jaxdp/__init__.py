@@ -25,7 +25,7 @@ Where to go:
 
 A setting that does not do raises a jaxdp.SettingsError, which says what to do.
 Each of them gives its names as attributes, and is imported when it is first used. The command line,
-which also writes files and reports, is `python -m experiments.dp_kip_teacher --help` and its like.
+which also writes files and reports, is `jaxdp run teacher --help` and its like.
 """
 
 import lazy_loader

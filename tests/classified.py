@@ -18,14 +18,15 @@ from PIL import Image
 from toy_runs import private_data
 from toy_tables import frame_of, write_table
 
-from experiments import classify, command_line
-from experiments.report import pictures
-from experiments.runs import driver
 from jaxdp.methods import labelled, teacher
 from jaxdp.methods.dp_kip.plan import KipPlan
 from jaxdp.methods.labelled.plan import LabelledPlan
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.teacher import plan as teacher_plan
+from jaxdp.program import command_line
+from jaxdp.program.commands import classify
+from jaxdp.program.report import pictures
+from jaxdp.program.runs import driver
 
 GENERATED = ("--num_synthetic=20", "--evaluate=none")
 FEW = ("--features=rff", "--generator=dense", *GENERATED)
@@ -102,7 +103,7 @@ def run_of(name: str, place: Path) -> Run:
                 patch.setattr(plan, "release", at_random)
         patch.setattr(driver, "_print_summary", lambda *_, **__: None)
         patch.setattr(pictures, "image_grid_png", lambda *_, **__: dot.getvalue())
-        patch.setattr("experiments.report.tables.table_png", lambda *_, **__: dot.getvalue())
+        patch.setattr("jaxdp.program.report.tables.table_png", lambda *_, **__: dot.getvalue())
         patch.setattr(teacher_plan.distillation, "finish", lambda _, start, *__, **___: start)
         assert toy_runs.run(method, *flags, *data, f"--out_dir={out}") == 0
     ((made, found),) = seen

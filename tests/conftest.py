@@ -15,7 +15,7 @@ import jaxtyping
 import pytest
 import quick_compilation
 
-from experiments import program_cache
+from jaxdp.program import program_cache
 
 # Compilation is most of the suite's time. Programs are kept for the next run, and workers and the
 # programs that tests start share them. A half-written entry of a run that was killed, or is being
@@ -52,8 +52,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for _method in ("dp_kip", "teacher", "dp_ntk"):
     importlib.import_module(f"jaxdp.methods.{_method}.settings")
 
-# Must come before anything else imports jaxdp.
-jaxtyping.install_import_hook("jaxdp", "beartype.beartype")
+# Must come before anything else imports jaxdp. The program has no arrays of its own to check.
+_LIBRARY = [
+    f"jaxdp.{path.stem}"
+    for path in (Path(__file__).parents[1] / "jaxdp").iterdir()
+    if path.stem not in ("__init__", "__main__", "program")
+]
+jaxtyping.install_import_hook(_LIBRARY, "beartype.beartype")
 
 from jaxdp import numerics  # noqa: E402
 

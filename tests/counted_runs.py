@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 from old_runs import PlannedRun
 
-from experiments.errors import InputError
-from experiments.run_flags import RunFlags
-from experiments.runs import runner as run_runner
-from experiments.runs import start as run_start
-from experiments.runs.folder import RunFolder
-from experiments.runs.runner import FolderRunner, first_metrics
 from jaxdp.methods.steps import Steps
 from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.privacy.ledger import joint_epsilon
+from jaxdp.program.errors import InputError
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.runs import runner as run_runner
+from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.runner import FolderRunner, first_metrics
 
 FILE, NUM_STEPS = "embedding.npz", 2
 UNCOUNTED = ("metrics.json", "privacy.json", ".lock")

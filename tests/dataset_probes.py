@@ -18,17 +18,17 @@ from drivers import FLAGS, prepared
 from faulty_input import Probe
 from hypothesis import strategies as st
 
-from experiments.data import sources as data_sources
-from experiments.data import tfds_data
-from experiments.data.load import load_dataset
-from experiments.data.persons import Persons
-from experiments.runs import judging
 from jaxdp.methods import record
 from jaxdp.methods.dp_kip.kernels import SCATTER_NORMS
 from jaxdp.methods.dp_ntk.features import NETWORKS
 from jaxdp.methods.dp_ntk.settings import GENERATORS, PRESETS, SCHEDULES
 from jaxdp.methods.teacher.settings import MATCHES
 from jaxdp.privacy import calibration
+from jaxdp.program.data import sources as data_sources
+from jaxdp.program.data import tfds_data
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.data.persons import Persons
+from jaxdp.program.runs import judging
 
 
 def _nothing(given: Any, folder: Path) -> None:

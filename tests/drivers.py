@@ -16,16 +16,17 @@ from typing import Any, NamedTuple
 import pytest
 from absl.testing import flagsaver
 
-from experiments import command_line, dp_kip, dp_kip_teacher, dp_ntk
-from experiments.data.dataset import Dataset
-from experiments.data.load import dataset_for
-from experiments.run_flags import GenerateFlags, KipFlags, TeacherFlags
-from experiments.runs import planning
-from experiments.runs.folder import RunFolder
 from jaxdp.methods.dp_kip.settings import Settings as KipSettings
 from jaxdp.methods.dp_ntk.settings import Settings as NtkSettings
 from jaxdp.methods.labelled.settings import Settings as LabelledSettings
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
+from jaxdp.program import command_line
+from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import dataset_for
+from jaxdp.program.run_flags import GenerateFlags, KipFlags, TeacherFlags
+from jaxdp.program.runs import planning
+from jaxdp.program.runs.folder import RunFolder
 
 ROOT = Path(__file__).parents[1]
 _LIMIT_SECONDS = 240

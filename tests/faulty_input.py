@@ -18,7 +18,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from experiments import command_line
+from jaxdp.program import command_line
 
 ACCEPTED, REFUSED = "accepted", "refused"
 

@@ -8,10 +8,6 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from experiments.runs import released
-from experiments.runs import start as run_start
-from experiments.runs.folder import RunFolder
-from experiments.runs.release_log import ReleaseLog
 from jaxdp.data import Spec
 from jaxdp.methods import dp_ntk
 from jaxdp.methods.dp_ntk.features import FeatureOptions
@@ -20,6 +16,10 @@ from jaxdp.methods.stored import Stored
 from jaxdp.privacy import certificates, releases
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger
+from jaxdp.program.runs import released
+from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.release_log import ReleaseLog
 
 GENERATED_EPS = 2.0
 _DELTA = 1e-5

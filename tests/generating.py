@@ -8,8 +8,8 @@ from pathlib import Path
 import drivers
 import toy_runs
 
-from experiments import dp_ntk
-from experiments import sample as sampling_driver
+from jaxdp.program.commands import dp_ntk
+from jaxdp.program.commands import sample as sampling_driver
 
 drive = functools.partial(drivers.drive, dp_ntk.main)
 sample = functools.partial(drivers.drive, sampling_driver.main)

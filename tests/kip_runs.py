@@ -8,7 +8,7 @@ from pathlib import Path
 import drivers
 from drivers import COMMON_FILES
 
-from experiments import dp_kip
+from jaxdp.program.commands import dp_kip
 
 drive = functools.partial(drivers.drive, dp_kip.main)
 assert_refused = functools.partial(drivers.assert_refused, dp_kip.main)

@@ -6,9 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from experiments.run_flags import RunFlags
-from experiments.runs import start as run_start
-from experiments.runs.folder import RunFolder
 from jaxdp.data import Spec
 from jaxdp.methods.dp_kip.settings import Settings
 from jaxdp.methods.dp_kip.words import WORDS
@@ -16,6 +13,9 @@ from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.folder import RunFolder
 
 _SINCE = (
     *("verdict", "may_leave", "must_stay", "allowed", "counted_classes", "preparation"),

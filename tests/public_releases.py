@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from experiments.runs import runner as run_runner
 from jaxdp.privacy import class_sums, dp_sgd
+from jaxdp.program.runs import runner as run_runner
 
 
 def public_mean(

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.evaluation.figures import Prediction, figures
-from experiments.report.page import render_report
-from experiments.report.pictures import image_grid_png
 from jaxdp.methods.dp_kip.words import WORDS
 from jaxdp.privacy.ledger import RELATIONS, ZERO_OUT
+from jaxdp.program.evaluation.figures import Prediction, figures
+from jaxdp.program.report.page import render_report
+from jaxdp.program.report.pictures import image_grid_png
 
 PRIVACY: dict[str, Any] = {
     "mechanism": "gaussian", "relation": RELATIONS[ZERO_OUT], "epsilon": 0.999987, "delta": 1e-5,

@@ -16,7 +16,7 @@ _PACKAGES = ("jax", "jaxlib", "orbax-checkpoint", "hypothesis", "numpy", "pillow
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]], out: str | None) -> str:
     """Return rows under a header, aligned; also write them to a file where one is named."""
-    from experiments.runs.start import device_name
+    from jaxdp.program.runs.start import device_name
 
     cells = [list(header), *([str(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

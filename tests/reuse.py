@@ -10,9 +10,9 @@ import drivers
 import numpy as np
 import pytest
 
-from experiments.data.dataset import Dataset
 from jaxdp.methods.dp_ntk.plan import NtkPlan
 from jaxdp.methods.teacher.plan import TeacherPlan
+from jaxdp.program.data.dataset import Dataset
 
 
 def forbid_private_data(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,14 +21,6 @@ from faulty_input import Probe
 from generated_folder import written
 from hypothesis import strategies as st
 
-from experiments import terminal
-from experiments.data.load import load_dataset
-from experiments.run_flags import RunFlags
-from experiments.runs import generated_images, released
-from experiments.runs import start as run_start
-from experiments.runs.folder import RunFolder
-from experiments.runs.release_log import ReleaseLog
-from experiments.runs.runner import first_metrics
 from jaxdp.data import Spec
 from jaxdp.methods import dp_ntk, record, teacher
 from jaxdp.methods.dp_kip.words import WORDS
@@ -38,6 +30,14 @@ from jaxdp.methods.stored import Stored
 from jaxdp.privacy import certificates
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.program import terminal
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.runs import generated_images, released
+from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.release_log import ReleaseLog
+from jaxdp.program.runs.runner import first_metrics
 
 _NTK = ("--ntk_width=2", "--steps=1", "--batch_size=20")
 _TEACHER = ("--steps=2", "--batch_size=200", "--whiten=0")

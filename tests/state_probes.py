@@ -19,12 +19,12 @@ from faulty_input import Probe
 from hypothesis import strategies as st
 
 import jaxdp
-from experiments import sample
-from experiments.runs import generator_file
-from experiments.runs.checkpoints import Checkpoints
-from experiments.runs.folder import RunFolder
 from jaxdp.methods import record
 from jaxdp.methods.dp_ntk import Generator
+from jaxdp.program.commands import sample
+from jaxdp.program.runs import generator_file
+from jaxdp.program.runs.checkpoints import Checkpoints
+from jaxdp.program.runs.folder import RunFolder
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.evaluation.problem import Problem
+from jaxdp.program.evaluation.problem import Problem
 
 SHAPE = (8, 8, 1)
 

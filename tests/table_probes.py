@@ -23,10 +23,10 @@ from dataset_probes import planned
 from faulty_input import Probe
 from hypothesis import strategies as st
 
-from experiments import draft_schema
-from experiments.data import tables
-from experiments.data.load import dataset_for
-from experiments.run_flags import GenerateFlags
+from jaxdp.program.commands import draft_schema
+from jaxdp.program.data import tables
+from jaxdp.program.data.load import dataset_for
+from jaxdp.program.run_flags import GenerateFlags
 
 _SCHEMA = "people.json"
 _NAMES = tuple(toy_tables.COLUMNS)

@@ -9,12 +9,17 @@ import drivers
 import pytest
 from generated_folder import written
 
-from experiments import dp_kip_teacher, dp_ntk
+from jaxdp.program.commands import dp_kip_teacher, dp_ntk
 
 # Flags, in which {images} stands for a folder that dp_ntk has left, and what is said of them.
 TEACHER = {
     "match": ("--match=none", "--match=none"),
     "share": ("--embedding_share=1", "--embedding_share=1"),
+    "tiny share": ("--match=both --embedding_share=1e-40", "--embedding_share=1e-40"),
+    "whole share": (
+        "--match=both --embedding_share=0.9999999999",
+        "--embedding_share=0.9999999999",
+    ),
     "weight": ("--match=embedding --cosine_weight=1", "--cosine_weight=1"),
     "labels": ("--match=embedding --learn_labels", "--learn_labels"),
     "ipc": ("--ipc=0", "--ipc=0"),
@@ -39,6 +44,9 @@ GENERATE = {
     "moments": ("--moments=3", "--moments=3"),
     "moments of entk": ("--moments=2", "--moments=2"),
     "share": ("--weights_share=1", "--weights_share=1"),
+    "tiny share": ("--weights_share=1e-40", "--weights_share=1e-40: must be 0, or 1e-06 or above"),
+    "whole share": ("--weights_share=0.9999999999", "--weights_share=0.9999999999"),
+    "tiny teacher": ("--labels=teacher --teacher_share=1e-40", "--teacher_share=1e-40"),
     "weights": ("--inception_weights=none.pth", "--inception_weights=none.pth: no such file"),
     "product share": ("--product_share=-0.1", "--product_share=-0.1"),
     "product of entk": ("--product_share=0.1", "has no pairs of columns; use hermite"),

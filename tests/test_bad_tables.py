@@ -13,7 +13,7 @@ import pytest
 from drivers import assert_refused, drive
 from toy_tables import COLUMNS, frame_of, write_table
 
-from experiments import dp_ntk, draft_schema
+from jaxdp.program.commands import dp_ntk, draft_schema
 
 HEADER = "name,age,income,debt,smoker,stage,ill\n"
 LINE = "x,50,10,,no,I,yes\n"

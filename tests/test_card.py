@@ -13,7 +13,6 @@ import saved_folders
 from toy_tables import schema_of
 
 import jaxdp
-from experiments.runs.folder import RunFolder
 from jaxdp.data import Spec
 from jaxdp.methods import card
 from jaxdp.methods.dp_ntk.words import COVERS
@@ -21,6 +20,7 @@ from jaxdp.methods.made import Made
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.stored_certificates import recertified
+from jaxdp.program.runs.folder import RunFolder
 
 IMAGES = Spec.images("digits", (60, 8, 9), class_names=["a", "b"])
 SPECS = {
@@ -61,7 +61,7 @@ def test_a_card_fits_the_data(name: str, kind: str) -> None:
     assert ("made.frame" in text) == (name == "table")
     assert ('data["scale"]' in text) == (kind == "distilled" and name != "table")
     new = {"images": "new.png folder/ new.npz", "table": "new.csv", "rows": "new.npz"}[name]
-    assert f"experiments.classify --run=FOLDER {new}\n" in text
+    assert f"jaxdp classify --run=FOLDER {new}\n" in text
     assert 40 <= len(text.splitlines()) <= 70
 
 
@@ -103,7 +103,7 @@ def test_without_classes_nothing_is_classified() -> None:
     text = card_of(IMAGES, "generated", class_names=("all",))
     assert "There are no classes." in text
     assert "predict" not in text
-    assert "experiments.classify" not in text
+    assert "jaxdp classify" not in text
 
 
 def test_names_cannot_change_a_card() -> None:

@@ -16,9 +16,9 @@ from public_releases import everything_in, release_in_public, same_time
 from scipy.stats.contingency import association as plain_association
 from toy_tables import COLUMNS, frame_of, schema_of, strange_frame_of, write_table
 
-from experiments import dp_kip, dp_ntk
-from experiments.evaluation import fidelity
-from experiments.report import fidelity as report
+from jaxdp.program.commands import dp_kip, dp_ntk
+from jaxdp.program.evaluation import fidelity
+from jaxdp.program.report import fidelity as report
 from jaxdp.tables import frames
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import Schema

@@ -30,10 +30,11 @@ from toy_runs import StoppedError
 from toy_tables import frame_of, schema_of
 
 import jaxdp
-from experiments import classify, command_line
-from experiments.runs import driver
 from jaxdp.data import Private, Spec
 from jaxdp.methods import facts
+from jaxdp.program import command_line
+from jaxdp.program.commands import classify
+from jaxdp.program.runs import driver
 from jaxdp.tables.schema import BINS
 
 
@@ -152,7 +153,7 @@ def test_records_need_neither_a_target_nor_dropped_columns(
 
 
 def test_programs_of_one_process_have_defaults_of_their_own() -> None:
-    from experiments.sample import SampleFlags
+    from jaxdp.program.commands.sample import SampleFlags
 
     with flagsaver.flagsaver():
         for given, others, mine in (([], "samples.npz", None), (["--out=x"], "x", "x")):
@@ -168,7 +169,7 @@ def test_a_run_stores_the_facts_and_says_how_to_use_it(name: str, place: Path) -
     spec = facts.from_config(config)
     assert facts.to_json(spec) == config["spec"]
     files = "new.csv" if "table" in name else "new.png folder/ new.npz"
-    command = f"python -m experiments.classify --run=FOLDER {files}"
+    command = f"jaxdp classify --run=FOLDER {files}"
     assert (command in page) == (name != "table unlabelled")
     assert "report.html" in names_in(folder)
 

@@ -22,11 +22,11 @@ from drivers import read
 from PIL import Image
 from toy_tables import frame_of
 
-from experiments.data import new_examples, resizing
-from experiments.data.known import FLOATS
-from experiments.errors import InputError
 from jaxdp.data import Spec
 from jaxdp.methods import facts
+from jaxdp.program.data import new_examples, resizing
+from jaxdp.program.data.known import FLOATS
+from jaxdp.program.errors import InputError
 
 
 @pytest.fixture(scope="module")

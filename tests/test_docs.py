@@ -23,6 +23,8 @@ import yaml
 from absl import flags
 
 import jaxdp
+from jaxdp.methods.settings import rules
+from jaxdp.program import chosen, main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -32,16 +34,13 @@ PAGES = [
 ]
 DRIVERS = (
     *("dp_kip", "dp_kip_teacher", "dp_ntk"),
-    *("draft_schema", "sample", "classify", "export", "recommend", "registry_entry"),
-    "spent",
+    *(command.module for name, command in main.COMMANDS.items() if name != "run"),
 )
-TAKES_FILES = ("classify",)
 RUN_ELSEWHERE = (DOCS / "own_images.md",)
 """Pages whose commands and Python are one session: tests/test_own_images_page.py runs them."""
 SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
     *sorted((ROOT / "tests").glob("offline_*.py")),
-    ROOT / "experiments/runs/public_cache.py",
 ]
 METHODS = [f"methods.{name}" for name in ("dp_kip", "dp_ntk", "teacher")]
 ROOMS = [*(name for name in jaxdp.__all__ if inspect.ismodule(getattr(jaxdp, name))), *METHODS]
@@ -178,8 +177,11 @@ def test_blocks_say_their_language(page: Path) -> None:
 
 @functools.cache
 def driver_flags(driver: str) -> dict[str, flags.Flag]:
-    module = importlib.import_module(f"experiments.{driver}")
-    return {flag.name: flag for flag in flags.FLAGS.get_key_flags_for_module(module)}
+    module = importlib.import_module(f"jaxdp.program.commands.{driver}")
+    kinds = [*module.KINDS]
+    if driver in ("images", "table"):
+        kinds += [kind for method in chosen.METHODS.values() for kind in method]
+    return {name: flags.FLAGS[name] for kind in kinds for name in rules(kind)}
 
 
 def script_flags(script: Path) -> set[str]:
@@ -209,6 +211,19 @@ def check_driver_flag(driver: str, word: str) -> None:
         assert known[name].boolean, f"{word} needs a value"
 
 
+def check_arguments(driver: str, words: list[str]) -> None:
+    module = importlib.import_module(f"jaxdp.program.commands.{driver}")
+    short = [number for number, word in enumerate(words) if word == "-o"]
+    words = [word for number, word in enumerate(words) if number not in short]
+    files = [word for word in words if not word.startswith("-")]
+    assert not short or "out" in driver_flags(driver)
+    most = len(short) + (99 if hasattr(module, "TAKES_FILES") else hasattr(module, "TAKES"))
+    assert len(files) <= most, words
+    for word in words:
+        if word not in files:
+            check_driver_flag(driver, word)
+
+
 def check_command(line: str) -> None:
     """Check that what a command names is there: a driver, a script, a target or an extra."""
     words = shlex.split(line, comments=True)
@@ -220,17 +235,21 @@ def check_command(line: str) -> None:
             assert {target for target in targets if "=" not in target} <= set(known), line
         case ["python", "-m", module, *arguments] if as_script(module) in SCRIPTS:
             check_command(shlex.join(["python", str(as_script(module)), *arguments]))
+        case ["jaxdp"] | ["jaxdp", "--help" | "--version"]:
+            pass
+        case ["jaxdp", *arguments]:
+            driver, arguments, _ = main.resolved(arguments)
+            check_arguments(driver, arguments)
         case ["python", "-m", module, *arguments]:
             assert module.removeprefix("experiments.") in DRIVERS, line
-            driver = module.removeprefix("experiments.")
-            for word in arguments:
-                if driver not in TAKES_FILES or word.startswith("-"):
-                    check_driver_flag(driver, word)
+            check_arguments(module.removeprefix("experiments."), arguments)
         case ["python", script, *arguments]:
             assert ROOT / script in SCRIPTS, line
             names = {word.removeprefix("--").partition("=")[0] for word in arguments}
             assert names <= script_flags(ROOT / script), line
-        case ["pip", "install", "-e", package]:
+        case ["pip", "install", "."]:
+            pass
+        case ["pip", "install", "-e", package] | ["pip", "install", package]:
             project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
             assert package.strip(".[]") in project["optional-dependencies"], line
         case ["source", ".venv/bin/activate"] | []:
@@ -245,7 +264,7 @@ def test_commands_exist(page: Path) -> None:
         for line in block.replace("\\\n", " ").splitlines():
             check_command(line)
     for code in _CODE.findall(prose(page)):
-        if re.match(r"([A-Z_]+=\S* )*(make|python|pip) ", code):
+        if re.match(r"([A-Z_]+=\S* )*(make|python|pip|jaxdp) ", code):
             check_command(code)
 
 
@@ -256,8 +275,8 @@ def test_flags_exist(page: Path) -> None:
     for line in prose(page).splitlines():
         if not line.startswith("|"):
             drivers = DRIVERS
-        elif named := re.search(r"\(`python -m experiments\.(\w+)`", line):
-            drivers = (named[1],)
+        elif named := re.search(r"\(`jaxdp ([\w ]+)`", line):
+            drivers = (main.resolved(named[1].split())[0],)
         for code in _CODE.findall(line):
             for word in re.findall(r"(?<!\S)--\w+", code):
                 check_flag(word.removeprefix("--"), drivers)

@@ -140,7 +140,7 @@ def test_help_names_every_flag_and_imports_no_jax() -> None:
     code = (
         "import atexit, runpy, sys\n"
         "atexit.register(lambda: print('jax' in sys.modules))\n"
-        "sys.argv = ['dp_kip', '--help']\n"
+        "sys.argv = ['dp_kip', '--helpfull']\n"
         "runpy.run_module('experiments.dp_kip', run_name='__main__')"
     )
     done = subprocess.run(

@@ -16,8 +16,8 @@ import pytest
 from drivers import names_in, read
 from kip_runs import FILES, TOY, assert_refused, drive
 
-from experiments.errors import InputError
-from experiments.runs.folder import RunFolder
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs.folder import RunFolder
 
 
 @pytest.fixture(scope="module")

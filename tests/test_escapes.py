@@ -6,9 +6,9 @@ import unicodedata
 
 import pytest
 
-from experiments.exports.names import quoted
 from jaxdp.escapes import for_markdown, for_terminal, one_line
 from jaxdp.methods.settings import SettingsError
+from jaxdp.program.exports.names import quoted
 
 STEERING = [
     "\x1b[31m",

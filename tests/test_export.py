@@ -19,11 +19,12 @@ from PIL import Image
 from public_releases import everything_in
 
 import jaxdp
-from experiments import command_line, export
-from experiments.exports import out_folder
-from experiments.exports.names import folder_names, quoted
 from jaxdp.data import Spec
 from jaxdp.privacy.ledger import Ledger
+from jaxdp.program import command_line
+from jaxdp.program.commands import export
+from jaxdp.program.exports import out_folder
+from jaxdp.program.exports.names import folder_names, quoted
 
 
 def run(*arguments: str) -> int:
@@ -335,7 +336,7 @@ def test_forms_that_do_not_fit_are_refused(
 def test_an_export_that_is_stopped_leaves_nothing(
     stop: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from experiments.exports import pixels
+    from jaxdp.program.exports import pixels
 
     made, seen = pixels.png, []
 

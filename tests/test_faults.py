@@ -19,12 +19,13 @@ import drivers
 import pytest
 from drivers import damage, read
 
-from experiments import command_line, dp_kip, dp_ntk
-from experiments.errors import InputError, StoppedError
-from experiments.runs import metrics
-from experiments.runs.checkpoints import Checkpoints
-from experiments.runs.folder import RunFolder
 from jaxdp.methods.runner import next_length
+from jaxdp.program import command_line
+from jaxdp.program.commands import dp_kip, dp_ntk
+from jaxdp.program.errors import InputError, StoppedError
+from jaxdp.program.runs import metrics
+from jaxdp.program.runs.checkpoints import Checkpoints
+from jaxdp.program.runs.folder import RunFolder
 from jaxdp.saved import npz as npz_files
 
 kip = functools.partial(drivers.drive, dp_kip.main)
@@ -198,10 +199,11 @@ def ended(error: BaseException, capsys: pytest.CaptureFixture[str]) -> tuple[int
 def test_every_end_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["/x/dp_kip.py", "--eps=2", "--overwrite", "--out_dir=a b"])
+    typed = ["jaxdp run dp_kip", "--eps=2", "--overwrite", "--out_dir=a b"]
+    monkeypatch.setattr(command_line, "_TYPED", typed)
     assert ended(KeyboardInterrupt(), capsys) == (130, "stopped; nothing was written\n")
     code, said = ended(StoppedError(Path("run")), capsys)
-    command = "python -m experiments.dp_kip --eps=2 '--out_dir=a b' --resume"
+    command = "jaxdp run dp_kip --eps=2 '--out_dir=a b' --resume"
     assert (code, said) == (130, f"stopped; --resume continues this run: {command}\n")
     code, said = ended(PermissionError(errno.EACCES, "Permission denied", "/x/y\nz"), capsys)
     expected = "error: /x/y z: Permission denied; put that right and run again\n"
@@ -254,7 +256,7 @@ def test_ctrl_c_is_one_line_with_the_command_that_goes_on(tmp_path: Path) -> Non
 
 def test_a_closed_pipe_is_quiet() -> None:
     code = (
-        "from experiments import command_line\n"
+        "from jaxdp.program import command_line\n"
         "with command_line.one_line_errors():\n"
         "    print('x' * 10**6)\n"
     )

@@ -17,14 +17,14 @@ from generating import TOY, drive, finished_run, plan_of, sample
 from PIL import Image
 from toy_runs import begun
 
-from experiments import sample as sampling_driver
-from experiments.data.load import load_dataset
-from experiments.errors import InputError
-from experiments.runs import generated_images, generator_file
-from experiments.runs.folder import RunFolder
 from jaxdp.methods import dp_ntk
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.privacy.mechanism import private_key
+from jaxdp.program.commands import sample as sampling_driver
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import generated_images, generator_file
+from jaxdp.program.runs.folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
 

@@ -15,8 +15,8 @@ from drivers import read
 from generating import TOY, drive, finished_run, sample
 from reuse import assert_certified_again, forbid_private_data, made
 
-from experiments.runs import generator_file, released
 from jaxdp.methods import dp_ntk
+from jaxdp.program.runs import generator_file, released
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
 

@@ -17,10 +17,10 @@ import saved_folders
 import yaml
 
 import jaxdp
-from experiments import classify, export
-from experiments.errors import InputError
-from experiments.terminal import print_guarantee
 from jaxdp.methods import card
+from jaxdp.program.commands import classify, export
+from jaxdp.program.errors import InputError
+from jaxdp.program.terminal import print_guarantee
 
 HOSTILE = (
     "\x1b]0;x\x07\x9b31m\u202e\u2066\n# Heading\n\n- item\n<script>x</script>"

@@ -65,7 +65,7 @@ def test_a_folder_needs_three_files_and_no_commands(
     assert len(list(folder.iterdir())) == 3
     code = (
         "import sys, jaxdp; found = jaxdp.load(sys.argv[1]); print(found.predict(found.x.clip(0)))"
-        "; assert not [name for name in sys.modules if name.startswith('experiments')]"
+        "; assert not [name for name in sys.modules if name.startswith('jaxdp.program')]"
     )
     environment = {"PYTHONPATH": str(Path(__file__).parents[1]), "JAX_PLATFORMS": "cpu"}
     if make is saved_folders.distilled:  # beyond the range of bytes

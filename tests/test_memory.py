@@ -3,7 +3,7 @@
 import ctypes
 import types
 
-from experiments import memory
+from jaxdp.program import memory
 
 
 def test_large_arrays_come_from_the_heap_and_not_from_maps(monkeypatch):

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import draft_schema, out_file
-from experiments.errors import InputError
-from experiments.runs import rows
-from experiments.runs.folder import RunFolder
 from jaxdp import new_files
 from jaxdp.data import Spec
 from jaxdp.methods.made import Made
+from jaxdp.program import out_file
+from jaxdp.program.commands import draft_schema
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import rows
+from jaxdp.program.runs.folder import RunFolder
 from jaxdp.saved import public_cache
 
 CONTENT = b"all of it"

@@ -12,7 +12,7 @@ import PIL.Image
 import pytest
 
 import jaxdp
-from experiments import dp_kip, dp_kip_teacher, dp_ntk, sample
+from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk, sample
 
 TOY = (
     *("--features=rff", "--generator=dense", "--steps=1", "--batch_size=20"),

@@ -14,6 +14,9 @@ import pytest
 from own_folder import SHAPES, write_shapes
 from test_docs import DOCS
 
+from jaxdp.program import main
+from jaxdp.program.commands import dp_kip_teacher
+
 pytestmark = pytest.mark.slow
 
 PAGE = DOCS / "own_images.md"
@@ -23,13 +26,15 @@ _TOY = ("--steps=2", "--batch_size=20", "--distill_steps=1", "--whiten=0", "--de
 
 def run_command(line: str) -> None:
     """Run a command of the page; what distils takes a few steps."""
-    python, dash, module, *arguments = shlex.split(line)
-    assert (python, dash) == ("python", "-m")
-    if module == "experiments.classify":
+    program, *words = shlex.split(line)
+    assert program == "jaxdp"
+    module, arguments, _ = main.resolved(words)
+    if module == "classify":
         done = classified.run(*arguments)
     else:
-        toy = _TOY if module == "experiments.dp_kip_teacher" else ()
-        done = drivers.drive(importlib.import_module(module).main, *arguments, *toy)
+        toy = _TOY if module == "dp_kip_teacher" else ()
+        command = importlib.import_module(f"jaxdp.program.commands.{module}")
+        done = drivers.drive(command.main, *arguments, *toy)
     assert done == 0, line
 
 
@@ -53,7 +58,7 @@ def test_every_block_of_the_page_runs(folder: Path, capsys: pytest.CaptureFixtur
                 run_command(line)
         told.append(capsys.readouterr())
     recommended, distilled, classes, loaded, predicted, exported = told
-    assert "python -m experiments.dp_kip_teacher" in recommended.out
+    assert "jaxdp run teacher" in recommended.out
     named = r"3 classes \(circle, square, triangle\); "
     said = r"shapes: \d+ training images of 32x32 pixels, grey; " + named
     assert re.match(said, distilled.out)
@@ -82,6 +87,5 @@ def test_what_the_page_says_of_sizes_is_so(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without a size, images of many sizes are refused in one line that says what to do."""
-    main = importlib.import_module("experiments.dp_kip_teacher").main
     given = ("--dataset=shapes", f"--data_dir={folder / 'data'}", "--eps=2")
-    drivers.assert_refused(main, capsys, "--image_size", *given, out=folder / "run")
+    drivers.assert_refused(dp_kip_teacher.main, capsys, "--image_size", *given, out=folder / "run")

@@ -15,13 +15,13 @@ import pytest
 import toy_tables
 
 import jaxdp
-from experiments import dp_kip, dp_ntk
-from experiments.data import persons, tables
-from experiments.data.load import dataset_for
-from experiments.errors import InputError
-from experiments.run_flags import KipFlags
 from jaxdp.methods.settings import rules
 from jaxdp.privacy.mechanism import MOST_RECORDS_PER_PERSON
+from jaxdp.program.commands import dp_kip, dp_ntk
+from jaxdp.program.data import persons, tables
+from jaxdp.program.data.load import dataset_for
+from jaxdp.program.errors import InputError
+from jaxdp.program.run_flags import KipFlags
 
 
 def stored(folder: Path, **more: Any) -> Path:

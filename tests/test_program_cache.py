@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from absl.testing import flagsaver
 
-from experiments import command_line, program_cache
+from jaxdp.program import command_line, program_cache
 
 NAME = "JAX_COMPILATION_CACHE_DIR"
 needs_new_jax = pytest.mark.skipif(not program_cache.is_right(), reason="keeps no programs")

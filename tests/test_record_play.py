@@ -25,16 +25,16 @@ import optax
 import orbax.checkpoint as ocp
 import pytest
 
-from experiments import dp_kip as dp_kip_driver
-from experiments import dp_kip_teacher
-from experiments import dp_ntk as dp_ntk_driver
-from experiments.runs import runner
 from jaxdp import kernels
 from jaxdp.features import base as feature_maps
 from jaxdp.kernels.kip import initial_support
 from jaxdp.methods import dp_kip, dp_ntk, teacher
 from jaxdp.privacy import class_sums, releases
 from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
+from jaxdp.program.commands import dp_kip as dp_kip_driver
+from jaxdp.program.commands import dp_kip_teacher
+from jaxdp.program.commands import dp_ntk as dp_ntk_driver
+from jaxdp.program.runs import runner
 
 N, DIM, CLASSES, STEPS = 24, 6, 3, 3
 Sums = list[np.ndarray]

@@ -12,10 +12,11 @@ import yaml
 from absl.testing import flagsaver
 
 import jaxdp
-from experiments import command_line, registry_entry, spent
 from jaxdp.privacy.certificates import Terms, certify
 from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_profile, one_release
+from jaxdp.program import command_line
+from jaxdp.program.commands import registry_entry, spent
 
 # Headings of the registry's own template of an entry, and those that it does not ask for.
 TEMPLATE = {

@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 
 import jaxdp
-from experiments.errors import InputError
-from experiments.runs import driver
-from experiments.runs import start as run_start
-from experiments.runs.folder import RunFolder
-from experiments.runs.release_log import ReleaseLog
-from experiments.runs.runner import FolderRunner, first_metrics
 from jaxdp.data import Private, Spec
 from jaxdp.methods import runner as plain
 from jaxdp.methods.dp_kip.words import WORDS
 from jaxdp.methods.steps import Steps
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import driver
+from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.release_log import ReleaseLog
+from jaxdp.program.runs.runner import FolderRunner, first_metrics
 
 NUM_STEPS = 4
 

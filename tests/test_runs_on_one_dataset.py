@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import jaxdp
-from experiments import dp_ntk
-from experiments.errors import InputError
-from experiments.runs import dataset_ledgers
 from jaxdp.methods.dp_ntk.plan import NtkPlan
 from jaxdp.privacy.dataset_ledger import (
     BudgetExceededError,
     DatasetLedger,
     ReleasedElsewhereError,
 )
+from jaxdp.program.commands import dp_ntk
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import dataset_ledgers
 from jaxdp.saved.files import digest
 
 TOY = (

@@ -15,8 +15,8 @@ from drivers import COMMON_FILES, assert_refused, names_in, read
 from generating import drive, sample
 from toy_tables import COLUMNS, MADE, frame_of, schema_of, strange_frame_of, write_table
 
-from experiments import dp_kip, dp_ntk
-from experiments.data import tables
+from jaxdp.program.commands import dp_kip, dp_ntk
+from jaxdp.program.data import tables
 from jaxdp.tables import frames
 
 PRIVACY = ("--eps=5", "--delta=1e-3")

@@ -15,8 +15,8 @@ from reuse import assert_certified_again, forbid_private_data, made, runs_of_oth
 from teaching import TOY, drive, plan_of, read_teacher
 
 import jaxdp
-from experiments import dp_kip_teacher as driver
 from jaxdp.methods.made import shares
+from jaxdp.program.commands import dp_kip_teacher as driver
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
 

@@ -14,9 +14,9 @@ from reuse import forbid_private_data, made, runs_of_other_data
 from teaching import DIGITS, drive, read_teacher
 
 import jaxdp
-from experiments import dp_kip_teacher, dp_ntk
-from experiments.errors import InputError
-from experiments.runs import generated_images
+from jaxdp.program.commands import dp_kip_teacher, dp_ntk
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import generated_images
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
 

@@ -16,11 +16,11 @@ from generated_folder import GENERATED_EPS, written
 from reuse import forbid_private_data, made, runs_of_other_data
 from teaching import DIGITS, TOY, drive, plan_of, read_teacher
 
-from experiments import dp_kip_teacher as driver
-from experiments.runs import generated_images
 from jaxdp.images.packing import Packing
 from jaxdp.privacy import accounting
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.program.commands import dp_kip_teacher as driver
+from jaxdp.program.runs import generated_images
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
 

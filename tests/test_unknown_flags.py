@@ -5,8 +5,9 @@ from __future__ import annotations
 import drivers
 import pytest
 
-from experiments import dp_kip, dp_ntk, unknown_flags
 from jaxdp.methods.settings import rules
+from jaxdp.program import unknown_flags
+from jaxdp.program.commands import dp_kip, dp_ntk
 
 MEANT = {
     "--epsilon=1": "eps",
@@ -49,8 +50,8 @@ def test_only_flags_that_the_program_has_are_named() -> None:
 
 def test_no_flag_is_a_synonym_of_itself_and_words_are_flags_of_no_run() -> None:
     """What a run calls a flag stays that flag."""
-    from experiments.run_flags import GenerateFlags, TeacherFlags
     from jaxdp.methods.labelled.settings import Settings
+    from jaxdp.program.run_flags import GenerateFlags, TeacherFlags
 
     ours = {*rules(GenerateFlags), *rules(TeacherFlags), *rules(Settings)}
     for name in ours:

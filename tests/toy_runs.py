@@ -7,11 +7,11 @@ from typing import Any
 
 import drivers
 
-from experiments import dp_kip, dp_kip_teacher, dp_ntk
-from experiments.runs import driver
-from experiments.runs import start as run_start
-from experiments.runs.folder import RunFolder
-from experiments.runs.release_log import ReleaseLog
+from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk
+from jaxdp.program.runs import driver
+from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.release_log import ReleaseLog
 
 # Flags of data and privacy are added.
 KIP = ("--ipc=1", "--steps=2", "--eval_every=1", "--batch_size=20", "--bounded")

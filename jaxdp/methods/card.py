@@ -164,11 +164,11 @@ def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection
     said = f"FOLDER is this folder. With the library:\n{_USE.format(lines=chr(10).join(lines))}"
     said += "\nWithout it:\n\n```python\n" + (_CSV if table else _npz(kind)).format(name=name)
     said += "\n```\n\nIn a checkout of jaxdp"
-    commands = ["python -m experiments.export --run=FOLDER --format=huggingface --out=shared"]
+    commands = ["jaxdp export --run=FOLDER --format=huggingface --out=shared"]
     if labelled:
         taken = "new.csv" if spec.schema is not None else "new.png folder/ new.npz"
         taken = taken if spec.is_image or spec.schema is not None else "new.npz"
-        commands.insert(0, f"python -m experiments.classify --run=FOLDER {taken}")
+        commands.insert(0, f"jaxdp classify --run=FOLDER {taken}")
     return said + ":\n\n```bash\n" + "\n".join(commands) + "\n```"
 
 

@@ -11,11 +11,12 @@ so that help texts come without jax.
 """
 
 import dataclasses
+import inspect
 import math
 import numbers
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Optional, TypeVar
 
 from jaxdp.escapes import one_line
 from jaxdp.privacy.limits import LEAST_DELTA
@@ -27,6 +28,8 @@ _LARGEST_SIZE = 2**31 - 1
 _LEAST_EPS = 1e-6
 # Above it noise is less than numbers can hold.
 _MOST_EPS = 1e6
+LEAST_SHARE = 1e-6
+"""Of a budget, and least that is left of it: below, noise is more than accountants take."""
 LEAST_CLIP_NORM = 1e-12
 """Below it, noise is less than float32 results can hold."""
 
@@ -71,6 +74,8 @@ class Rule:
         among: the known values, in order; any where empty.
         infinite: whether infinity is a value.
         fixed: whether a resumed run has to have the same value.
+        usual: whether many users need it, so that a short help shows it.
+        group: of the help (default: that of the class that declares it).
     """
 
     help: str
@@ -81,6 +86,8 @@ class Rule:
     among: tuple[str, ...] = ()
     infinite: bool = False
     fixed: bool = True
+    usual: bool = False
+    group: str = ""
 
     def holds(self, value: Any) -> bool:
         """Whether a number is in the range."""
@@ -131,6 +138,12 @@ def rules(kind: type) -> dict[str, Rule]:
     """Return the rules of a settings class by the names of its fields."""
     fields = dataclasses.fields(kind)
     return {field.name: field.metadata[_RULE] for field in fields if _RULE in field.metadata}
+
+
+def group_of(kind: type, name: str) -> str:
+    """Return the group of a setting: its own, or `GROUP` of the class that declares it."""
+    declaring = next(each for each in kind.__mro__ if name in inspect.get_annotations(each))
+    return rules(kind)[name].group or vars(declaring).get("GROUP", "method")
 
 
 def types_of(kind: Any) -> dict[str, type]:
@@ -190,8 +203,12 @@ class Budget:
         SettingsError: a value is not one that its field may have.
     """
 
-    eps: float = setting(1.0, "Privacy budget epsilon; inf switches privacy off.", infinite=True)
-    delta: float = setting(1e-5, "Privacy budget delta; releasable below 1/n.")
+    GROUP: ClassVar[str] = "privacy"
+
+    eps: float = setting(
+        1.0, "Privacy budget epsilon; inf switches privacy off.", infinite=True, usual=True
+    )
+    delta: float = setting(1e-5, "Privacy budget delta; releasable below 1/n.", usual=True)
     allow_delta: bool = setting(
         False, "Let a delta of 1/n or more be releasable; is recorded.", fixed=False
     )
@@ -199,7 +216,11 @@ class Budget:
         False, "Let an epsilon above 50 be releasable; is recorded.", fixed=False
     )
     seed: int = setting(
-        0, "Public randomness: whatever is drawn without the data.", at_least=0, below=2**63
+        0,
+        "Public randomness: whatever is drawn without the data.",
+        at_least=0,
+        below=2**63,
+        usual=True,
     )
     noise_seed: int | None = setting(
         None,
@@ -243,26 +264,38 @@ class Budget:
 class Training(Budget):
     """A budget, and how something is trained in steps."""
 
-    steps: ByData[int] = setting(None, "Number of steps (default: by dataset).", above=0)
-    batch_size: ByData[int] = setting(
-        None, "Examples of a step, on average where they are private (by dataset).", above=0
+    steps: ByData[int] = setting(
+        None, "Number of steps (default: by dataset).", above=0, usual=True
     )
-    learning_rate: ByData[float] = setting(None, "First step size (default: by dataset).", above=0)
+    batch_size: ByData[int] = setting(
+        None,
+        "Examples of a step, on average where they are private (by dataset).",
+        above=0,
+        usual=True,
+    )
+    learning_rate: ByData[float] = setting(
+        None, "First step size (default: by dataset).", above=0, usual=True
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Distilling(Training):
     """What both ways of distilling have."""
 
-    ipc: int = setting(1, "Distilled images per class.", at_least=1)
+    ipc: int = setting(1, "Distilled images per class.", at_least=1, usual=True)
     epochs: ByData[float] = setting(
-        None, "Expected passes over the data (default: by dataset).", above=0, at_most=1e6
+        None,
+        "Expected passes over the data (default: by dataset).",
+        above=0,
+        at_most=1e6,
+        usual=True,
     )
     clip_norm: ByData[float] = setting(
         None,
         "Bound on one example's gradient (default: by dataset).",
         at_least=LEAST_CLIP_NORM,
         infinite=True,
+        usual=True,
     )
     ridge: ByData[float] = setting(
         None, "Ridge relative to the mean of the kernel matrix's diagonal.", at_least=0

@@ -16,7 +16,7 @@ from jaxdp.methods import facts
 from jaxdp.methods.made import Classifier, as_stored
 from jaxdp.methods.settings import InputError
 from jaxdp.privacy.certificates import Certificate
-from jaxdp.saved import classifier, public_cache, sets
+from jaxdp.saved import classifier, public_cache, sets, zips
 from jaxdp.saved.folder import SavedFolder
 
 if TYPE_CHECKING:
@@ -159,13 +159,13 @@ def opened(path: Path, flag: str) -> Loaded:
     """Return what a folder holds; files of examples are read when they are asked for.
 
     Args:
-        path: of the folder.
+        path: of the folder, or of a zip file that `jaxdp pack` has written.
         flag: that names it, with its value, for messages.
 
     Raises:
         InputError: it cannot be trusted.
     """
-    return Loaded(SavedFolder(path, flag))
+    return Loaded(SavedFolder(zips.folder_of(path, flag), flag))
 
 
 def load(folder: str | os.PathLike[str]) -> Loaded:
@@ -179,7 +179,8 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
     user's cache folder, as those of runs are.
 
     Args:
-        folder: with `privacy.json`, `config.json` and at least one npz file of what was made.
+        folder: or a zip file that `jaxdp pack` has written. It has `privacy.json`, `config.json`
+            and at least one npz file of what was made.
 
     Raises:
         SettingsError: there is no such folder, the run has not finished, or its files cannot be

@@ -1,6 +1,6 @@
 """Arrays that are computed from public seeds alone, kept between runs.
 
-They stand in the user's own cache folder. `python -m experiments.runs.public_cache` lists and
+They stand in the user's own cache folder. `jaxdp cache` lists and
 removes them.
 """
 

@@ -98,8 +98,12 @@ class Schema:
         return {"missing": list(self.missing), "columns": columns}
 
     @classmethod
-    def from_json(cls, stored: Any) -> "Schema":
+    def from_json(cls, stored: Any, *, target: str | None = None) -> "Schema":
         """Return the schema that a file holds.
+
+        Args:
+            stored: its content.
+            target: column of classes, whichever the file marks (default: that which it marks).
 
         Raises:
             SchemaError: it holds no schema.
@@ -115,6 +119,10 @@ class Schema:
         dropped = tuple(name for name, facts in declared.items() if _is_dropped(name, facts))
         kept = {name: facts for name, facts in declared.items() if name not in dropped}
         targets = [name for name, facts in kept.items() if facts.get("target") is True]
+        if target is not None:
+            if target not in kept:
+                raise SchemaError(f"has no column {target!r} to be the target")
+            targets = [target]
         if len(targets) != 1:
             raise SchemaError(
                 f'exactly one column must have "target": true, the one of classes; here '
@@ -122,19 +130,23 @@ class Schema:
                 "categories"
             )
         columns = {name: _column(name, facts) for name, facts in kept.items()}
-        target = columns.pop(targets[0])
+        classes = columns.pop(targets[0])
         return cls(
             columns=tuple(columns.values()),
             # Who leaves a class out of the list has no place for it, so none is made.
-            target=dataclasses.replace(target, other=False),
+            target=dataclasses.replace(classes, other=False),
             order=tuple(kept),
             dropped=dropped,
             missing=_texts(stored.get("missing", MISSING), "missing"),
         )
 
 
-def read_schema(name: str | Path) -> Schema:
+def read_schema(name: str | Path, *, target: str | None = None) -> Schema:
     """Return a schema that comes with the package, by its name, or that of a JSON file.
+
+    Args:
+        name: of the schema or of the file.
+        target: as for `Schema.from_json`.
 
     Raises:
         SchemaError: there is no such schema, or the file holds none; the message begins with it.
@@ -142,11 +154,11 @@ def read_schema(name: str | Path) -> Schema:
     path = _DIRECTORY / f"{name}.json" if str(name) in BUILT_IN else Path(name).expanduser()
     try:
         stored = json.loads(path.read_text("utf-8-sig"), object_pairs_hook=_once)
-        return Schema.from_json(stored)
+        return Schema.from_json(stored, target=target)
     except FileNotFoundError as error:
         raise SchemaError(
             f"{name}: there is no such file, and the schemas known by name are "
-            f"{', '.join(BUILT_IN)}; `python -m experiments.draft_schema --csv=FILE` begins one"
+            f"{', '.join(BUILT_IN)}; `jaxdp schema --csv=FILE` begins one"
         ) from error
     except OSError as error:
         raise SchemaError(f"{name}: cannot be read ({error.strerror})") from error

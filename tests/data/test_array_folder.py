@@ -8,9 +8,9 @@ import drivers
 import numpy as np
 import pytest
 
-from experiments import dp_ntk
-from experiments.data.load import load_dataset
-from experiments.errors import InputError
+from jaxdp.program.commands import dp_ntk
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.errors import InputError
 
 TOY = ("--features=rff", "--steps=1", "--batch_size=20", "--num_synthetic=20", "--evaluate=none")
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from toy_data import arrays, check_message
 
-from experiments.data import classes
-from experiments.data.dataset import Dataset
-from experiments.data.load import dataset_for, load_dataset
-from experiments.data.sources import Wanted
-from experiments.errors import InputError
-from experiments.run_flags import RunFlags
-from experiments.terminal import in_a_line
+from jaxdp.program.data import classes
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import dataset_for, load_dataset
+from jaxdp.program.data.sources import Wanted
+from jaxdp.program.errors import InputError
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.terminal import in_a_line
 
 
 def _load(folder: Path, flag: str | None, name: str = "toy", **changes: Any) -> Dataset:

@@ -7,14 +7,14 @@ import PIL.Image
 import pytest
 from toy_data import IMAGES, arrays, check_message, colour, save_image
 
-from experiments.data.dataset import Dataset
-from experiments.data.image_folder import is_image_folder
-from experiments.data.load import load_dataset, random_subset
-from experiments.data.sources import Wanted
-from experiments.data.splits import held_out
-from experiments.errors import InputError
-from experiments.terminal import in_a_line
 from jaxdp.data import Codec
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.image_folder import is_image_folder
+from jaxdp.program.data.load import load_dataset, random_subset
+from jaxdp.program.data.sources import Wanted
+from jaxdp.program.data.splits import held_out
+from jaxdp.program.errors import InputError
+from jaxdp.program.terminal import in_a_line
 
 
 def load_folder(folder: Path, wanted: Wanted = Wanted()) -> Dataset:  # noqa: B008

@@ -9,11 +9,11 @@ import PIL.Image
 import pytest
 from toy_data import IMAGES, arrays, check_message, colour, save_image
 
-from experiments.data.dataset import Dataset
-from experiments.data.load import load_dataset, require_range
-from experiments.data.sources import Wanted
-from experiments.errors import InputError
 from jaxdp.data import Codec
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import load_dataset, require_range
+from jaxdp.program.data.sources import Wanted
+from jaxdp.program.errors import InputError
 
 DEEP = (np.arange(20, dtype=np.uint16) * 3449).reshape(4, 5)
 

@@ -8,12 +8,12 @@ import PIL.Image
 import pytest
 from toy_data import arrays, check_message, save_image
 
-from experiments.data.dataset import Dataset
-from experiments.data.image_folder import read_image_folder
-from experiments.data.load import load_dataset
-from experiments.data.resizing import BY_DEFAULT, LARGEST, all_resized, parse, resized
-from experiments.data.sources import Wanted
-from experiments.errors import InputError
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.image_folder import read_image_folder
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.data.resizing import BY_DEFAULT, LARGEST, all_resized, parse, resized
+from jaxdp.program.data.sources import Wanted
+from jaxdp.program.errors import InputError
 
 RNG = np.random.default_rng(0)
 

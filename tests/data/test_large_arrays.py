@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from toy_data import save_image
 
-from experiments.data import large_arrays
-from experiments.data.dataset import Dataset
-from experiments.data.load import load_dataset
-from experiments.data.resizing import parse
-from experiments.data.sources import Wanted
+from jaxdp.program.data import large_arrays
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.data.resizing import parse
+from jaxdp.program.data.sources import Wanted
 
 
 @pytest.fixture

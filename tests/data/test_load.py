@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from toy_data import arrays, check_message
 
-from experiments.data import load as data
-from experiments.data.load import load_dataset
-from experiments.errors import InputError
 from jaxdp.data import Codec
 from jaxdp.escapes import for_terminal
+from jaxdp.program.data import load as data
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.errors import InputError
 
 # --- Importing and scaling ---------------------------------------------------------------
 
 
 def test_import_leaves_heavy_packages_alone() -> None:
     code = (
-        "import sys, experiments.data;"
+        "import sys, jaxdp.program.data;"
         "heavy = {'jax', 'tensorflow', 'tensorflow_datasets', 'sklearn', 'PIL', 'requests'};"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )

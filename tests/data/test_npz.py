@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from toy_data import IMAGES, arrays, check_message
 
-from experiments.data.dataset import Dataset
-from experiments.data.known import CLASS_NAMES
-from experiments.data.load import load_dataset
-from experiments.data.sources import TFDS_NAMES
-from experiments.errors import InputError
-from experiments.terminal import in_a_line
 from jaxdp.data import Codec
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.known import CLASS_NAMES
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.data.sources import TFDS_NAMES
+from jaxdp.program.errors import InputError
+from jaxdp.program.terminal import in_a_line
 
 ROWS = np.linspace(-1, 1, 18, dtype=np.float32).reshape(6, 3)
 

@@ -9,11 +9,11 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from experiments.data.dataset import Dataset
-from experiments.data.load import load_dataset, random_subset
-from experiments.data.resizing import ImageSize
-from experiments.data.sources import Wanted
-from experiments.errors import InputError
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import load_dataset, random_subset
+from jaxdp.program.data.resizing import ImageSize
+from jaxdp.program.data.sources import Wanted
+from jaxdp.program.errors import InputError
 
 NUM = 24
 CLASSES = ("cat", "dog", "eel")

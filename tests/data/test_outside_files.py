@@ -15,11 +15,11 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from experiments.data import resizing
-from experiments.data.load import load_dataset
-from experiments.data.outside_files import user_path
-from experiments.errors import InputError
 from jaxdp import large_arrays
+from jaxdp.program.data import resizing
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.data.outside_files import user_path
+from jaxdp.program.errors import InputError
 from jaxdp.saved import npz as npz_files
 from jaxdp.saved.files import MOST_JSON_BYTES, json_file, json_object, open_plain
 

@@ -16,11 +16,11 @@ import scipy.io
 import tensorflow_datasets as tfds
 from tensorflow_datasets.image_classification import mnist
 
-from experiments.data import resizing
-from experiments.data.known import CLASS_NAMES, CODECS
-from experiments.data.load import load_dataset, random_subset
-from experiments.data.sources import TFDS_NAMES, Wanted
-from experiments.errors import InputError
+from jaxdp.program.data import resizing
+from jaxdp.program.data.known import CLASS_NAMES, CODECS
+from jaxdp.program.data.load import load_dataset, random_subset
+from jaxdp.program.data.sources import TFDS_NAMES, Wanted
+from jaxdp.program.errors import InputError
 
 NUM_TRAIN, NUM_TEST = 7, 5
 

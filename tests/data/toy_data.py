@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import PIL.Image
 
-from experiments.errors import InputError
+from jaxdp.program.errors import InputError
 
 IMAGES = np.arange(6 * 4 * 5, dtype=np.uint8).reshape(6, 4, 5)
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import toy_runs
 
-from experiments import dp_kip
 from jaxdp.processes import TooFewRowsError
+from jaxdp.program.commands import dp_kip
 
 # Slow: every process imports and compiles for itself.
 pytestmark = pytest.mark.slow

@@ -14,12 +14,12 @@ import pytest
 import toy_runs
 from reuse import made
 
-from experiments.errors import InputError
-from experiments.runs import rows as feature_rows
 from jaxdp import devices, large_arrays
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import RowMap
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import rows as feature_rows
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import stripes
 
-from experiments.evaluation.cnn import cnn, cnn_soft, shifted, wrn, wrn_soft
-from experiments.evaluation.problem import Problem
-from experiments.evaluation.recipe import GENERATED, CnnRecipe
+from jaxdp.program.evaluation.cnn import cnn, cnn_soft, shifted, wrn, wrn_soft
+from jaxdp.program.evaluation.problem import Problem
+from jaxdp.program.evaluation.recipe import GENERATED, CnnRecipe
 
 # Stripes are not moved: it would turn one class into another.
 QUICK = CnnRecipe(epochs=1, least_steps=60, batch_size=20, max_shift=0.0)

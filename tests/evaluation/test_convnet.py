@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import stripes
 
-from experiments.evaluation import convnet as convnet_training
-from experiments.evaluation.convnet import convnet, convnet_dsa, convnet_dsa_soft, convnet_soft
-from experiments.evaluation.problem import Problem
-from experiments.evaluation.recipe import DISTILLED, GENERATED, ConvNetRecipe
 from jaxdp.networks.classifiers import ConvNet
+from jaxdp.program.evaluation import convnet as convnet_training
+from jaxdp.program.evaluation.convnet import convnet, convnet_dsa, convnet_dsa_soft, convnet_soft
+from jaxdp.program.evaluation.problem import Problem
+from jaxdp.program.evaluation.recipe import DISTILLED, GENERATED, ConvNetRecipe
 
 # Shared by the tests, as compiling it takes longer than using it.
 # Stripes are not moved: it would turn one class into another.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from stripes import stripes
 
-from experiments.evaluation.copies import nearest_distances, nearest_neighbours
+from jaxdp.program.evaluation.copies import nearest_distances, nearest_neighbours
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 10, 100])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.evaluation import coverage
-from experiments.evaluation.coverage import density_and_coverage
+from jaxdp.program.evaluation import coverage
+from jaxdp.program.evaluation.coverage import density_and_coverage
 
 
 def as_defined(made: np.ndarray, real: np.ndarray, k: int) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from experiments.evaluation.figures import (
+from jaxdp.program.evaluation.figures import (
     MOST_CLASSES,
     NOT_COVERED,
     Prediction,

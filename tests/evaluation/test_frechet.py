@@ -11,9 +11,9 @@ import scipy.linalg
 from kymatio.scattering2d.frontend.numpy_frontend import ScatteringNumPy2D
 from stripes import SHAPE, stripes
 
-from experiments.evaluation import frechet
-from experiments.evaluation.frechet import frechet_distance, scatter_frechet
-from experiments.evaluation.problem import draw
+from jaxdp.program.evaluation import frechet
+from jaxdp.program.evaluation.frechet import frechet_distance, scatter_frechet
+from jaxdp.program.evaluation.problem import draw
 
 # Scattering is compiled once, for 12 images of this shape.
 COLOUR = (8, 8, 3)

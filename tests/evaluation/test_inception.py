@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.errors import InputError
-from experiments.evaluation import inception
+from jaxdp.program.errors import InputError
+from jaxdp.program.evaluation import inception
 
 SHAPE = (8, 8, 1)
 

@@ -11,11 +11,11 @@ import pytest
 import stripes
 from stripes import SHAPE
 
-from experiments.errors import InputError
-from experiments.evaluation.copies import nearest_neighbours
-from experiments.evaluation.frechet import scatter_frechet
-from experiments.evaluation.problem import Problem
-from experiments.evaluation.recipe import DISTILLED
+from jaxdp.program.errors import InputError
+from jaxdp.program.evaluation.copies import nearest_neighbours
+from jaxdp.program.evaluation.frechet import scatter_frechet
+from jaxdp.program.evaluation.problem import Problem
+from jaxdp.program.evaluation.recipe import DISTILLED
 
 
 def _problem(x: np.ndarray, real: np.ndarray) -> Problem:

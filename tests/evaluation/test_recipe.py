@@ -9,8 +9,9 @@ import statistics
 import numpy as np
 import pytest
 
-from experiments.evaluation.figures import Prediction, figures
-from experiments.evaluation.recipe import (
+from jaxdp.data import Spec
+from jaxdp.program.evaluation.figures import Prediction, figures
+from jaxdp.program.evaluation.recipe import (
     DISTILLED,
     GENERATED,
     GENERATED_QUICKLY,
@@ -21,7 +22,6 @@ from experiments.evaluation.recipe import (
     scores,
     training_rows,
 )
-from jaxdp.data import Spec
 from jaxdp.saved.logistic import balanced_subset
 
 

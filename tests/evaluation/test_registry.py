@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import stripes
 
-from experiments.errors import InputError
-from experiments.evaluation import inception
-from experiments.evaluation.facts import Facts
-from experiments.evaluation.problem import Problem
-from experiments.evaluation.recipe import (
+from jaxdp.program.errors import InputError
+from jaxdp.program.evaluation import inception
+from jaxdp.program.evaluation.facts import Facts
+from jaxdp.program.evaluation.problem import Problem
+from jaxdp.program.evaluation.recipe import (
     DISTILLED,
     GENERATED,
     GENERATED_ROWS,
@@ -25,7 +25,7 @@ from experiments.evaluation.recipe import (
     ConvNetRecipe,
     Recipe,
 )
-from experiments.evaluation.registry import (
+from jaxdp.program.evaluation.registry import (
     EVALUATIONS,
     KRR,
     as_line,
@@ -132,7 +132,8 @@ def test_help_has_every_name_in_one_line_and_imports_nothing_large() -> None:
         assert "\n" not in each.help
         assert not each.help.endswith(".")
     code = (
-        "import sys, experiments.evaluation.registry;assert not {'numpy', 'jax'} & set(sys.modules)"
+        "import sys, jaxdp.program.evaluation.registry\n"
+        "assert not {'numpy', 'jax'} & set(sys.modules)"
     )
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root)

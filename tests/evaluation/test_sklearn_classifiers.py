@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import stripes
 
-from experiments.evaluation import classifiers
-from experiments.evaluation.classifiers import logistic, mlp
-from experiments.evaluation.figures import Prediction
-from experiments.evaluation.problem import Problem
-from experiments.evaluation.recipe import DISTILLED, GENERATED, Recipe
+from jaxdp.program.evaluation import classifiers
+from jaxdp.program.evaluation.classifiers import logistic, mlp
+from jaxdp.program.evaluation.figures import Prediction
+from jaxdp.program.evaluation.problem import Problem
+from jaxdp.program.evaluation.recipe import DISTILLED, GENERATED, Recipe
 
 BOTH = pytest.mark.parametrize("judge", [logistic, mlp])
 

@@ -2,7 +2,7 @@
 
 from planted_bugs.mutant import Mutant
 
-_DRIVER, _PYTHON = "experiments/runs/driver.py", "jaxdp/methods/runner.py"
+_DRIVER, _PYTHON = "jaxdp/program/runs/driver.py", "jaxdp/methods/runner.py"
 _KIP_PLAN, _NTK_PLAN = "jaxdp/methods/dp_kip/plan.py", "jaxdp/methods/dp_ntk/plan.py"
 _TEACHER_PLAN, _MECHANISMS = (
     "jaxdp/methods/teacher/plan.py",
@@ -169,7 +169,7 @@ MUTANTS = (
     ),
     Mutant(
         "a subset depends on how many records there are",
-        "experiments/data/load.py",
+        "jaxdp/program/data/load.py",
         'np.argsort(np.random.default_rng(stream).random(len(x)), kind="stable")[:size]',
         "np.random.default_rng(stream).permutation(len(x))[:size]",
         (

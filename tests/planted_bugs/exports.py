@@ -2,7 +2,7 @@
 
 from planted_bugs.mutant import Mutant
 
-_EXPORT, _E = "experiments/export.py", "tests/test_export.py::"
+_EXPORT, _E = "jaxdp/program/commands/export.py", "tests/test_export.py::"
 _MADE, _RECORD, _R = (
     "jaxdp/methods/made.py",
     "jaxdp/methods/record.py",
@@ -14,7 +14,55 @@ _CERTIFIED = "        (folder / CERTIFICATE).write_bytes(json_bytes({**facts, **
 _STAYS = (f"{_E}test_guarantee_an_export_holds_nothing_that_must_stay",)
 _BESIDE = (f"{_R}test_guarantee_no_file_of_another_certificate_stays_beside_a_saved_set",)
 
+_PACK, _P = "jaxdp/program/commands/pack.py", "tests/commands/test_pack.py::"
+_ZIPS = "jaxdp/saved/zips.py"
+_HOSTILE = f"{_P}test_hostile_zip_files_are_refused_in_one_line"
+_PACKED = "    covered = sorted(name for name in folder.digests if (folder.path / name).exists())\n"
+
 MUTANTS = (
+    Mutant(
+        "every file of a run is packed",
+        _PACK,
+        _PACKED,
+        _PACKED + "    covered = covered or []\n"
+        "    return [p.name for p in folder.path.iterdir() if p.is_file()]\n",
+        (f"{_P}test_guarantee_nothing_that_must_stay_is_packed",),
+    ),
+    Mutant(
+        "what must not be released is packed",
+        _PACK,
+        "        if not loaded.certificate.releasable:\n",
+        "        if loaded.certificate is None:\n",
+        (f"{_P}test_guarantee_what_must_not_be_released_is_not_packed",),
+    ),
+    Mutant(
+        "a file is packed that nobody has certified",
+        _PACK,
+        "        folder.checked(name)\n",
+        "        pass\n",
+        (f"{_P}test_guarantee_another_file_than_was_certified_is_not_packed",),
+    ),
+    Mutant(
+        "a packed file may be named above its folder",
+        _ZIPS,
+        """part not in ("", ".", "..") and""",
+        """part not in ("", ".") and""",
+        (f"{_HOSTILE}[a name above]",),
+    ),
+    Mutant(
+        "a packed link is unpacked",
+        _ZIPS,
+        "kind not in (0, stat.S_IFREG)",
+        "kind not in (0, stat.S_IFREG, stat.S_IFLNK)",
+        (f"{_HOSTILE}[a link]",),
+    ),
+    Mutant(
+        "a zip file may unpack to whatever size",
+        _ZIPS,
+        "if sum(info.file_size for info in members) > max_bytes():",
+        "if not members:",
+        (f"{_P}test_a_bomb_is_refused_before_it_is_unpacked",),
+    ),
     Mutant(
         "an export takes along how good a run is",
         _EXPORT,

@@ -6,7 +6,7 @@ _PLAN, _RELEASE = "jaxdp/methods/labelled/plan.py", "jaxdp/methods/labelled/rele
 _L = "tests/methods/labelled/test_labelled.py::"
 _BUDGET = (f"{_L}test_guarantee_both_releases_together_spend_the_budget",)
 _SPY = (f"{_L}test_guarantee_what_is_accounted_is_what_is_released",)
-_IMAGES = "experiments/runs/generated_images.py"
+_IMAGES = "jaxdp/program/runs/generated_images.py"
 
 MUTANTS = (
     Mutant(

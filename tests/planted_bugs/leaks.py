@@ -8,7 +8,7 @@ _COMPARED = "tests/test_check_fidelity.py::test_guarantee_a_comparison_changes_n
 _F = "tests/runs/test_rows.py::"
 _FOLDER, _SIZE = "tests/data/test_image_folder.py::", "tests/data/test_image_size.py::"
 _FORMATS = "tests/data/test_image_formats.py::"
-_DRIVER, _TEACHER = "experiments/runs/driver.py", "jaxdp/methods/teacher/release.py"
+_DRIVER, _TEACHER = "jaxdp/program/runs/driver.py", "jaxdp/methods/teacher/release.py"
 
 MUTANTS = (
     Mutant(
@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "bounds of the data for public ones",
-        "experiments/data/dataset.py",
+        "jaxdp/program/data/dataset.py",
         "            codec=self.codec,\n",
         "            codec=dataclasses.replace(self.codec, high=float(self.x_train.max())),\n",
         (f"{_WRITTEN}[dp_kip]",),
@@ -71,14 +71,14 @@ MUTANTS = (
     ),
     Mutant(
         "distances to training images in the run's folder",
-        "experiments/runs/folder.py",
+        "jaxdp/program/runs/folder.py",
         'return path.with_name(f"{path.name}.not_for_release")',
         'return path / "not_for_release"',
         (f"{_WRITTEN}[dp_ntk]",),
     ),
     Mutant(
         "distances to training images for everybody",
-        "experiments/runs/folder.py",
+        "jaxdp/program/runs/folder.py",
         "        self.not_for_release.mkdir(mode=0o700, exist_ok=True)\n"
         "        self.not_for_release.chmod(0o700)",
         "        self.not_for_release.mkdir(exist_ok=True)\n"
@@ -87,14 +87,14 @@ MUTANTS = (
     ),
     Mutant(
         "a comparison with private records in the run's folder",
-        "experiments/runs/judging.py",
+        "jaxdp/program/runs/judging.py",
         'folder.write_not_for_release("fidelity.json"',
         'folder.write_bytes("fidelity.json"',
         (_COMPARED,),
     ),
     Mutant(
         "a distance to private records on the terminal",
-        "experiments/runs/judging.py",
+        "jaxdp/program/runs/judging.py",
         "    text = json.dumps(fidelity.figures(found)",
         "    print(found.columns)\n    text = json.dumps(fidelity.figures(found)",
         (_COMPARED,),
@@ -133,35 +133,35 @@ MUTANTS = (
     ),
     Mutant(
         "scaling by the mean of the data",
-        "experiments/data/load.py",
+        "jaxdp/program/data/load.py",
         "codec = _codec(name, raw, x_train.dtype, wanted.bits)",
         "codec = dataclasses.replace(FLOATS, shift=float(x_train.mean()))",
         ("tests/data/test_npz.py::test_npz_of_scaled_rows",),
     ),
     Mutant(
         "names of cached features are hashes of private data",
-        "experiments/runs/rows.py",
+        "jaxdp/program/runs/rows.py",
         "hmac.new(self.secret, json.dumps(what",
         'hmac.new(b"", json.dumps(what',
         (f"{_F}test_guarantee_names_of_files_tell_nothing_about_the_data",),
     ),
     Mutant(
         "everybody can read cached features",
-        "experiments/runs/rows.py",
+        "jaxdp/program/runs/rows.py",
         "new_files.opened(temporary, mode=0o600)",
         "new_files.opened(temporary, mode=0o644)",
         (f"{_F}test_guarantee_kept_features_are_for_their_owner_alone",),
     ),
     Mutant(
         "the range of images of 16 bits is that of the data",
-        "experiments/data/load.py",
+        "jaxdp/program/data/load.py",
         "raw.value_range or (limits.min, limits.max)",
         "raw.value_range or (limits.min, raw.x_train.max())",
         (f"{_FORMATS}test_guarantee_the_range_of_16_bits_is_that_of_the_type",),
     ),
     Mutant(
         "images are resized after the mean image is taken off",
-        "experiments/data/resizing.py",
+        "jaxdp/program/data/resizing.py",
         "        found[number] = resized(image, size)\n",
         "        mean = images.mean(axis=0).astype(image.dtype)\n"
         "        found[number] = resized(image - mean, size)\n",
@@ -169,21 +169,21 @@ MUTANTS = (
     ),
     Mutant(
         "images of a folder keep the values of the first one",
-        "experiments/data/image_stack.py",
+        "jaxdp/program/data/image_stack.py",
         "resized(found[1].pixels, target)",
         "np.minimum(resized(found[1].pixels, target), first[1].pixels.max() // 2)",
         (f"{_SIZE}test_guarantee_an_image_of_a_folder_is_resized_by_itself",),
     ),
     Mutant(
         "one image moves the places that all others are held out by",
-        "experiments/data/splits.py",
+        "jaxdp/program/data/splits.py",
         'f"{salt}/{each}".encode(errors="surrogateescape")',
         'f"{salt}/{names.index(each)}".encode()',
         (f"{_FOLDER}test_guarantee_another_image_changes_one_training_image_at_most",),
     ),
     Mutant(
         "one example moves the places that all others of shards are held out by",
-        "experiments/data/tfds_data.py",
+        "jaxdp/program/data/tfds_data.py",
         "names = [_digest(each) for _, each in",
         "names = [str(place) for place, _ in",
         (
@@ -193,14 +193,14 @@ MUTANTS = (
     ),
     Mutant(
         "one image moves the places that a subset of all others is chosen by",
-        "experiments/data/image_folder.py",
+        "jaxdp/program/data/image_folder.py",
         "names=[str(path.relative_to(folder)) for path, _ in files[0]],",
         "names=None,",
         (f"{_FOLDER}test_guarantee_another_image_changes_one_of_a_subset_at_most",),
     ),
     Mutant(
         "a subset by name depends on how many records there are",
-        "experiments/data/load.py",
+        "jaxdp/program/data/load.py",
         'f"subset/{seed}")[:size])',
         'f"subset/{seed}/{len(data.names)}")[:size])',
         (
@@ -210,7 +210,7 @@ MUTANTS = (
     ),
     Mutant(
         "one person moves the places that a subset of all others is chosen by",
-        "experiments/data/load.py",
+        "jaxdp/program/data/load.py",
         "        told = (np.arange(len(x_train)).astype(str) if told is None else told)[used]\n",
         "",
         (
@@ -220,14 +220,14 @@ MUTANTS = (
     ),
     Mutant(
         "classes without images are named",
-        "experiments/data/image_folder.py",
+        "jaxdp/program/data/image_folder.py",
         "{each.name for each in _class_folders(split)}",
         "{each.name for each in _class_folders(split) if any(each.iterdir())}",
         (f"{_FOLDER}test_guarantee_whether_a_class_folder_is_empty_is_not_said",),
     ),
     Mutant(
         "what is left out is counted by class",
-        "experiments/data/image_folder.py",
+        "jaxdp/program/data/image_folder.py",
         "                left_out[_ending(path)] += 1\n",
         "                left_out[class_name] += 1\n",
         (f"{_FOLDER}test_what_is_left_out_is_said_by_ending_and_of_no_class",),

@@ -3,8 +3,8 @@
 from planted_bugs.mutant import Mutant
 
 _FILE, _LINES = "jaxdp/privacy/dataset_ledger.py", "jaxdp/privacy/ledger_file.py"
-_ENTRY, _LOG = "experiments/runs/ledger_entry.py", "experiments/runs/release_log.py"
-_FOLDER, _NEW = "experiments/runs/folder.py", "jaxdp/new_files.py"
+_ENTRY, _LOG = "jaxdp/program/runs/ledger_entry.py", "jaxdp/program/runs/release_log.py"
+_FOLDER, _NEW = "jaxdp/program/runs/folder.py", "jaxdp/new_files.py"
 _L = "tests/privacy/test_dataset_ledger.py::"
 _K = "tests/runs/test_kills_and_copies.py::"
 _W = "tests/test_new_files.py::"
@@ -269,14 +269,14 @@ MUTANTS = (
     ),
     Mutant(
         "of two default ledgers one is forgotten",
-        "experiments/runs/dataset_ledgers.py",
+        "jaxdp/program/runs/dataset_ledgers.py",
         "    if len({path.resolve() for path in there}) > 1:\n",
         "    if False:\n",
         ("tests/runs/test_default_ledgers.py::test_guarantee_of_two_ledgers_none_is_forgotten",),
     ),
     Mutant(
         "a ledger whose share is gone begins anew elsewhere",
-        "experiments/runs/dataset_ledgers.py",
+        "jaxdp/program/runs/dataset_ledgers.py",
         "if path.exists() or path.is_symlink()]",
         "if path.exists()]",
         (
@@ -286,14 +286,14 @@ MUTANTS = (
     ),
     Mutant(
         "a link to data has a ledger of its own",
-        "experiments/runs/dataset_ledgers.py",
+        "jaxdp/program/runs/dataset_ledgers.py",
         "beside = [_beside(data, whole), _beside(data.resolve(), whole)]",
         "beside = [_beside(data, whole), _beside(data, whole)]",
         ("tests/runs/test_default_ledgers.py::test_guarantee_a_link_to_data_has_their_ledger",),
     ),
     Mutant(
         "a part of other content takes the place of a release",
-        "experiments/runs/release_log.py",
+        "jaxdp/program/runs/release_log.py",
         "and part.exists() and digest(part) == expected:",
         "and part.exists():",
         (
@@ -303,7 +303,7 @@ MUTANTS = (
     ),
     Mutant(
         "features are kept in the folder that is passed on",
-        "experiments/runs/rows.py",
+        "jaxdp/program/runs/rows.py",
         "        if path.is_relative_to(run):\n",
         "        if path == run:\n",
         ("tests/runs/test_rows.py::test_guarantee_features_are_not_kept_where_files_may_leave",),
@@ -320,7 +320,7 @@ MUTANTS = (
     ),
     Mutant(
         "datasets whose names differ behind a dot share a ledger",
-        "experiments/runs/dataset_ledgers.py",
+        "jaxdp/program/runs/dataset_ledgers.py",
         'data.name.removesuffix(".npz") if whole else data.name.split(".")[0]',
         'data.name.split(".")[0]',
         (

@@ -5,7 +5,7 @@ from planted_bugs.mutant import Mutant
 _PROFILES, _P = "jaxdp/privacy/profiles.py", "tests/privacy/test_profiles.py::"
 _ACCOUNTING, _LEDGER = "jaxdp/privacy/accounting.py", "jaxdp/privacy/ledger.py"
 _CERTIFICATES, _C = "jaxdp/privacy/certificates.py", "tests/privacy/test_certificates.py::"
-_ENTRY, _E = "experiments/registry_entry.py", "tests/test_registry_entry.py::"
+_ENTRY, _E = "jaxdp/program/commands/registry_entry.py", "tests/test_registry_entry.py::"
 _MU = f"{_P}test_guarantee_mu_covers_every_delta_that_the_arithmetic_supports"
 _JOINT = f"{_P}test_guarantee_a_joint_profile_counts_every_release_of_every_ledger"
 _BEST = f"{_P}test_guarantee_the_advantage_and_true_positives_bound_the_best_attacker"

@@ -5,9 +5,9 @@ from planted_bugs.mutant import Mutant
 _ACCOUNTING, _P = "jaxdp/privacy/accounting.py", "tests/privacy/test_persons.py::"
 _RUNS = "tests/test_own_persons.py::"
 _NOISE = f"{_RUNS}test_guarantee_every_method_adds_the_noise_that_persons_need"
-_PERSONS, _DATASET = "experiments/data/persons.py", "experiments/data/dataset.py"
+_PERSONS, _DATASET = "jaxdp/program/data/persons.py", "jaxdp/program/data/dataset.py"
 _FILE, _F = "jaxdp/privacy/dataset_ledger.py", "tests/privacy/test_dataset_ledger.py::"
-_START, _S = "experiments/runs/ledger_entry.py", "tests/test_runs_on_one_dataset.py::"
+_START, _S = "jaxdp/program/runs/ledger_entry.py", "tests/test_runs_on_one_dataset.py::"
 _ENTERED = (
     "    entered = _entered(plan, ledger, budget) if counts and processes.is_first() else None\n"
 )
@@ -93,7 +93,7 @@ MUTANTS = (
     ),
     Mutant(
         "persons are those of other images than the ones that train",
-        "experiments/data/image_folder.py",
+        "jaxdp/program/data/image_folder.py",
         "persons.named_by([path for path, _ in files[0]], wanted.persons.separator)",
         "persons.named_by(\n"
         "        [path for path, _ in (*files[1], *files[0])][: len(files[0])],\n"
@@ -103,7 +103,7 @@ MUTANTS = (
     ),
     Mutant(
         "all records of a person of a table are used in a run",
-        "experiments/data/load.py",
+        "jaxdp/program/data/load.py",
         "    train = train if used is None else train.part(used)\n",
         "",
         (f"{_RUNS}test_a_column_of_a_table_tells_persons",),
@@ -153,7 +153,7 @@ MUTANTS = (
     ),
     Mutant(
         "all records of a person are used in a run",
-        "experiments/data/load.py",
+        "jaxdp/program/data/load.py",
         "        x_train, y_train = x_train[used], y_train[used]\n",
         "        pass\n",
         (f"{_RUNS}test_guarantee_no_more_records_of_a_person_are_used_than_certified",),

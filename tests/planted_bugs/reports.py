@@ -2,12 +2,12 @@
 
 from planted_bugs.mutant import Mutant
 
-_CAUTIONS, _C = "experiments/runs/cautions.py", "tests/runs/test_cautions.py::"
-_JUDGING, _DRIVER = "experiments/runs/judging.py", "experiments/runs/driver.py"
+_CAUTIONS, _C = "jaxdp/program/runs/cautions.py", "tests/runs/test_cautions.py::"
+_JUDGING, _DRIVER = "jaxdp/program/runs/judging.py", "jaxdp/program/runs/driver.py"
 _VALUES, _HEADLINE, _PAGE = (
-    "experiments/report/values.py",
-    "experiments/report/headline.py",
-    "experiments/report/page.py",
+    "jaxdp/program/report/values.py",
+    "jaxdp/program/report/headline.py",
+    "jaxdp/program/report/page.py",
 )
 _R = "tests/report/test_report.py::"
 _WRITTEN = (

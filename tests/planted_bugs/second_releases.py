@@ -2,8 +2,8 @@
 
 from planted_bugs.mutant import Mutant
 
-_DRIVER, _RUNNER = "experiments/runs/driver.py", "experiments/runs/runner.py"
-_START = "experiments/runs/start.py"
+_DRIVER, _RUNNER = "jaxdp/program/runs/driver.py", "jaxdp/program/runs/runner.py"
+_START = "jaxdp/program/runs/start.py"
 _KIP_RELEASE = "jaxdp/methods/dp_kip/release.py"
 _TEACHER_RELEASE = "jaxdp/methods/teacher/release.py"
 _BESIDE = "tests/runs/test_what_is_written.py::"
@@ -149,7 +149,7 @@ MUTANTS = (
     ),
     Mutant(
         "a damaged checkpoint is passed over",
-        "experiments/runs/checkpoints.py",
+        "jaxdp/program/runs/checkpoints.py",
         "                if not self.repeatable:\n",
         "                if not steps:\n",
         (f"{_ONCE}test_guarantee_a_damaged_checkpoint_ends_a_private_run",),
@@ -170,14 +170,14 @@ MUTANTS = (
     ),
     Mutant(
         "a run goes on with other settings",
-        "experiments/runs/folder.py",
+        "jaxdp/program/runs/folder.py",
         "            if stored.get(key) != value:\n",
         "            if key not in stored:\n",
         (f"{_ONCE}test_guarantee_a_run_goes_on_with_the_numbers_it_started_with",),
     ),
     Mutant(
         "a run goes on from the older of two checkpoints",
-        "experiments/runs/checkpoints.py",
+        "jaxdp/program/runs/checkpoints.py",
         "steps = sorted(self._manager.all_steps(), reverse=True)",
         "steps = sorted(self._manager.all_steps())",
         ("tests/runs/test_checkpoints.py::test_checkpoints_survive_a_round_trip",),

@@ -36,14 +36,14 @@ MUTANTS = (
     ),
     Mutant(
         "a labelled run's teacher is certified whatever its images are",
-        "experiments/runs/generated_images.py",
+        "jaxdp/program/runs/generated_images.py",
         "certificate=images.certificate | {BESIDE: [images.digest]}",
         "certificate=stored.certificate | {BESIDE: [images.digest]}",
         (f"{_L}test_guarantee_a_teacher_of_untied_images_is_not_releasable",),
     ),
     Mutant(
         "a labelled run's embedding leaves a budget to another teacher",
-        "experiments/runs/generated_images.py",
+        "jaxdp/program/runs/generated_images.py",
         "noise_multiplier=0.0 if has_teacher else _multiplier(certificate, folder)",
         "noise_multiplier=1e9 if has_teacher else _multiplier(certificate, folder)",
         (f"{_L}test_guarantee_images_without_noise_leave_no_budget_to_another_teacher",),
@@ -143,21 +143,21 @@ MUTANTS = (
     ),
     Mutant(
         "everybody can read the secret that names cached features",
-        "experiments/runs/rows.py",
+        "jaxdp/program/runs/rows.py",
         "new_files.write_part(temporary, os.urandom(32), mode=0o600)",
         "new_files.write_part(temporary, os.urandom(32), mode=0o644)",
         ("tests/runs/test_rows.py::test_guarantee_names_of_files_tell_nothing_about_the_data",),
     ),
     Mutant(
         "everybody can list cached features",
-        "experiments/runs/rows.py",
+        "jaxdp/program/runs/rows.py",
         "path.mkdir(mode=0o700, parents=True, exist_ok=True)",
         "path.mkdir(parents=True, exist_ok=True)",
         ("tests/runs/test_rows.py::test_guarantee_names_of_files_tell_nothing_about_the_data",),
     ),
     Mutant(
         "cached features of other rows of the same shape are used",
-        "experiments/runs/rows.py",
+        "jaxdp/program/runs/rows.py",
         "        digest.update(np.ascontiguousarray(rows).data)\n",
         "",
         (

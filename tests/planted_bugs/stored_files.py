@@ -2,8 +2,8 @@
 
 from planted_bugs.mutant import Mutant
 
-_LOG, _L = "experiments/runs/release_log.py", "tests/runs/test_release_log.py::"
-_IMAGES, _I = "experiments/runs/generated_images.py", "tests/runs/test_generated_images.py::"
+_LOG, _L = "jaxdp/program/runs/release_log.py", "tests/runs/test_release_log.py::"
+_IMAGES, _I = "jaxdp/program/runs/generated_images.py", "tests/runs/test_generated_images.py::"
 _RELEASED = "jaxdp/saved/released.py"
 _STORED = "tests/runs/test_stored_certificates.py::"
 _EDITED = f"{_STORED}test_guarantee_an_edited_certificate_of_a_release_is_refused"
@@ -21,12 +21,12 @@ _SOON = f"{_H}test_accounting_ends_soon_for_whatever_numbers"
 _PROFILES = f"{_H}test_profiles_end_soon_for_whatever_numbers"
 _TEXTS = "tests/test_hostile_texts.py::test_no_stored_text_steers_what_is_shown"
 _OUTSIDE, _FILES = "tests/data/test_outside_files.py::", "jaxdp/saved/files.py"
-_ORBAX, _O = "experiments/runs/orbax_folders.py", "tests/runs/test_orbax_folders.py::"
+_ORBAX, _O = "jaxdp/program/runs/orbax_folders.py", "tests/runs/test_orbax_folders.py::"
 
 MUTANTS = (
     Mutant(
         "any generator is the one of the certificate",
-        "experiments/runs/generator_file.py",
+        "jaxdp/program/runs/generator_file.py",
         "        if named not in (None, digest(path / DESCRIPTION)):\n",
         "        if False:\n",
         (
@@ -158,14 +158,14 @@ MUTANTS = (
     ),
     Mutant(
         "what must not be released is exported",
-        "experiments/export.py",
+        "jaxdp/program/commands/export.py",
         "    if not loaded.certificate.releasable:\n",
         "    if not loaded.certificate.facts:\n",
         ("tests/test_export.py::test_guarantee_what_must_not_be_released_is_not_exported[png]",),
     ),
     Mutant(
         "the certificate of a finished old run is believed",
-        "experiments/runs/start.py",
+        "jaxdp/program/runs/start.py",
         "return recertified(folder.read_json(path.name) or {}, old_noise=old_noise)",
         "return folder.read_json(path.name) or {}",
         (f"{_STORED}test_guarantee_an_edited_certificate_of_an_old_run_is_refused",),
@@ -186,7 +186,7 @@ MUTANTS = (
     ),
     Mutant(
         "a certificate covers files that were replaced",
-        "experiments/runs/start.py",
+        "jaxdp/program/runs/start.py",
         "files = {name: digest(folder.path / name) for name in there}",
         "files = {name: name for name in there}",
         (f"{_I}test_images_come_by_class_and_in_the_unit_range",),
@@ -265,7 +265,7 @@ MUTANTS = (
     ),
     Mutant(
         "a dataset writes into the YAML of a card",
-        "experiments/exports/names.py",
+        "jaxdp/program/exports/names.py",
         "return mark if mark.isprintable() else",
         "return mark if mark else",
         (f"{_TEXTS}[images]",),

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from scipy.special import ndtr, ndtri
 
-from experiments.runs.folder import TEMPORARY
 from jaxdp.privacy import accounting, certificates, releases
 from jaxdp.privacy.accounting import epsilon
 from jaxdp.privacy.calibration import calibrate
@@ -19,6 +18,7 @@ from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, ZERO_OUT, 
 from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.stored_certificates import recertified
+from jaxdp.program.runs.folder import TEMPORARY
 
 DELTA = 1e-5
 

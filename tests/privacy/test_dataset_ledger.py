@@ -18,7 +18,6 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
-from experiments import spent
 from jaxdp.privacy import certificates, ledger_file, releases
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.dataset_ledger import (
@@ -36,6 +35,7 @@ from jaxdp.privacy.ledger import (
 )
 from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.privacy.stored_certificates import recertified
+from jaxdp.program.commands import spent
 
 DELTA = 1e-5
 BUDGET = TotalBudget(2.0, DELTA)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from report_pages import METRICS, drawn_figures, names, rendered
 
-from experiments.report.curves import accuracy_curve_png
-from experiments.report.pictures import image_grid_png
 from jaxdp.methods.dp_ntk.words import WORDS as GENERATED
+from jaxdp.program.report.curves import accuracy_curve_png
+from jaxdp.program.report.pictures import image_grid_png
 
 PHONE, DESK = 360, 1280
 _LONG = "Donaudampfschifffahrtsgesellschaft" * 3

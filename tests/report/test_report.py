@@ -13,11 +13,11 @@ import pytest
 from PIL import Image
 from report_pages import CONFIG, FILES, METRICS, PRIVACY, drawn_figures, names, rendered
 
-from experiments.report.curves import accuracy_curve_png
-from experiments.report.pictures import MAX_BYTES, image_grid_png
 from jaxdp.methods.dp_ntk.words import WORDS as GENERATED
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.ledger import RELATIONS, REPLACE_ONE, ZERO_OUT
+from jaxdp.program.report.curves import accuracy_curve_png
+from jaxdp.program.report.pictures import MAX_BYTES, image_grid_png
 
 
 def decode(png: bytes) -> np.ndarray:
@@ -248,7 +248,7 @@ def test_files_are_listed_that_are_there() -> None:
 def test_it_says_how_to_use_what_was_released(config: dict[str, Any], files: str) -> None:
     _, text = page(config=config)
     assert "Use it FOLDER is this folder. " in text
-    assert f"python -m experiments.classify --run=FOLDER {files} import jaxdp" in text
+    assert f"jaxdp classify --run=FOLDER {files} import jaxdp" in text
     assert "Use it" not in page(config=config | {"unconditional": True})[1]
 
 

@@ -14,12 +14,12 @@ import pytest
 import toy_runs
 from toy_tables import frame_of, write_table
 
-from experiments import dp_ntk
-from experiments.data.dataset import Dataset
-from experiments.data.load import load_dataset
-from experiments.runs import cautions, judging
 from jaxdp.methods.made import distilled
 from jaxdp.methods.runner import PlainRunner
+from jaxdp.program.commands import dp_ntk
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.runs import cautions, judging
 
 # --- What was made ------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ def test_guarantee_what_is_said_is_the_same_for_other_private_data(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What stands on the terminal before the first step is of public facts and the test split."""
-    from experiments.runs import driver
+    from jaxdp.program.runs import driver
 
     def stop(*_: object) -> None:
         raise toy_runs.StoppedError

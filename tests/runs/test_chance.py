@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.evaluation.figures import Prediction, figures
-from experiments.runs import chance
+from jaxdp.program.evaluation.figures import Prediction, figures
+from jaxdp.program.runs import chance
 
 INSTEAD = "this does better: x"
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from drivers import damage
 
-from experiments.runs.checkpoints import (
+from jaxdp.program.runs.checkpoints import (
     Checkpoints,
     DamagedError,
     files_digest,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.errors import InputError
-from experiments.run_flags import RunFlags
-from experiments.runs import dataset_ledgers
+from jaxdp.program.errors import InputError
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.runs import dataset_ledgers
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from typing import Any
 import drivers
 import pytest
 
-from experiments.run_flags import TeacherFlags
-from experiments.runs import amounts, before, estimates
-from experiments.runs.estimates import Estimate, Facts, Phase
 from jaxdp import large_arrays
 from jaxdp.methods.teacher.settings import Settings
+from jaxdp.program.run_flags import TeacherFlags
+from jaxdp.program.runs import amounts, before, estimates
+from jaxdp.program.runs.estimates import Estimate, Facts, Phase
 
 GREY, COLOUR = (28, 28, 1), (32, 32, 3)
 # Method, dataset, shape, n, settings, and the seconds of the whole command on two quiet cores:
@@ -190,8 +190,8 @@ def test_a_run_of_more_memory_than_there_is_is_warned_of() -> None:
 
 
 def test_lines_before_a_run_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    from experiments.data.load import load_dataset
     from jaxdp.methods.teacher.settings import complete
+    from jaxdp.program.data.load import load_dataset
 
     data = load_dataset("digits", data_dir="nowhere", download=False)
     settings = complete(Settings(), data.spec)

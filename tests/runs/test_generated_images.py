@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from generated_folder import GENERATED_EPS, written
 
-from experiments.data.dataset import Dataset
-from experiments.data.load import load_dataset
-from experiments.errors import InputError
-from experiments.runs import generated_images
 from jaxdp.methods import teacher
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.stored import Earlier
 from jaxdp.methods.teacher.earlier import check_earlier
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import generated_images
 
 
 @pytest.fixture(scope="module")

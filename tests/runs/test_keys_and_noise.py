@@ -15,8 +15,6 @@ from generated_folder import written
 from public_releases import release_in_public
 from toy_runs import DRIVERS, SUBSET, StoppedError, begun, planned, run
 
-from experiments.runs import driver
-from experiments.runs.folder import RunFolder
 from jaxdp.data import Private
 from jaxdp.methods.dp_kip import release as kip_release
 from jaxdp.methods.dp_ntk import release as embedding_release
@@ -24,6 +22,8 @@ from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.teacher import release as teacher_release
 from jaxdp.privacy.ledger import Ledger, one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
+from jaxdp.program.runs import driver
+from jaxdp.program.runs.folder import RunFolder
 
 RNG = np.random.default_rng(0)
 PRIVATE = Private(

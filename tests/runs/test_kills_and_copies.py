@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from counted_runs import FILE, Bench, counted_plan, distinct, drawing
 
-from experiments.errors import InputError
-from experiments.run_flags import RunFlags
-from experiments.runs import start as run_start
-from experiments.runs.checkpoints import packed
-from experiments.runs.folder import RunFolder
 from jaxdp.privacy.dataset_ledger import DatasetLedger
+from jaxdp.program.errors import InputError
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.checkpoints import packed
+from jaxdp.program.runs.folder import RunFolder
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.errors import InputError
-from experiments.runs.folder import RunFolder
-from experiments.runs.local_paths import without_folders
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.local_paths import without_folders
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.runs import misfits
 from jaxdp.data import Spec
+from jaxdp.program.runs import misfits
 from jaxdp.tables import frames
 from jaxdp.tables.schema import Schema
 

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments.errors import InputError
-from experiments.runs import checkpoints, generator_file, orbax_folders
-from experiments.runs.checkpoints import Checkpoints, restore_tree, save_tree
-from experiments.runs.orbax_folders import require_small
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import checkpoints, generator_file, orbax_folders
+from jaxdp.program.runs.checkpoints import Checkpoints, restore_tree, save_tree
+from jaxdp.program.runs.orbax_folders import require_small
 
 TREE = {"params": {"a": np.ones((3, 4), np.float32), "b": np.zeros(5, np.float32)}}
 

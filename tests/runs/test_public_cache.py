@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import drivers
 import numpy as np
 import pytest
 
-from experiments.runs.public_cache import main
 from jaxdp.methods.steps import Watch
+from jaxdp.program.commands import cache
 from jaxdp.saved import public_cache
 from jaxdp.saved.cache_folder import cache_folder
 
@@ -88,13 +89,13 @@ def test_they_are_listed_and_cleared(folder: Path, capsys: pytest.CaptureFixture
     keep(1)
     (folder / "old.npy").write_bytes(b"of an earlier version")
     (folder / "programs").mkdir()
-    assert main([]) == 0
+    assert drivers.drive(cache.main) == 0
     listed = capsys.readouterr().out
     assert '{"a": 1}' in listed
     assert "kept by an earlier version" in listed
     assert "2 arrays" in listed
-    assert main(["--clear"]) == 0
+    assert drivers.drive(cache.main, "--clear") == 0
     assert "2 arrays" in capsys.readouterr().out
     assert [path.name for path in folder.iterdir()] == ["programs"]
-    assert main([]) == 0
+    assert drivers.drive(cache.main) == 0
     assert "0 arrays" in capsys.readouterr().out

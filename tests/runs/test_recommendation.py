@@ -14,18 +14,18 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from experiments import recommend
-from experiments.run_flags import RunFlags
-from experiments.runs import commands, recommendation
-from experiments.runs.estimates import Facts
-from experiments.runs.measured import POINTS
+from jaxdp.program.commands import recommend
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.runs import commands, recommendation
+from jaxdp.program.runs.estimates import Facts
+from jaxdp.program.runs.measured import POINTS
 
 ROOT = Path(__file__).parents[2]
 SHAPES = [(8, 8, 1), (28, 28, 1), (33, 47, 3), (32, 32, 3), (224, 224, 4), (14,)]
 GRID = list(itertools.product(SHAPES, (12, 300, 5000, 60_000, 10**7), (2, 10, 200), (0.1, 1, 50)))
 ENTRIES = {
     "dp_kip": ("dp_kip",),
-    "dp_kip_teacher": ("teacher",),
+    "teacher": ("teacher",),
     "dp_ntk": ("dp_ntk", "labelled"),
 }
 
@@ -46,9 +46,9 @@ def test_every_command_of_a_grid_of_facts_is_one_that_its_program_takes() -> Non
             lines.add(choice.command)
     assert len(lines) > 20
     for line in lines:
-        python, option, program, *given = shlex.split(line)
-        assert (python, option) == ("python", "-m")
-        methods = ENTRIES[program.removeprefix("experiments.")]
+        program, verb, method, *given = shlex.split(line)
+        assert (program, verb) == ("jaxdp", "run")
+        methods = ENTRIES[method]
         for method in methods:
             for kind in drivers.FLAGS[method][:1]:
                 drivers.settings(kind, *given)
@@ -69,7 +69,7 @@ def test_there_are_never_more_distilled_images_than_real_ones_where_there_is_one
 ):
     for shape, n, c, epsilon in GRID:
         for choice in of(shape, n, c, epsilon):
-            ipc = int(commands.parsed(choice.command.removeprefix("python -m "))[1].get("ipc", 0))
+            ipc = int(commands.parsed(choice.command)[1].get("ipc", 0))
             assert ipc * c <= max(n, c) or len(shape) == 1
 
 
@@ -93,7 +93,7 @@ def test_noise_that_hides_all_is_said() -> None:
 def test_what_does_better_is_another_command_or_a_larger_budget() -> None:
     facts = Facts((16, 16, 3), 310, 3)
     found = recommendation.better(facts, 1, method="dp_kip", source="--dataset=own", schema=False)
-    assert found.endswith("python -m experiments.dp_kip_teacher --dataset=own --ipc=1 --eps=1")
+    assert found.endswith("jaxdp run teacher --dataset=own --ipc=1 --eps=1")
     found = recommendation.better(facts, 1, method="teacher", source="--dataset=own", schema=False)
     assert found.startswith("a larger --eps")
     found = recommendation.better(facts, 0.1, method="dp_kip", source="", schema=False)
@@ -121,9 +121,7 @@ def test_points_are_in_their_sources() -> None:
 
 def test_the_page_has_the_table_of_these_rules() -> None:
     table = recommendation.as_markdown()
-    assert table in (ROOT / "docs/which.md").read_text(), (
-        "write it by: python -m experiments.recommend --markdown"
-    )
+    assert table in (ROOT / "docs/which.md").read_text(), "write it by: jaxdp recommend --markdown"
 
 
 # --- The program -------------------------------------------------------------------------------
@@ -132,7 +130,7 @@ def test_the_page_has_the_table_of_these_rules() -> None:
 def test_the_program_needs_no_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert drivers.drive(recommend.main, "--shape=28,28,1", "--n=60000", "--classes=10") == 0
     said = capsys.readouterr().out
-    assert "python -m experiments.dp_kip_teacher --dataset=NAME --ipc=10 --eps=1\n" in said
+    assert "jaxdp run teacher --dataset=NAME --ipc=10 --eps=1\n" in said
     assert "88 to 98 %" in said
 
 
@@ -157,13 +155,14 @@ def test_the_program_says_what_is_left_out_of_an_image_folder(
 
 def test_the_program_starts_without_jax() -> None:
     code = (
-        "import sys; from experiments import command_line, recommend; "
+        "import sys; from jaxdp.program import command_line; "
+        "from jaxdp.program.commands import recommend; "
         "command_line.parse(['', '--shape=28,28,1', '--n=300', '--classes=3']); "
         "recommend.main([]); sys.exit('jax' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "python -m experiments.dp_kip_teacher" in done.stdout
+    assert "jaxdp run teacher" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.errors import InputError
-from experiments.runs import release_log
-from experiments.runs.folder import TEMPORARY, RunFolder
-from experiments.runs.release_log import ReleaseLog
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import release_log
+from jaxdp.program.runs.folder import TEMPORARY, RunFolder
+from jaxdp.program.runs.release_log import ReleaseLog
 
 NAME = "embedding.npz"
 

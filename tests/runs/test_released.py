@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.errors import InputError
-from experiments.runs import released
-from experiments.runs.folder import RunFolder
-from experiments.runs.release_log import ReleaseLog
 from jaxdp.methods import dp_ntk, teacher
 from jaxdp.methods.stored import Form, Stored
 from jaxdp.methods.teacher.settings import ReleaseOptions
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import FLOAT32_NOISE, Ledger, one_release
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import released
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.release_log import ReleaseLog
 
 MECHANISM = one_release(100, noise_multiplier=5.0)
 LEDGER = Ledger(num_examples=100, delta=1e-5, steps=MECHANISM)

@@ -11,9 +11,9 @@ import jax
 import numpy as np
 import pytest
 
-from experiments import dp_kip, dp_kip_teacher
-from experiments.errors import InputError
-from experiments.runs.rows import cache_for, features_of, require_apart
+from jaxdp.program.commands import dp_kip, dp_kip_teacher
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs.rows import cache_for, features_of, require_apart
 
 ROWS = np.arange(300 * 3, dtype=np.uint8).reshape(300, 3)
 TOY = ("--dataset=digits", "--ipc=1", "--subset=60", "--steps=2", "--batch_size=20")

@@ -14,16 +14,16 @@ from generated_folder import written
 from old_runs import of_version_0_1_0, planned_run, started
 from toy_runs import StoppedError, begun, forbidden, planned, run
 
-from experiments.errors import InputError
-from experiments.runs import driver, released
-from experiments.runs import runner as run_runner
-from experiments.runs.checkpoints import Checkpoints, DamagedError
-from experiments.runs.folder import RunFolder
-from experiments.runs.release_log import ReleaseLog
 from jaxdp.methods import dp_ntk, teacher
 from jaxdp.methods.stored import Stored
 from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.privacy import dp_sgd
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import driver, released
+from jaxdp.program.runs import runner as run_runner
+from jaxdp.program.runs.checkpoints import Checkpoints, DamagedError
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.release_log import ReleaseLog
 
 PRIVATE_LOOPS = ["dp_kip", "dp_kip_teacher"]
 

@@ -16,13 +16,6 @@ from generated_folder import written
 from old_runs import of_version_0_1_0, planned_run, started, without_news
 from toy_runs import planned
 
-from experiments import sample
-from experiments.errors import InputError
-from experiments.run_flags import RunFlags
-from experiments.runs import released
-from experiments.runs import start as run_start
-from experiments.runs.folder import RunFolder
-from experiments.runs.release_log import ReleaseLog
 from jaxdp.methods import dp_ntk, teacher
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.stored import Earlier, GeneratedImages, Stored
@@ -32,6 +25,13 @@ from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger, one_release
 from jaxdp.privacy.stored_certificates import recertified
+from jaxdp.program.commands import sample
+from jaxdp.program.errors import InputError
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.runs import released
+from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.release_log import ReleaseLog
 
 OPTIONS = MapOptions(whiten=0.1, mirror=False, patches=0, brightness=0.0)
 

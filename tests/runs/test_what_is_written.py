@@ -12,8 +12,8 @@ from jax.experimental.compilation_cache import compilation_cache
 from public_releases import everything_in, release_in_public
 from toy_runs import DRIVERS, planned, private_data
 
-from experiments import program_cache
-from experiments.runs import start as run_start
+from jaxdp.program import program_cache
+from jaxdp.program.runs import start as run_start
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from toy_tables import TARGET
 
-from experiments.data import tables
+from jaxdp.program.data import tables
 from jaxdp.tables import cells, frames
 from jaxdp.tables.columns import SchemaError, as_text
 from jaxdp.tables.schema import Schema

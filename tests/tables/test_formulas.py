@@ -13,11 +13,11 @@ import saved_folders
 from PIL import Image
 from toy_tables import NUMBER, TARGET, schema_of
 
-from experiments.csv_lines import csv_path, csv_text
-from experiments.data.load import load_dataset
-from experiments.data.sources import Wanted
-from experiments.errors import InputError
-from experiments.exports import formats, huggingface
+from jaxdp.program.csv_lines import csv_path, csv_text
+from jaxdp.program.data.load import load_dataset
+from jaxdp.program.data.sources import Wanted
+from jaxdp.program.errors import InputError
+from jaxdp.program.exports import formats, huggingface
 from jaxdp.saved import loading
 from jaxdp.saved.sets import SavedSet
 from jaxdp.tables import frames

@@ -13,14 +13,14 @@ import pandas as pd
 import pytest
 
 import jaxdp
-from experiments.errors import InputError
-from experiments.runs import generator_file
-from experiments.runs.folder import RunFolder
 from jaxdp.data import Private, Spec, TableCodec
 from jaxdp.features.base import SUMMED_SCALE
 from jaxdp.methods import dp_ntk
 from jaxdp.methods.dp_ntk import tree
 from jaxdp.methods.dp_ntk.released import Released
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import generator_file
+from jaxdp.program.runs.folder import RunFolder
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.pairs import Pairs
 from jaxdp.tables.schema import BINS, Schema

@@ -246,7 +246,7 @@ class KernelOptions:
     """Which kernel, and what it is made from."""
 
     kernel: str = setting(
-        "fc_ntk", f"Kernel of the regression: {KERNELS.help()}.", among=tuple(KERNELS)
+        "fc_ntk", f"Kernel of the regression: {KERNELS.help()}.", among=tuple(KERNELS), usual=True
     )
     depth: int = setting(
         1, "Hidden layers of the network of fc_ntk and fc_nngp.", at_least=0, at_most=100

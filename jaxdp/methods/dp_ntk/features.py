@@ -277,7 +277,7 @@ class FeatureOptions:
     """
 
     features: ByData[str] = setting(
-        None, f"What is embedded: {FEATURES.help()}.", among=tuple(FEATURES)
+        None, f"What is embedded: {FEATURES.help()}.", among=tuple(FEATURES), usual=True
     )
     network: ByData[str] = setting(
         None,

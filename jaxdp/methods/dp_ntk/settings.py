@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from jaxdp.methods.dp_ntk.features import FeatureOptions
-from jaxdp.methods.settings import ByData, Training, bad, budget, filled, setting
+from jaxdp.methods.settings import LEAST_SHARE, ByData, Training, bad, budget, filled, setting
 
 GENERATORS = ("conv", "resnet", "dense", "table", "cells")
 MARGINALS, PAIRS = "marginals", "pairs"
@@ -27,15 +27,16 @@ class Settings(FeatureOptions, Training):
         "Part of the budget, in [0, 1), that releases the classes' shares; 0 takes them as equal "
         "(default: 0 for images, 0.1 for tables).",
         at_least=0,
-        below=1,
+        at_most=1 - LEAST_SHARE,
     )
     preset: str = setting(
         "full",
         "full, or fast: fewer and smaller steps and small networks, minutes on a CPU.",
         among=PRESETS,
+        usual=True,
     )
     generator: ByData[str] = setting(
-        None, "{names} (default: by the shape of the data).", among=GENERATORS
+        None, "{names} (default: by the shape of the data).", among=GENERATORS, usual=True
     )
     code_dim: ByData[int] = setting(
         None, "Length of the generator's latent codes (by dataset).", above=0, at_most=1e5
@@ -55,6 +56,7 @@ class Settings(FeatureOptions, Training):
         "records).",
         above=0,
         fixed=False,
+        usual=True,
     )
 
     def __post_init__(self) -> None:
@@ -66,6 +68,8 @@ class Settings(FeatureOptions, Training):
         super().check()
         if self.batch_size is not None and self.batch_size > 10**6:
             raise bad(self, "batch_size", "must be at most 1e+06")
+        if 0 < (self.weights_share or 0) < LEAST_SHARE:
+            raise bad(self, "weights_share", f"must be 0, or {LEAST_SHARE:g} or above")
 
 
 # Values that depend on the data; here those of a dataset without a row.

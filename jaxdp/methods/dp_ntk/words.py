@@ -25,7 +25,7 @@ WORDS = Words(
         "synthetic.csv": "the synthetic records of a table",
         "samples.png": "the picture above",
         "embedding.npz": "the released embedding, which --embedding uses again for free",
-        "generator/": "the generator, from which experiments.sample draws any number of examples",
+        "generator/": "the generator, from which `jaxdp sample` draws any number of examples",
     },
     watched="embedding_distance",
     metrics=(

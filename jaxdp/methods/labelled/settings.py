@@ -5,7 +5,7 @@ from typing import Any
 
 from jaxdp.methods.dp_ntk import settings as generation
 from jaxdp.methods.labelled.earlier import for_generation
-from jaxdp.methods.settings import ByData, SettingsError, bad, budget, setting
+from jaxdp.methods.settings import LEAST_SHARE, ByData, SettingsError, bad, budget, setting
 from jaxdp.methods.teacher import settings as teaching
 
 LABELS = ("generator", "teacher")
@@ -23,12 +23,13 @@ class Settings(generation.Settings):
         "generator",
         "Who says which class an example is of: {names}. A private teacher shares the budget.",
         among=LABELS,
+        usual=True,
     )
     teacher_share: ByData[float] = setting(
         None,
         "With --labels=teacher: part of the budget that the teacher gets (default: 0.5).",
-        above=0,
-        below=1,
+        at_least=LEAST_SHARE,
+        at_most=1 - LEAST_SHARE,
     )
     candidates: ByData[int] = setting(
         None,

@@ -31,7 +31,7 @@ _GREY = 0.5
 def require_image_map(options: MapOptions, spec: Spec) -> None:
     """Raise a `SettingsError` where examples are no images that the map takes."""
     shape = require_image(
-        spec, "a private teacher", "declare the columns by --schema, or use experiments.dp_kip"
+        spec, "a private teacher", "declare the columns by --schema, or use dp_kip"
     )
     try:
         image_maps.pooled_map(shape, mirror=bool(options.mirror))

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from jaxdp.methods.settings import (
+    LEAST_SHARE,
     ByData,
     Distilling,
     SettingsError,
@@ -73,12 +74,13 @@ class Settings(ReleaseOptions, Distilling):
         "What the images are moved towards: teacher; embedding, private class means of public "
         "features, for images that train networks; or both.",
         among=MATCHES,
+        usual=True,
     )
     embedding_share: float = setting(
         0.5,
         "With --match=both: part of the budget that the class means get.",
-        above=0,
-        below=1,
+        at_least=LEAST_SHARE,
+        at_most=1 - LEAST_SHARE,
     )
     cosine_weight: ByData[float] = setting(
         None, "Weight of the teacher's cosine in the distillation (by --match).", at_least=0

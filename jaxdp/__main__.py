@@ -1,0 +1,5 @@
+"""`python -m jaxdp COMMAND` is `jaxdp COMMAND`."""
+
+from jaxdp.program.main import main
+
+main()

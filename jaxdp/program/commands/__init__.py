@@ -1,0 +1,1 @@
+"""What a user may type after `jaxdp`, a module for each."""

@@ -1,0 +1,76 @@
+"""Make a few images, or a generator, of private labelled images; how is chosen for your data.
+
+jaxdp images scans/ --eps=2                      # a folder, CLASS/*.png in it
+jaxdp images scans.npz --eps=2 --out_dir=runs/scans
+jaxdp images digits                              # data known by a name
+jaxdp images scans/ --eps=2 --method=dp_ntk      # a generator
+
+The command says which method and settings it takes, and why: those that `jaxdp recommend` names
+first. It chooses by public facts: shape, numbers of examples and classes, and epsilon. Flags that
+you give stay as they are. `jaxdp run METHOD --help` has all flags of a method.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from jaxdp.methods.settings import check_fields, setting
+from jaxdp.program import chosen, command_line, several_processes
+from jaxdp.program.errors import InputError
+
+USAGE = "FOLDER_OR_NPZ [--flag=value ...]"
+TAKES_FILES = True
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImagesFlags:
+    """The flags of this program."""
+
+    GROUP: ClassVar[str] = "method"
+
+    method: str | None = setting(
+        None,
+        "{names} (default: what suits the data).",
+        among=tuple(chosen.METHODS),
+        usual=True,
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+KINDS = chosen.define(ImagesFlags)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run what is chosen; bad input ends it with one line and exit code 2."""
+    with several_processes.ending_together(), command_line.one_line_errors():
+        asked = command_line.settings_of(ImagesFlags)
+        command_line.prepare()
+        _name_data(argv[1:])
+        chosen.run(asked.method)
+
+
+def _name_data(words: Sequence[str]) -> None:
+    """Put --dataset and --data_dir where a path or a name is given."""
+    if len(words) > 1:
+        raise InputError(f"{words[1]}: unexpected argument; give one folder, npz file or name")
+    if not words:
+        if not command_line.is_given("dataset"):
+            raise InputError("name a folder of images, CLASS/*.png in it, or an npz file")
+        return
+    (word,) = words
+    if command_line.is_given("dataset"):
+        raise InputError(f"{word}: leave it out, --dataset names the data")
+    path = Path(word).expanduser()
+    if not path.exists() and path.name == word:
+        command_line.put("dataset", word)  # known by its name, or in --data_dir
+        return
+    if command_line.is_given("data_dir"):
+        raise InputError(f"{word}: is a path; leave --data_dir out")
+    if path.exists() and not path.is_dir() and path.suffix != ".npz":
+        raise InputError(f"{word}: is neither a folder nor an npz file")
+    path = path.absolute()
+    command_line.put("dataset", path.stem if path.suffix == ".npz" else path.name)
+    command_line.put("data_dir", str(path.parent))

@@ -1,0 +1,136 @@
+"""Recommend a command for a dataset, by public facts alone: shape, numbers of examples and classes.
+
+jaxdp recommend --dataset=mnist --eps=1
+jaxdp recommend --csv=patients.csv --schema=patients.json --eps=1
+jaxdp recommend --shape=28,28,1 --n=60000 --classes=10 --eps=1     # without data
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jaxdp.methods.settings import bad, setting
+from jaxdp.program import command_line
+from jaxdp.program.errors import InputError
+from jaxdp.program.run_flags import DataFlags
+from jaxdp.program.runs import amounts, estimates, recommendation
+from jaxdp.program.runs.estimates import Facts
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecommendFlags(DataFlags):
+    """The flags of this program."""
+
+    eps: float = setting(
+        1.0, "Privacy budget epsilon; inf switches privacy off.", above=0, infinite=True
+    )
+    shape: str | None = setting(
+        None,
+        "Without data: height,width,channels of an image, or the number of columns of a table.",
+    )
+    n: int | None = setting(None, "Without data: training examples.", at_least=1)
+    classes: int | None = setting(None, "Without data: classes.", at_least=2)
+    markdown: bool = setting(False, "Print the table of docs/which.md instead.")
+
+
+KINDS = command_line.define(RecommendFlags)
+
+_CAVEAT = (
+    "All of this is by shape, numbers of examples and classes, and epsilon: your classes may be "
+    "easier or harder to tell than measured ones. Nothing of the data was looked at but these."
+)
+
+
+class Found(NamedTuple):
+    """Public facts, the flags that name the data, whether a table's columns are declared, notes."""
+
+    facts: Facts
+    source: str
+    has_schema: bool
+    line: str
+    notes: tuple[str, ...] = ()
+
+
+def facts_from_flags(asked: RecommendFlags) -> Found:
+    """Return what `--shape`, `--n` and `--classes` say.
+
+    Raises:
+        InputError: one is missing, or the shape is none.
+    """
+    for name in ("shape", "n", "classes"):
+        if getattr(asked, name) is None:
+            raise InputError(
+                f"--{name}: give it as well, as in --shape=28,28,1 --n=60000 --classes=10; or name "
+                "data by --dataset or --csv"
+            )
+    parts = str(asked.shape).split(",")
+    if len(parts) not in (1, 2, 3) or not all(p.isdecimal() and 0 < int(p) < 10**6 for p in parts):
+        raise bad(asked, "shape", "must be height,width,channels, or a number of columns")
+    sizes = tuple(int(part) for part in parts)
+    shape = (*sizes, 1) if len(sizes) == 2 else sizes
+    if len(shape) == 3 and shape[2] not in (1, 3, 4):
+        raise bad(asked, "shape", "has neither 1, 3 nor 4 channels")
+    assert asked.n is not None
+    assert asked.classes is not None
+    what = "x".join(map(str, shape)) if len(shape) == 3 else f"{shape[0]} columns"
+    line = f"{what}, {asked.n} training examples, {asked.classes} classes"
+    table = len(shape) == 1
+    source = "--csv=FILE.csv --schema=FILE.json" if table else "--dataset=NAME"
+    return Found(Facts(shape, asked.n, asked.classes), source, table, line)
+
+
+def facts_of_data(asked: RecommendFlags) -> Found:
+    """Return the public facts of a dataset; nothing else of what is read is used.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    from jaxdp.program.data.load import dataset_for  # numpy: not before flags are parsed
+    from jaxdp.program.terminal import in_a_line
+
+    data = dataset_for(asked, seed=0)
+    facts = estimates.facts_of(data.spec, num_test=len(data.x_test))
+    return Found(
+        facts,
+        recommendation.source_of(asked),
+        data.spec.schema is not None,
+        in_a_line(data),
+        data.notes,
+    )
+
+
+def text(found: Found, epsilon: float) -> str:
+    """Return what is recommended, in lines for a terminal."""
+    facts = found.facts
+    chosen = recommendation.choices(facts, epsilon, source=found.source, schema=found.has_schema)
+    parts = [found.line, *found.notes]
+    lack = recommendation.warning(facts, epsilon)
+    parts += [f"WARNING: {lack}"] if lack else []
+    for number, choice in enumerate(chosen):
+        whole, phases = amounts.in_words(choice.estimate)
+        parts += [
+            "",
+            f"{'Take this' if number == 0 else 'Or'}: {choice.purpose}",
+            f"  {choice.command}",
+            f"  why: {choice.why}",
+            f"  expected: {choice.expected}",
+            f"  takes: {whole} ({phases})",
+        ]
+    return "\n".join([*parts, "", _CAVEAT])
+
+
+def main(argv: Sequence[str]) -> None:
+    """Print what is recommended; bad input ends it with one line and exit code 2."""
+    del argv
+    with command_line.one_line_errors():
+        asked = command_line.settings_of(RecommendFlags)
+        if asked.markdown:
+            print(recommendation.as_markdown())
+            return
+        if asked.shape is None and (asked.n, asked.classes) == (None, None):
+            found = facts_of_data(asked)
+        elif asked.csv is not None or asked.dataset != "digits":
+            raise InputError("--shape, --n and --classes are instead of data: leave them out")
+        else:
+            found = facts_from_flags(asked)
+        print(text(found, asked.eps))

@@ -1,0 +1,82 @@
+"""Show what all runs on a dataset have released together.
+
+jaxdp spent --ledger=data/scans.ledger.jsonl
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+from jaxdp.methods.settings import check_fields, setting
+from jaxdp.privacy.limits import LEAST_DELTA
+from jaxdp.program import command_line
+from jaxdp.program.errors import InputError
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SpentFlags:
+    """The flags of this program."""
+
+    ledger: str | None = setting(
+        None, "The file, NAME.ledger.jsonl; runs say where it is when they start."
+    )
+    delta: float | None = setting(
+        None,
+        "At which the sum is taken (default: that of the budget, else the largest of a run).",
+        at_least=LEAST_DELTA,
+        below=1,
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+USAGE, TAKES = "LEDGER", "ledger"
+KINDS = command_line.define(SpentFlags)
+
+
+def lines(path: str, delta: float | None) -> list[str]:
+    """Return a line for each run in a ledger, and three for all of them.
+
+    Raises:
+        InputError: there is no such file, or it was changed.
+    """
+    # Accountants take a second to import: not before flags are parsed.
+    from jaxdp.escapes import for_terminal
+    from jaxdp.privacy.certificates import whole_loss
+    from jaxdp.privacy.ledger import joint_epsilon, joint_relation
+    from jaxdp.program.report.values import round_up
+    from jaxdp.program.runs import dataset_ledgers
+
+    contents = dataset_ledgers.named(path)
+    entries, budget = contents.entries, contents.budget
+    found = [
+        f"{for_terminal(entry.at)}  {for_terminal(entry.method):<10}  "
+        f"epsilon {round_up(entry.ledger.epsilon())} at delta "
+        f"{entry.ledger.delta:g} ({entry.ledger.relation}), {entry.ledger.num_examples} records"
+        for entry in entries
+    ]
+    ledgers = [entry.ledger for entry in entries]
+    at = delta or (budget.delta if budget else max(ledger.delta for ledger in ledgers))
+    limit = f", of at most {budget.epsilon:g} at {budget.delta:g}" if budget else ""
+    together = round_up(joint_epsilon(ledgers, delta=at))
+    sum_of_all = f"epsilon {together} at delta {at:g} ({joint_relation(ledgers)}){limit}"
+    loss = whole_loss(tuple(ledgers))
+    persons = all(entry.is_of_persons for entry in entries)
+    unit = "persons" if persons else "single records, whoever they are of"
+    return [
+        *found,
+        f"all {len(entries)} together: {sum_of_all}",
+        f"protected are {unit}",
+        f"mu = {round_up(loss['gaussian_dp_mu'])} of Gaussian differential privacy",
+        loss["attacker"]["in_words"],
+    ]
+
+
+def main(argv: Sequence[str]) -> None:
+    """Print the table; bad input ends it with one line and exit code 2."""
+    del argv
+    with command_line.one_line_errors():
+        asked = command_line.settings_of(SpentFlags)
+        if asked.ledger is None:
+            raise InputError("--ledger: name the file")
+        print("\n".join(lines(asked.ledger, asked.delta)))

@@ -1,0 +1,57 @@
+"""Make a synthetic table of a private one, CSV or Parquet; how is chosen for your data.
+
+jaxdp table patients.csv --schema=patients.json --eps=1
+jaxdp table patients.csv --schema=patients.json --target=outcome --eps=3 --out_dir=runs/patients
+
+The schema says what is public about the columns: `jaxdp schema patients.csv` begins one. The run
+leaves synthetic.csv, with the columns of the table. The command says which method and settings it
+takes, and why. `jaxdp run METHOD --help` has all flags of a method.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+from jaxdp.methods.settings import check_fields, setting
+from jaxdp.program import chosen, command_line, several_processes
+from jaxdp.program.errors import InputError
+
+USAGE = "FILE.csv [--flag=value ...]"
+TAKES_FILES = True
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TableFlags:
+    """The flags of this program."""
+
+    GROUP: ClassVar[str] = "method"
+
+    method: str = setting(
+        "dp_ntk",
+        "dp_ntk makes a table of any length; teacher and dp_kip a few records of each class.",
+        among=tuple(chosen.METHODS),
+        usual=True,
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+KINDS = chosen.define(TableFlags)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run what is chosen; bad input ends it with one line and exit code 2."""
+    with several_processes.ending_together(), command_line.one_line_errors():
+        asked = command_line.settings_of(TableFlags)
+        command_line.prepare()
+        words = argv[1:]
+        if len(words) > 1:
+            raise InputError(f"{words[1]}: unexpected argument; give one CSV or Parquet file")
+        if words and command_line.is_given("csv"):
+            raise InputError(f"{words[0]}: leave it out, --csv names the table")
+        if words:
+            command_line.put("csv", words[0])
+        if not command_line.is_given("csv"):
+            raise InputError("name a table, a CSV or Parquet file")
+        chosen.run(asked.method)

@@ -1,0 +1,344 @@
+"""Labelled datasets as plain arrays, checked before any work starts.
+
+`load_dataset(name, data_dir=...)` looks, in this order, at scikit-learn's bundled digits
+(the name "digits" is reserved for them), at `{data_dir}/{name}.npz`, at
+`{data_dir}/{name}/x_train.npy` and its like, at an image folder
+`{data_dir}/{name}/{train,test}/{class}/*.png|jpg|tif|bmp|dcm` or `{data_dir}/{name}/{class}/*`, and
+at tensorflow-datasets.
+
+Only public facts are derived from the data: the number of classes, the class names, the
+image shape and the sizes of the two splits. Scaling constants are fixed per storage type.
+"""
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxdp.data import WHOLE_TYPES, Codec, TableCodec
+from jaxdp.program.data import (
+    array_files,
+    classes,
+    image_folder,
+    large_arrays,
+    resizing,
+    tables,
+    tfds_data,
+)
+from jaxdp.program.data import sources as data_sources
+from jaxdp.program.data.checks import check_inputs, check_labels, check_range
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.known import CODECS, FLOATS, whole_numbers
+from jaxdp.program.data.outside_files import user_path
+from jaxdp.program.data.persons import Persons
+from jaxdp.program.data.resizing import ImageSize
+from jaxdp.program.data.sources import TFDS_NAMES, RawData, Wanted, dataset_error
+from jaxdp.program.data.splits import in_random_order
+from jaxdp.program.errors import InputError
+from jaxdp.tables.layout import Layout
+from jaxdp.tables.schema import ONE_HOT
+
+_BY_DEFAULT = Wanted()
+
+
+def load_dataset(
+    name: str,
+    *,
+    data_dir: str | os.PathLike[str],
+    download: bool = True,
+    wanted: Wanted = _BY_DEFAULT,
+) -> Dataset:
+    """Load and check a dataset by name.
+
+    The scaling takes uint8 values v to v/127.5 - 1, a few known datasets aside, and those of 16
+    bits likewise from the range of their type to [-1, 1], or from that of `wanted.bits`, which
+    arrays of int16 need. Float values are taken as scaled already: bring them to about [-1, 1] by
+    public constants, not by statistics of the data.
+
+    Args:
+        name: "digits", a tensorflow-datasets name in `TFDS_NAMES`, or the name of an npz
+            file, an image folder or prepared tensorflow-datasets data in `data_dir`.
+        data_dir: folder of npz files, image folders and prepared tensorflow-datasets data.
+        download: whether a dataset in `TFDS_NAMES` found nowhere may be downloaded into
+            `data_dir`, which is made for it if need be.
+        wanted: the size that images are brought to, and what else flags say of them.
+
+    Returns:
+        The dataset, its arrays unscaled.
+
+    Raises:
+        InputError: the dataset is unknown, unreadable or malformed.
+    """
+    if not name or name in (".", "..") or any(mark in name for mark in "/\\\0"):
+        raise dataset_error(
+            name, "a dataset is a plain name, not a path: give the folder with --data_dir"
+        )
+    try:
+        raw = _read(name, user_path(data_dir, "data_dir"), download, wanted)
+    except OSError as error:
+        raise dataset_error(
+            name, f"cannot read {error.filename} ({error.strerror}): make it readable"
+        ) from error
+    raw = classes.declared(name, raw, wanted.class_names)
+    x_train, x_test = check_inputs(name, raw)
+    codec = _codec(name, raw, x_train.dtype, wanted.bits)
+    y_train = check_labels(name, raw, "y_train", raw.y_train, len(x_train))
+    y_test = check_labels(name, raw, "y_test", raw.y_test, len(x_test))
+    used = wanted.persons.used(raw.persons, where=raw.source)
+    names = classes.names_of(name, raw, (y_train, y_test))
+    told = None if raw.names is None else np.array(raw.names)
+    if used is not None:
+        told = (np.arange(len(x_train)).astype(str) if told is None else told)[used]
+        x_train, y_train = x_train[used], y_train[used]
+    size = _new_size(name, raw, x_train.shape, wanted.size)
+    if size is not None:
+        x_train, x_test = (_resized(name, x, size) for x in (x_train, x_test))
+    found = Dataset(
+        name=name,
+        x_train=x_train,
+        y_train=check_range(name, raw, "y_train", y_train, len(names)),
+        x_test=x_test,
+        y_test=check_range(name, raw, "y_test", y_test, len(names)),
+        class_names=names,
+        codec=codec,
+        source=raw.source,
+        counted_classes=classes.known(name, raw) is None,
+        preparation=None if size is None else resizing.preparation(size),
+        notes=(*raw.notes, *_note(raw, size, wanted.size)),
+        records_per_person=wanted.persons.records_per_person,
+        persons_declared=wanted.persons.most is not None,
+        names=told,
+    )
+    if wanted.bits is not None:
+        require_range(found)
+    return found
+
+
+def _new_size(
+    name: str, raw: RawData, shape: tuple[int, ...], size: ImageSize
+) -> tuple[int, int] | None:
+    """Return the (height, width) that images are brought to; None where theirs is kept."""
+    if len(shape) == 2:
+        if size.mixes:
+            raise dataset_error(
+                name, f"{raw.source} holds rows of {shape[1]} values: leave --image_size out"
+            )
+        return None
+    target = size.of(raw.size_before or shape[1:])
+    return target if size.mixes or target != (raw.size_before or shape[1:3]) else None
+
+
+def _resized(name: str, x: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    found = large_arrays.images(name, (len(x), *size, x.shape[3]), x.dtype)
+    return resizing.all_resized(x, size, out=found)
+
+
+def _note(raw: RawData, size: tuple[int, int] | None, asked: ImageSize) -> tuple[str, ...]:
+    """Say that images are resized though nobody asked for it."""
+    if size is None or asked.mixes:
+        return ()
+    before = raw.size_before or raw.x_train.shape[1:3]
+    return (
+        f"images of {resizing.in_words(before)} pixels are resized to {resizing.in_words(size)}; "
+        "--image_size=WIDTHxHEIGHT takes another size, --image_size=full keeps theirs",
+    )
+
+
+def _codec(name: str, raw: RawData, dtype: np.dtype, bits: int | None) -> Codec:
+    """Return public constants: by the type of the values and by what is declared of it."""
+    if bits is not None and dtype.name not in ("uint16", "int16"):
+        raise dataset_error(
+            name,
+            f"{raw.source} holds values of {dtype}, not uint16 or int16: leave "
+            f"--pixel_bits={bits} out",
+        )
+    if bits is not None:
+        below = 2 ** (bits - 1) if dtype.kind == "i" else 0
+        return whole_numbers(dtype.name, -below, 2**bits - 1 - below)
+    if dtype.name == "int16" and raw.value_range is None:
+        # Scans use a small part of that type's range: by it all images would be of one grey.
+        raise dataset_error(
+            name,
+            f"{raw.source} holds values of int16, whose range nobody declares: give "
+            "--pixel_bits=13 for -4096 to 4095 (12 for half of that), or store floats scaled to "
+            "-1 to 1 by public constants",
+        )
+    if dtype.name not in WHOLE_TYPES:
+        return FLOATS
+    if dtype == np.uint8 and name in CODECS:
+        return CODECS[name]
+    limits = np.iinfo(dtype.name)
+    low, high = raw.value_range or (limits.min, limits.max)
+    return whole_numbers(dtype.name, low, high)
+
+
+def require_range(data: Dataset) -> None:
+    """Raise an `InputError` where images hold values beyond the public range of their type."""
+    low, high = data.codec.low, data.codec.high
+    for key, x in (("x_train", data.x_train), ("x_test", data.x_test)):
+        if data.spec.is_image and (x.min() < low or x.max() > high):
+            raise dataset_error(
+                data.name,
+                f"{key} in {data.source} holds values outside [{low:g}, {high:g}], the range of "
+                f"images of {x.dtype}: {_in_range(data.codec)}",
+            )
+
+
+def _in_range(codec: Codec | TableCodec) -> str:
+    if codec.dtype == "uint16":
+        return "raise --pixel_bits, or leave it out"
+    if codec.dtype == "int16":
+        return "raise --pixel_bits"
+    return "scale them by public constants, or store uint8"
+
+
+def dataset_for(flags: Any, *, seed: int) -> Dataset:
+    """Return the dataset that a driver's flags name, cut to `--subset`.
+
+    Raises:
+        InputError: as `load_dataset`.
+    """
+    persons = Persons(
+        most=flags.records_per_person,
+        separator=flags.person_separator,
+        column=flags.person_column,
+        seed=seed,
+    )
+    if flags.csv is None:
+        _require_no_table(flags)
+        wanted = Wanted(
+            size=resizing.parse(flags.image_size),
+            bits=flags.pixel_bits,
+            test_fraction=flags.test_fraction,
+            seed=seed,
+            persons=persons,
+            class_names=classes.parse(flags.class_names),
+        )
+        data = load_dataset(flags.dataset, data_dir=flags.data_dir, wanted=wanted)
+    else:
+        data = load_table(flags, persons, seed=seed)
+    if flags.subset is None:
+        return data
+    return random_subset(data, flags.subset, seed=seed)
+
+
+def _require_no_table(flags: Any) -> None:
+    for name in ("schema", "target", "test_csv", "codes", "person_column"):
+        if getattr(flags, name) is not None:
+            raise InputError(f"--{name}={getattr(flags, name)}: is about a table; name it by --csv")
+
+
+def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
+    """Return the table that `--csv` names, by its schema.
+
+    Args:
+        flags: that name it.
+        persons: whose a record is.
+        seed: chooses test records.
+
+    Raises:
+        InputError: a file cannot be read, or does not hold what the schema declares.
+    """
+    if flags.dataset != "digits":
+        raise InputError(f"--dataset={flags.dataset}: leave it out, --csv={flags.csv} is the data")
+    if flags.class_names is not None:
+        raise InputError("--class_names: the schema of --csv declares the classes; leave it out")
+    for name in ("image_size", "pixel_bits", "person_separator"):
+        if getattr(flags, name) is not None:
+            raise InputError(f"--{name}={getattr(flags, name)}: is about images, --csv is a table")
+    schema = tables.schema_of(flags.schema, flags.target)
+    train, test = tables.read_splits(flags, schema, seed=seed)
+    used = persons.used(train.persons, where=f"--person_column={persons.column}")
+    train = train if used is None else train.part(used)
+    return Dataset(
+        name=Path(flags.csv).name.split(".")[0],
+        x_train=train.x,
+        y_train=train.y,
+        x_test=test.x,
+        y_test=test.y,
+        class_names=schema.class_names,
+        codec=TableCodec(Layout(schema, flags.codes or ONE_HOT)),
+        source=flags.csv,
+        records_per_person=persons.records_per_person,
+        persons_declared=persons.most is not None,
+        names=train.names,
+    )
+
+
+def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:
+    """Return a dataset with at most `size` examples in each split, drawn from a public seed.
+
+    Every place in a split has a random number of its own, and the smallest are chosen: which
+    examples are used depends neither on what they are nor on how many come after them. Where places
+    depend on what other examples are, numbers are drawn by name.
+
+    Guarantee:
+        Without its last example a split's subset differs in one example at most, and so it does
+        where one training example is replaced by another, of any class and name.
+    """
+    streams = np.random.SeedSequence(seed).spawn(2)
+    train, test = (
+        np.argsort(np.random.default_rng(stream).random(len(x)), kind="stable")[:size]
+        for stream, x in zip(streams, (data.x_train, data.x_test), strict=True)
+    )
+    if data.names is not None:
+        train = np.array(in_random_order(data.names.tolist(), f"subset/{seed}")[:size])
+    return dataclasses.replace(
+        data,
+        x_train=data.x_train[train],
+        y_train=data.y_train[train],
+        names=None if data.names is None else data.names[train],
+        x_test=data.x_test[test],
+        y_test=data.y_test[test],
+    )
+
+
+def _read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:
+    """Read the arrays from the first place that has them."""
+    folder, file = root / name, root / f"{name}.npz"
+    own = file.exists() or array_files.is_array_folder(folder)
+    if name != "digits" and not own and image_folder.is_image_folder(folder):
+        return image_folder.read_image_folder(name, folder, wanted)
+    if name == "digits":
+        raw = data_sources.read_digits()
+    elif file.exists():
+        raw = array_files.read_npz(name, file)
+    elif array_files.is_array_folder(folder):
+        raw = array_files.read_arrays(name, folder)
+    elif name in TFDS_NAMES or tfds_data.find(name, root) is not None:
+        return tfds_data.read(name, root, download, wanted)
+    elif folder.is_dir():
+        raise image_folder.not_understood(name, folder)
+    else:
+        raise _unknown_dataset(name, root)
+    wanted.require_no_fraction(name, f"{raw.source} has a test split")
+    return raw
+
+
+def _has_images(folder: Path) -> bool:
+    try:
+        return image_folder.is_image_folder(folder)
+    except OSError:  # it cannot be looked into
+        return False
+
+
+def _unknown_dataset(name: str, root: Path) -> Exception:
+    """Build the error that lists what there is and says how to add a dataset."""
+    if root.is_dir():
+        names = {p.stem for p in root.glob("*.npz")}
+        names |= {p.parent.name for p in root.glob("*/x_train.npy")}
+        names |= {p.parents[1].name for p in root.glob("*/*.*.*/dataset_info.json")}
+        names |= {each.name for each in root.iterdir() if _has_images(each)}
+        found = f"in --data_dir={root} there are {', '.join(sorted(names))}"
+        if not names:
+            found = f"in --data_dir={root} there is no npz file and no image folder"
+    else:
+        found = f"--data_dir={root} is not a folder"
+    return dataset_error(
+        name,
+        f"unknown dataset; known by name are digits, {', '.join(TFDS_NAMES)}; {found}; "
+        f"to add it put {root / name}.npz there with arrays x_train, y_train, x_test, y_test, "
+        f"or images at {root / name}/{{train,test}}/CLASS/*.png",
+    )

@@ -1,0 +1,319 @@
+"""Tables from files: CSV or Parquet, read in chunks and brought into their schema at once."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import gzip
+import io
+import math
+import re
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jaxdp.program.data.outside_files import user_path
+from jaxdp.program.data.persons import held_out_persons
+from jaxdp.program.data.splits import TEST_FRACTION
+from jaxdp.program.errors import InputError
+from jaxdp.saved.files import open_plain
+from jaxdp.tables import cells, frames
+from jaxdp.tables.columns import SchemaError
+from jaxdp.tables.schema import Schema, read_schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CHUNK = 200_000
+_PARQUET = (".parquet", ".pq")
+_LINE = re.compile(r"(line|row) \d+")
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A file of a table, and the flag that names it.
+
+    Attributes:
+        flag: without dashes; empty where the path stands by itself.
+        path: as given.
+    """
+
+    flag: str
+    path: str
+
+    def error(self, what: str) -> InputError:
+        """Return the one-line error about the file."""
+        return InputError(f"{f'--{self.flag}=' if self.flag else ''}{self.path}: {what}")
+
+
+def schema_of(text: str | None, target: str | None = None) -> Schema:
+    """Return the schema that a flag names.
+
+    Args:
+        text: of the flag.
+        target: column of classes; None for the one that the schema marks.
+
+    Raises:
+        InputError: there is none.
+    """
+    if not text:
+        raise InputError(
+            "--schema: say what the table's columns are, as --schema=FILE.json or by the name of a "
+            "built-in schema; `jaxdp schema --csv=FILE` begins one"
+        )
+    try:
+        return read_schema(text, target=target)
+    except SchemaError as error:
+        raise InputError(f"--schema={error}") from error
+
+
+class Split(NamedTuple):
+    """Records of a table.
+
+    Attributes:
+        x: (n, columns) as stored.
+        y: (n,) labels.
+        persons: (n,) names of whom they are of; None where nothing tells.
+        names: (n,) that tell records apart where persons choose which are there.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    persons: np.ndarray | None = None
+    names: np.ndarray | None = None
+
+    def part(self, chosen: np.ndarray) -> Split:
+        """Return those records that are chosen."""
+        whose = None if self.persons is None else self.persons[chosen]
+        names = None if self.names is None else self.names[chosen]
+        return Split(self.x[chosen], self.y[chosen], whose, names)
+
+
+def read_table(source: Source, schema: Schema, person_column: str | None = None) -> Split:
+    """Return the records of a file.
+
+    Args:
+        source: the file.
+        schema: its columns.
+        person_column: that tells whose a record is; the schema need not have it.
+
+    Raises:
+        InputError: it cannot be read, or does not hold what the schema declares.
+    """
+    parts, whose = [], []
+    for frame in _frames(source):
+        if person_column is not None:
+            frame, persons = _without_persons(source, frame, schema, person_column)
+            whose.append(persons)
+        try:
+            parts.append(frames.encode(frame, schema))
+        except SchemaError as error:
+            raise source.error(str(error)) from error
+    if not sum(len(y) for _, y in parts):
+        raise source.error("holds no records")
+    x, y = (np.concatenate(each) for each in zip(*parts, strict=True))
+    if not whose:
+        return Split(x, y)
+    return Split(x, y, np.concatenate(whose), np.arange(len(x)).astype(str))
+
+
+def _without_persons(
+    source: Source, frame: pd.DataFrame, schema: Schema, column: str
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a frame without the column of persons, where the schema does not know it, and that."""
+    names = [str(name).strip() for name in frame.columns]
+    if column not in names:
+        raise source.error(f"has no column {column!r}, which --person_column names")
+    if column == schema.target.name:
+        raise source.error(f"--person_column={column} names the target; a person is none")
+    persons = cells.texts(frame.iloc[:, names.index(column)])
+    if column not in (*schema.order, *schema.dropped):
+        frame = frame.loc[:, [name != column for name in names]]
+    return frame, persons
+
+
+def read_records(source: Source, schema: Schema) -> np.ndarray:
+    """Return the records (n, columns) of a file as stored, without labels.
+
+    Columns that the schema does not know are left aside: new records have names and numbers of
+    their own. The target may be missing, and is not looked at.
+
+    Raises:
+        InputError: it cannot be read, or lacks a column of the schema.
+    """
+    parts = []
+    for frame in _frames(source):
+        names = [str(name).strip() for name in frame.columns]
+        known = [name in (*schema.order, *schema.dropped) for name in names]
+        try:
+            parts.append(frames.records(frame.loc[:, known], schema))
+        except SchemaError as error:
+            raise source.error(str(error)) from error
+    if not sum(map(len, parts)):
+        raise source.error("holds no records")
+    return np.concatenate(parts)
+
+
+def read_splits(flags: Any, schema: Schema, *, seed: int) -> tuple[Split, Split]:
+    """Return the training and the test records that flags name.
+
+    Test records come from `--test_csv`, or are held out by a public seed.
+
+    Raises:
+        InputError: a file cannot be read, or does not hold what the schema declares.
+
+    Guarantee:
+        Which records are held out depends on their number and their places alone, or on the names
+        of persons alone.
+    """
+    table = read_table(Source("csv", flags.csv), schema, flags.person_column)
+    if flags.test_csv is not None:
+        if flags.test_fraction is not None:
+            raise InputError(f"--test_fraction={flags.test_fraction}: --test_csv has the test data")
+        source = Source("test_csv", flags.test_csv)
+        return table, read_table(source, schema, flags.person_column)
+    if len(table.x) < 2:
+        raise InputError(f"--csv={flags.csv}: two records are needed, one of them to test on")
+    fraction = flags.test_fraction or TEST_FRACTION
+    if table.persons is None:
+        test = held_out(len(table.x), fraction, seed=seed)
+    else:
+        test = held_out_persons(table.persons, fraction, seed=seed)
+    return table.part(~test), table.part(test)
+
+
+def held_out(num: int, fraction: float, *, seed: int) -> np.ndarray:
+    """Return which of `num` places are held out: those with the smallest random numbers."""
+    # A stream of its own: tables are often simulated with `default_rng(0)`.
+    stream = np.random.SeedSequence(seed).spawn(3)[2]
+    numbers = np.random.default_rng(stream).random(num)
+    chosen = np.zeros(num, bool)
+    chosen[np.argsort(numbers, kind="stable")[: min(math.ceil(fraction * num), num - 1)]] = True
+    return chosen
+
+
+def header(source: Source, *, rows: int) -> pd.DataFrame:
+    """Return the first records of a file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    first = next(_frames(source), None)
+    if first is None:
+        raise source.error("holds no records")
+    return first.head(rows)
+
+
+def _frames(source: Source) -> Iterator[pd.DataFrame]:
+    """Yield the table in chunks, of texts where the file holds texts."""
+    path = user_path(source.path, source.flag)
+    try:
+        if path.suffix.lower() in _PARQUET:
+            yield from _parquet(path, source)
+        else:
+            yield from _csv(path, source)
+    except FileNotFoundError as error:
+        raise source.error("there is no such file") from error
+    except UnicodeError as error:
+        raise source.error("is not UTF-8 text: save it as UTF-8") from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise source.error(f"cannot be read ({reason})") from error
+
+
+def _csv(path: Path, source: Source) -> Iterator[pd.DataFrame]:
+    import pandas as pd
+    from pandas.errors import EmptyDataError, ParserError, ParserWarning
+
+    options: dict[str, Any] = {
+        "dtype": str,
+        "na_filter": False,
+        "skipinitialspace": True,
+        "index_col": False,
+    }
+    try:
+        with _opened(path) as file:
+            names = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
+        _require_columns([str(name) for name in names], source)
+        is_checked = len(names) == 1
+        with warnings.catch_warnings(), _opened(path) as file:
+            warnings.simplefilter("error", ParserWarning)
+            for chunk in pd.read_csv(file, chunksize=_CHUNK, **options):
+                chunk.columns = [str(name).strip() for name in names]
+                if not is_checked and (chunk.iloc[:, -1] == "").any():
+                    _require_whole_lines(path, len(names), source)
+                    is_checked = True
+                yield chunk
+    except EmptyDataError as error:
+        raise source.error("is empty: it needs a header and records") from error
+    except ParserWarning as error:
+        raise source.error("has lines with more fields than its header") from error
+    except (ParserError, csv.Error) as error:
+        # Where it is, and no more: what stands there is private.
+        place = _LINE.search(str(error))
+        where = f" ({place[0]})" if place else ""
+        raise source.error(
+            f"is not a table with commas{where}: every line needs as many fields as the header, "
+            "and fields with commas need quotes"
+        ) from error
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
+    """Open a text, which may be compressed by gzip; no pipe, which can be read but once."""
+    with open_plain(path) as held:
+        plain: Any = gzip.GzipFile(fileobj=held) if path.suffix.lower() == ".gz" else held
+        with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:
+            yield file
+
+
+def _require_whole_lines(path: Path, num_columns: int, source: Source) -> None:
+    """Raise an error where a line has too few fields: pandas takes the others as empty."""
+    with _opened(path) as file:
+        for fields in csv.reader(file, skipinitialspace=True):
+            if fields not in ([], [""]) and len(fields) < num_columns:
+                raise source.error("has lines with fewer fields than its header")
+
+
+def _require_columns(names: list[str], source: Source) -> None:
+    for mark, what in ((";", "semicolons"), ("\t", "tabs")):
+        # A header may hold a comma by itself, as in "income, monthly".
+        if sum(name.count(mark) for name in names) >= len(names):
+            raise source.error(
+                f"is separated by {what}: save it with commas and decimal points, as by "
+                f"pandas.read_csv(FILE, sep={mark!r}, decimal=',').to_csv(NEW, index=False)"
+            )
+    stripped = [name.strip() for name in names]
+    for name in stripped:
+        if stripped.count(name) > 1:
+            raise source.error(f"column {name!r} is there twice")
+
+
+def _parquet(path: Path, source: Source) -> Iterator[pd.DataFrame]:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise source.error(
+            "Parquet needs the extra [tables]: pip install 'jaxdp-toolkit[tables]'"
+        ) from error
+    try:
+        file = ParquetFile(path)
+    except ArrowException as error:
+        raise source.error(f"is no Parquet file ({str(error).splitlines()[0]})") from error
+    with file:
+        try:
+            for batch in file.iter_batches(_CHUNK):
+                batch.validate(full=True)  # pandas looks at texts only when they are used
+                # Else one missing whole number makes all of its column floats.
+                yield batch.to_pandas(integer_object_nulls=True)
+        except (ArrowException, ValueError, OverflowError) as error:  # they quote values
+            raise source.error(
+                "has a part that cannot be read: it is damaged, or holds days or texts that pandas "
+                "cannot hold; write it again, or leave those columns out"
+            ) from error

@@ -1,0 +1,140 @@
+"""A folder of PNG files, and arrays for torch."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from jaxdp.data import Spec, TableCodec
+from jaxdp.methods.record import npz_bytes
+from jaxdp.program.csv_lines import csv_text
+from jaxdp.program.errors import InputError
+from jaxdp.program.exports import pixels
+from jaxdp.program.exports.names import folder_names
+from jaxdp.program.terminal import bar_style
+from jaxdp.saved.loading import Loaded
+from jaxdp.saved.sets import SavedSet
+from jaxdp.tables.schema import ONE_HOT
+
+
+class Exported(NamedTuple):
+    """What a form's card tells.
+
+    Attributes:
+        files: lines on what there is.
+        loading: how to load it, as Markdown.
+        front: YAML at the top of the card; empty without.
+    """
+
+    files: tuple[str, ...]
+    loading: str
+    front: str = ""
+
+
+def write_png(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
+    """Write an image folder: a PNG file for each example, in the folder of its class.
+
+    Raises:
+        InputError: examples are no images.
+    """
+    flag = "--format=png"
+    if not loaded.spec.is_image:
+        raise InputError(
+            f"{flag}: the run is of {'a table' if loaded.spec.schema else 'rows of numbers'}; take "
+            "--format=torch or huggingface"
+        )
+    images = pixels.of_set(made.x, loaded.spec, flag)
+    names = folder_names(made.class_names)
+    for _ in write_images(folder, images.x, made.y, names):
+        pass
+    lines = [(label, *each) for label, each in enumerate(zip(made.class_names, names, strict=True))]
+    write_csv(folder / "classes.csv", [("label", "class", "folder"), *lines])
+    return Exported(
+        (
+            f"`CLASS/NUMBER.png`: the images. NUMBER is the row in `{made.file}`. {images.about}",
+            "`classes.csv`: the label, the name and the folder of each class",
+        ),
+        _PNG,
+    )
+
+
+_PNG = """```python
+import torchvision
+
+dataset = torchvision.datasets.ImageFolder("FOLDER")
+```
+
+It numbers classes by the alphabet of their folders. `classes.csv` has the labels of the run."""
+
+
+def write_images(
+    folder: Path, images: np.ndarray, labels: np.ndarray, names: list[str]
+) -> Iterator[tuple[str, int]]:
+    """Write PNG files; yield the path of each within the folder, and its label."""
+    digits = max(5, len(str(len(images) - 1)))
+    for name in names:
+        (folder / name).mkdir()
+    bar = tqdm(images, desc="writing images", unit="image", **bar_style())
+    for number, (image, label) in enumerate(zip(bar, labels, strict=True)):
+        path = f"{names[label]}/{number:0{digits}d}.png"
+        (folder / path).write_bytes(pixels.png(image))
+        yield path, int(label)
+
+
+def write_csv(path: Path, lines: list[tuple[object, ...]]) -> None:
+    """Write a CSV file, as `csv_text` does."""
+    path.write_bytes(csv_text(lines).encode("utf-8", "backslashreplace"))
+
+
+def write_torch(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
+    """Write arrays: x float32 in [0, 1], images as (n, channels, h, w), and y int64."""
+    spec = loaded.spec.in_form(ONE_HOT)
+    x = np.asarray(spec.codec.to_unit(made.x.reshape(len(made.x), -1)), np.float32)
+    arrays: dict[str, np.ndarray] = {
+        "y": made.y.astype(np.int64),
+        "class_names": np.array(made.class_names),
+    }
+    if spec.is_image:
+        height, width, channels = spec.image_shape
+        x = x.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
+    if isinstance(spec.codec, TableCodec):
+        blocks = spec.codec.layout.blocks
+        arrays["columns"] = np.repeat(
+            [block.column.name for block in blocks], [block.width for block in blocks]
+        )
+    for name in ("y_scores", "y_soft"):
+        if name in made.arrays:
+            arrays[name] = made.arrays[name].astype(np.float32)
+    (folder / "data.npz").write_bytes(npz_bytes(x=np.ascontiguousarray(x), **arrays))
+    shown = {"x": x, **arrays}
+    lines = [f"{name} {each.dtype if each.dtype.kind != 'U' else 'texts'} {each.shape}"
+             for name, each in shown.items()]  # fmt: skip
+    return Exported((f"`data.npz`: {', '.join(lines)}. {_about_x(spec, x)}",), _TORCH)
+
+
+def _about_x(spec: Spec, x: np.ndarray) -> str:
+    if spec.schema is not None:
+        return (
+            "A row of `x` has numbers in [0, 1] and categories one-hot; `columns` names the column "
+            "of each value."
+        )
+    codec = spec.codec
+    about = f"In `x`, 0 stands for {codec.low:g} in the data and 1 for {codec.high:g}."
+    if np.min(x) < 0 or np.max(x) > 1:
+        about += (
+            f" What was made goes beyond: from {np.min(x):.4g} to {np.max(x):.4g}. It was made to "
+            "train classifiers so, not to be looked at."
+        )
+    return about
+
+
+_TORCH = """```python
+import numpy as np
+import torch
+
+with np.load("FOLDER/data.npz") as data:
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+dataset = torch.utils.data.TensorDataset(x, y)
+```"""

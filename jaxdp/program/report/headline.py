@@ -1,0 +1,106 @@
+"""The top of a report page: what was made, how good, how private, and whether it may leave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from jaxdp.methods.base import Words
+from jaxdp.privacy.certificates import Certificate
+from jaxdp.program.report.values import escaped, percent, round_up
+
+
+def is_private(privacy: Mapping[str, Any]) -> bool:
+    """Return whether a certificate promises anything: a mechanism and a finite epsilon."""
+    epsilon = privacy.get("epsilon")
+    return privacy.get("mechanism") != "none" and epsilon is not None and math.isfinite(epsilon)
+
+
+def lead(config: Mapping[str, Any], privacy: Mapping[str, Any], words: Words) -> str:
+    """Return what was made, in a sentence, and the certificate's own sentence.
+
+    Args:
+        config: content of config.json.
+        privacy: content of privacy.json; one without a verdict says nothing here.
+        words: what was made.
+    """
+    noun = "records" if len(config.get("example_shape", ())) == 1 else "images"
+    if words.kind == "generated":
+        what = (
+            f"A generator, and synthetic {noun} that it has drawn. They take the place of the "
+            "private ones"
+        )
+    else:
+        what = (
+            f"A few made {noun} of each class. A classifier that is trained on them tells new "
+            f"{noun} apart, and the private ones stay where they are"
+        )
+    said = ""
+    if privacy.get("verdict"):  # which has a place of its own
+        said = str(Certificate(privacy)).removesuffix(f" {privacy['verdict']}.")
+    return f'<p class="lead">{escaped(what)}. {escaped(said)}</p>'
+
+
+def cards(config: Mapping[str, Any], metrics: Mapping[str, Any], privacy: Mapping[str, Any]) -> str:
+    """Return the four facts that come first."""
+    promise = "none"
+    if is_private(privacy):
+        promise = _promise(privacy)
+    leave = "no"
+    if privacy.get("releasable") is True:
+        leave = "yes, as below\nthe training data stay"
+    name, accuracy = _accuracy(metrics)
+    facts = {
+        "What": _what(config),
+        f"How good: {name}": accuracy,
+        "How private": promise,
+        "May it leave": leave,
+    }
+    return f'<div class="facts">{"".join(map(_card, facts, facts.values()))}</div>'
+
+
+def _promise(privacy: Mapping[str, Any]) -> str:
+    """Return epsilon, delta and mu: of all runs on the data together, where there are others."""
+    loss, epsilon, several = privacy, privacy["epsilon"], bool(privacy.get("earlier_runs"))
+    if several:
+        loss = privacy["loss_with_earlier_runs"]
+        epsilon = privacy["epsilon_with_earlier_runs"]
+    lines = [f"ε = {round_up(epsilon)}", f"δ = {round_up(privacy['delta'])}"]
+    if loss.get("gaussian_dp_mu") is not None:
+        lines.append(f"μ = {round_up(loss['gaussian_dp_mu'])}")
+    if several:
+        lines.append(f"with earlier runs; this one alone: ε = {round_up(privacy['epsilon'])}")
+    return "\n".join(lines)
+
+
+def _card(name: str, value: str) -> str:
+    """Return a fact: its first line is large."""
+    first, _, others = escaped(value).partition("\n")
+    more = f"<small>{others}</small>" if others else ""
+    return f'<div class="fact"><span>{name}</span><strong>{first}</strong>{more}</div>'
+
+
+def _what(config: Mapping[str, Any]) -> str:
+    name = str(config.get("dataset", "not named"))
+    if config.get("csv"):
+        name = PurePath(str(config["csv"])).name
+    if "ipc" in config:
+        return f"{name}\n{config['ipc']} per class"
+    return f"{name}\nby {config.get('features', 'unknown features')}"
+
+
+def _accuracy(metrics: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what was measured on test examples, and its values."""
+    if "krr_test_accuracy" in metrics:
+        lines = [percent(metrics["krr_test_accuracy"])]
+        lines.append(f"before: {percent(metrics.get('krr_test_accuracy_before'))}")
+        if metrics.get("teacher_test_accuracy") is not None:
+            lines.append(f"teacher: {percent(metrics['teacher_test_accuracy'])}")
+        return "test accuracy", "\n".join(lines)
+    lines = [
+        f"{name} {percent(found.get('mean'))}"
+        for name, found in metrics.get("accuracy", {}).items()
+    ]
+    return "test accuracy after training on it", "\n".join(lines) or "not measured"

@@ -1,0 +1,231 @@
+"""A run as one HTML page that needs no server, no network and no script."""
+
+from __future__ import annotations
+
+import base64
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jaxdp.methods.base import Words
+from jaxdp.privacy.certificates import Certificate
+from jaxdp.program.report import headline, quality
+from jaxdp.program.report.style import CSS
+from jaxdp.program.report.values import as_html, as_list, escaped, round_up
+
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+_SNIPPET = """import numpy as np
+
+with np.load("{name}.npz") as data:
+    {name} = {{name: data[name] for name in data.files}}
+print({{name: array.shape for name, array in {name}.items()}})
+x, y = {name}["x"], {name}["y"]"""
+
+
+_COMMAND = "jaxdp classify --run=FOLDER {files}"
+_CLASSIFIER = """import jaxdp
+
+loaded = jaxdp.load("FOLDER")
+print(loaded.predict(x), loaded.predict_proba(x))"""
+
+_COMMON_FILES = {
+    "README.md": "the card: what this is, what is guaranteed, how to load it",
+    "metrics.json": "accuracy, time and device",
+    "privacy.json": "the privacy certificate: what is guaranteed, and for whom",
+    "config.json": "every flag and version needed to repeat the run",
+    "checkpoints/": "the state of the run, for --resume",
+    "teacher_checkpoints/": "the state of the teacher's training, for --resume",
+}
+
+
+def render_report(
+    *,
+    title: str,
+    config: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    privacy: Mapping[str, Any],
+    picture_png: bytes,
+    curve_png: bytes | None,
+    words: Words,
+    files: Iterable[str],
+    class_names: Sequence[str],
+) -> str:
+    """Write a run as one self-contained HTML page.
+
+    Args:
+        title: heading of the page.
+        config: content of config.json; some of it goes into the headline.
+        metrics: content of metrics.json; accuracies are fractions.
+        privacy: content of privacy.json. Anything but `releasable` true is called not
+            releasable, so that a missing key never reads as a promise.
+        picture_png: picture of what was made.
+        curve_png: progress over steps, or None where nothing was measured on the way.
+        words: what was made.
+        files: names of what is in the folder.
+        class_names: in the order of the labels.
+
+    Returns:
+        The text of the page; every value in it is escaped.
+    """
+    is_table = len(config.get("example_shape", ())) == 1
+    curve = figure_section(words.curve_heading, curve_png) if curve_png else ""
+    sections = [
+        headline.lead(config, privacy, words),
+        headline.cards(config, metrics, privacy),
+        _banners(privacy),
+        figure_section(words.picture_heading, picture_png, wide=is_table),
+        quality.section(metrics, class_names),
+        _guarantee(privacy),
+        _use_section(config),
+        curve,
+        table_section("Metrics", _without_figures(metrics)),
+        table_section("Privacy certificate", privacy),
+        table_section("Configuration", config),
+        _files_section(words, set(files)),
+    ]
+    return document(title, sections)
+
+
+def document(title: str, sections: Iterable[str]) -> str:
+    """Return a page of sections, each HTML or empty."""
+    name = escaped(title)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f"<title>{name}</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{name}</h1>\n" + "\n".join(filter(None, sections)) + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _banners(privacy: Mapping[str, Any]) -> str:
+    parts = []
+    if not headline.is_private(privacy):
+        parts.append(
+            '<section class="loud"><h2>NO PRIVACY PROTECTION</h2><p>This run added no noise. Its '
+            "results may reveal individual training records: handle them with the same care as "
+            "the training data.</p></section>"
+        )
+    if privacy.get("releasable") is True:
+        verdict = escaped(str(privacy.get("verdict", "MAY BE RELEASED")))
+        parts.append(f'<section class="verdict"><h2>{verdict}</h2>{_leaving(privacy)}</section>')
+    else:
+        reason = escaped(privacy.get("not_releasable_reason") or "No reason was recorded.")
+        parts.append(f'<section class="loud"><h2>NOT RELEASABLE</h2><p>{reason}</p></section>')
+    if privacy.get("warnings"):
+        items = as_list(privacy["warnings"])
+        parts.append(f'<section class="loud warn"><h2>WARNING</h2>{items}</section>')
+    return "\n".join(parts)
+
+
+def _leaving(privacy: Mapping[str, Any]) -> str:
+    """Return which files may leave and which must not."""
+    return _columns(privacy, (("May leave", "may_leave"), ("Must stay", "must_stay")))
+
+
+def _columns(privacy: Mapping[str, Any], headings: tuple[tuple[str, str], ...]) -> str:
+    columns = "".join(
+        f"<div><h3>{heading}</h3>{as_list(privacy[key])}</div>"
+        for heading, key in headings
+        if privacy.get(key)
+    )
+    return f'<div class="columns">{columns}</div>'
+
+
+def _guarantee(privacy: Mapping[str, Any]) -> str:
+    headings = (
+        ("Covered", "covers"),
+        ("Not covered", "does_not_cover"),
+        ("Treated as public", "public"),
+    )
+    text = (
+        _promise(privacy)
+        if headline.is_private(privacy)
+        else "<p>Nothing: there is no guarantee.</p>"
+    )
+    return (
+        f"<section><h2>What the privacy guarantee says</h2>{text}"
+        f"{_columns(privacy, headings)}</section>"
+    )
+
+
+def _promise(privacy: Mapping[str, Any]) -> str:
+    epsilon, delta = float(privacy["epsilon"]), float(privacy["delta"])
+    attack = escaped(Certificate(privacy).attack) if "attacker" in privacy else ""
+    unit = escaped(str(privacy.get("unit", "not stated")))
+    factor = round_up(math.exp(min(epsilon, 700.0)))
+    return (
+        f"<p>Compare this run with one on the same training data, but with {_change(privacy)}. "
+        "Whatever anyone reads out of what is covered below, with any other knowledge and any "
+        f"amount of computing, has at most e<sup>ε</sup> = {factor} times the probability in one "
+        f"run that it has in the other, plus δ = {round_up(delta)}.</p>"
+        f"<p>{attack}</p>"
+        f"<p>What is protected: {unit}.</p>"
+    )
+
+
+def _change(privacy: Mapping[str, Any]) -> str:
+    relation = str(privacy.get("relation", "not stated"))
+    if relation.startswith("zero-out"):
+        return "one record replaced by an empty one, which contributes nothing"
+    if relation.startswith("replace"):
+        return "one record replaced by any other"
+    return f"one record changed ({escaped(relation)})"
+
+
+def figure_section(heading: str, png: bytes, *, wide: bool = False) -> str:
+    """Return a section with a picture in it; a wide one has small text, and may be scrolled."""
+    width, height = struct.unpack(">II", png[16:24])
+    data = base64.b64encode(png).decode("ascii")
+    kind, before, after = "", "", ""
+    if wide:
+        kind, after = 'class="wide" ', "</div>"
+        before = f'<div class="scroll" role="region" aria-label="{heading}" tabindex="0">'
+    return (
+        f'<section><h2>{heading}</h2>{before}<img {kind}alt="{heading}" width="{width}" '
+        f'height="{height}" src="data:image/png;base64,{data}">{after}</section>'
+    )
+
+
+def _without_figures(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metrics without those figures that have a section of their own."""
+    return {
+        key: _without_figures(value) if isinstance(value, Mapping) else value
+        for key, value in metrics.items()
+        if not (key == "figures" and quality.is_shown(value))
+    }
+
+
+def table_section(heading: str, values: Mapping[str, Any]) -> str:
+    """Return a section with JSON values in it."""
+    return f"<section><h2>{heading}</h2>{as_html(values)}</section>"
+
+
+def _use_section(config: Mapping[str, Any]) -> str:
+    """Say how to tell the classes of new examples; empty where classes are not told apart."""
+    if config.get("unconditional"):
+        return ""
+    files = "new.npz"
+    if config.get("csv"):
+        files = "new.csv"
+    elif len(config.get("example_shape", ())) == 3:
+        files = "new.png folder/ new.npz"
+    command = escaped(_COMMAND.format(files=files))
+    return (
+        "<section><h2>Use it</h2><p>FOLDER is this folder. In a checkout this tells the classes of "
+        "new examples, without the training data:</p>"
+        f"<pre><code>{command}</code></pre><pre><code>{escaped(_CLASSIFIER)}</code></pre>"
+        "</section>"
+    )
+
+
+def _files_section(words: Words, files: set[str]) -> str:
+    there = {k: v for k, v in {**words.files, **_COMMON_FILES}.items() if k.strip("/") in files}
+    rows = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in there.items())
+    snippet = escaped(_SNIPPET.format(name=words.result))
+    return (
+        f'<section><h2>Files in this folder</h2><table class="keys"><tbody>{rows}</tbody></table>'
+        f"<pre><code>{snippet}</code></pre></section>"
+    )

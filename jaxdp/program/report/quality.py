@@ -1,0 +1,146 @@
+"""How good a result is, as HTML: figures of every classifier, and whom it takes for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jaxdp.program.report.values import escaped, percent
+
+_NAMES = {"krr": "kernel regression on it", "teacher": "the released teacher"}
+_ACCURACIES = {"krr": "krr_test_accuracy", "teacher": "teacher_test_accuracy"}
+_COLUMNS = ("accuracy", "balanced accuracy", "AUC", "calibration error")
+_MATRIX = (
+    "Of 100 test examples of a row's class, so many are taken for the column's class. The diagonal "
+    "has the sensitivity of every class."
+)
+_EXPLAINED = (
+    "Balanced accuracy is the mean of the classes' sensitivities. AUC is of one class against the "
+    "rest, the mean over classes; 0.5 is chance. The calibration error says how far the "
+    "probability of the predicted class is from how often it is right, in 15 bins."
+)
+_LONG_NAME = 3
+
+
+class Judged(NamedTuple):
+    """A classifier that was tested on real examples.
+
+    Attributes:
+        name: of it, in words.
+        accuracy: a fraction, or None.
+        figures: as `jaxdp.program.evaluation.figures.figures` returns them, or none.
+    """
+
+    name: str
+    accuracy: float | None
+    figures: Mapping[str, Any]
+
+
+def judges(metrics: Mapping[str, Any]) -> Iterator[Judged]:
+    """Yield the classifiers in the content of metrics.json, the run's own first."""
+    for name, figures in metrics.get("figures", {}).items():
+        yield Judged(_NAMES.get(name, name), metrics.get(_ACCURACIES.get(name, "")), figures)
+    for key in ("evaluation", "accuracy"):
+        for name, found in metrics.get(key, {}).items():
+            if isinstance(found, Mapping) and "mean" in found:
+                yield Judged(f"{name}, trained on it", found["mean"], found.get("figures", {}))
+
+
+def is_shown(figures: Mapping[str, Any]) -> bool:
+    """Return whether figures, or those of several classifiers by name, are in the section."""
+    return "confusion" in figures or any(isinstance(each, Mapping) for each in figures.values())
+
+
+def section(metrics: Mapping[str, Any], class_names: Sequence[str]) -> str:
+    """Return the section, empty where no classifier was tested.
+
+    Args:
+        metrics: content of metrics.json.
+        class_names: in the order of the labels.
+    """
+    found = [each for each in judges(metrics) if "confusion" in each.figures]
+    if not found:
+        return ""
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("classifier", *_COLUMNS))
+    rows = "".join(map(_row, found))
+    notes = dict.fromkeys(text for each in found for text in _untold(each))
+    first, *others = (_confusion(each, class_names) for each in found)
+    more = "".join(
+        f"<details><summary>{escaped(each.name)}</summary>{text}</details>"
+        for each, text in zip(found[1:], others, strict=True)
+        if text
+    )
+    matrices = f'{first}<p class="faint">{_MATRIX}</p>{more}' if first else more
+    note = escaped(str(found[0].figures.get("note", "")))
+    return (
+        f'<section class="quality"><h2>How good it is</h2><p class="faint">On '
+        f"{found[0].figures.get('num_test')} real test examples; {note}.</p>"
+        f'<div class="scroll" role="region" aria-label="Figures" tabindex="0">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<p class="faint">{_EXPLAINED}</p>{"".join(notes)}{matrices}</section>'
+    )
+
+
+def _row(judged: Judged) -> str:
+    figures = judged.figures
+    values = (
+        percent(judged.accuracy),
+        percent(figures.get("balanced_accuracy")),
+        _number(figures.get("auc")),
+        _number(figures.get("calibration_error")),
+    )
+    cells = "".join(f"<td>{value}</td>" for value in values)
+    return f'<tr><th scope="row">{escaped(judged.name)}</th>{cells}</tr>'
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
+
+
+def _untold(judged: Judged) -> Iterator[str]:
+    for name, reason in judged.figures.get("untold", {}).items():
+        if name == "sensitivity":  # the matrix says it by the classes' names
+            continue
+        said = escaped(f"{name.replace('_', ' ')}: {reason}")
+        yield f'<p class="faint">{said}.</p>'
+
+
+def _confusion(judged: Judged, class_names: Sequence[str]) -> str:
+    """Return the matrix of a classifier as a table, in percent of each class."""
+    counts = judged.figures["confusion"]
+    if counts is None:
+        return ""
+    tall = ' class="tall"' if max(map(len, class_names)) > _LONG_NAME else ""
+    head = "".join(
+        f'<th scope="col"{tall}><span title="{escaped(name)}">{_short(name)}</span></th>'
+        for name in class_names
+    )
+    rows = "".join(
+        f'<tr><th scope="row">{_short(name)}</th>{_shares(row, label)}</tr>'
+        for label, (name, row) in enumerate(zip(class_names, counts, strict=True))
+    )
+    label = f"Confusion of {judged.name}"
+    return (
+        f'<div class="scroll" role="region" aria-label="{escaped(label)}" tabindex="0">'
+        f'<table class="confusion"><caption>{escaped(label)}</caption>'
+        f"<thead><tr><td></td>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _shares(row: Sequence[int], label: int) -> str:
+    """Return the cells of a class: percents, shaded by their size; of no examples none."""
+    total = sum(row)
+    if not total:
+        return f'<td colspan="{len(row)}" class="faint">not in the test split</td>'
+    cells = []
+    for column, count in enumerate(row):
+        share = round(100 * count / total)
+        kind = ' class="right"' if column == label else ' class="faint"' if not share else ""
+        cells.append(f'<td{kind} style="--share:{share}">{share}</td>')
+    return "".join(cells)
+
+
+def _short(name: str) -> str:
+    text = " ".join(name.split())
+    return escaped(text if len(text) <= 20 else text[:19] + "…")

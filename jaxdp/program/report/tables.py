@@ -1,0 +1,121 @@
+"""Picture of a made table: how often values occur in each column, and which go together."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxdp.program.report.canvas import ACCENT, FAINT, INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from jaxdp.data import TableCodec
+    from jaxdp.tables.columns import Column
+
+_MOST_COLUMNS, _ACROSS, _MOST_BARS = 24, 4, 12
+_MOST_PAIRS = 40
+
+
+def table_png(
+    stored: np.ndarray,
+    y: np.ndarray,
+    codec: TableCodec,
+    class_names: tuple[str, ...],
+    *,
+    title: str,
+) -> bytes:
+    """Draw the histograms of a made table's columns, by class, and the correlations of pairs.
+
+    Args:
+        stored: (m, columns) records of the made table; no private data.
+        y: (m,) their classes.
+        codec: public facts about the columns.
+        class_names: in the order of the labels.
+        title: first line of the picture.
+    """
+    from matplotlib.figure import Figure
+
+    columns = codec.schema.columns
+    shown = min(len(columns), _MOST_COLUMNS)
+    down = math.ceil(shown / _ACROSS)
+    figure = Figure(figsize=(14, 2.4 * down + 6.5), layout="constrained")
+    parts: Any = figure.subfigures(2, 1, height_ratios=[2.4 * down, 6])
+    above, below = parts
+    left = f" (the first {shown} of {len(columns)} columns)" if shown < len(columns) else ""
+    above.suptitle(f"{title}: made records{left}", color=INK, fontsize=14)
+    cells = codec.layout.cells(stored)
+    grid = above.subplots(down, _ACROSS, squeeze=False)
+    for number, axes in enumerate(grid.flat):
+        if number < shown:
+            _histogram(axes, codec, number, cells[:, number], y, class_names)
+        else:
+            axes.set_axis_off()
+    grid[0, 0].legend(fontsize=8, frameon=False)
+    _correlations(below.subplots(), stored, y, codec)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=72)
+    return buffer.getvalue()
+
+
+def _histogram(
+    axes: Axes,
+    codec: TableCodec,
+    number: int,
+    cells: np.ndarray,
+    y: np.ndarray,
+    class_names: tuple[str, ...],
+) -> None:
+    column, size = codec.schema.columns[number], codec.layout.sizes[number]
+    order = shown_cells(column, np.bincount(cells, minlength=size))
+    bottom = np.zeros(len(order))
+    for label, name in enumerate(class_names[:10]):
+        shares = np.bincount(cells[y == label], minlength=size)[order] / len(cells)
+        color: Any = f"C{label}" if len(class_names) > 1 else ACCENT
+        axes.bar(np.arange(len(order)), shares, bottom=bottom, color=color, label=short(name))
+        bottom += shares
+    name_cells(axes, column.name, codec.layout.cell_names(number), order)
+
+
+def shown_cells(column: Column, counts: np.ndarray) -> np.ndarray:
+    """Return the cells that a histogram shows: of many categories the most frequent ones."""
+    if column.type == "categorical" and len(counts) > _MOST_BARS:
+        return np.argsort(-counts, kind="stable")[:_MOST_BARS]
+    return np.arange(len(counts))
+
+
+def name_cells(axes: Axes, title: str, texts: Sequence[str], order: np.ndarray) -> None:
+    """Write a histogram's title and the names of its cells."""
+    axes.set_title(short(title, 34), fontsize=10, color=INK)
+    step = max(1, len(order) // 6)
+    axes.set_xticks(np.arange(len(order))[::step])
+    axes.set_xticklabels(
+        [short(texts[cell], 12) for cell in order[::step]], fontsize=7, rotation=20, ha="right"
+    )
+    axes.tick_params(axis="y", labelsize=7)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _correlations(axes: Axes, stored: np.ndarray, y: np.ndarray, codec: TableCodec) -> None:
+    columns = codec.schema.columns[:_MOST_PAIRS]
+    values = np.column_stack([stored[:, : len(columns)], y]).astype(np.float64)
+    names = [*(column.name for column in columns), codec.schema.target.name]
+    spread = values.std(axis=0)
+    unit = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    image = axes.imshow(unit.T @ unit / len(unit), cmap="RdBu_r", vmin=-1, vmax=1)
+    axes.set_title("correlation of every pair (of places in the list for categories)", color=INK)
+    size = 8 if len(names) <= 20 else 6
+    axes.set_xticks(range(len(names)), [short(n, 18) for n in names], rotation=90, fontsize=size)
+    axes.set_yticks(range(len(names)), [short(n, 18) for n in names], fontsize=size)
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8, panchor=(0.5, 0.5))
+    bar.ax.tick_params(labelsize=8, colors=FAINT)
+
+
+def short(text: str, limit: int = 16) -> str:
+    """Return a text that fits into a picture; a dollar sign is only a dollar sign."""
+    text = " ".join(str(text).split()).replace("$", r"\$")
+    return text if len(text) <= limit else text[: limit - 1] + "…"

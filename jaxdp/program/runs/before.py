@@ -1,0 +1,94 @@
+"""What a run says before its work: what was read, what it will take, and what is odd about it.
+
+All of it is public: facts about the data, settings, and the test split, which no guarantee covers.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from jaxdp.methods.runner import PUBLIC_MAP, PlainRunner
+from jaxdp.methods.steps import Watch
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.runs import amounts, cautions, estimates
+from jaxdp.program.terminal import in_a_line
+
+_LOWER = {
+    "teacher": "--ipc, --subset or --image_size",
+    "dp_kip": "--ipc, --batch_size or --subset",
+    "dp_ntk": "--num_synthetic, --batch_size or --image_size",
+    "labelled": "--num_synthetic or --subset",
+}
+
+
+class Announcement:
+    """The lines that a run begins with, which are said once."""
+
+    def __init__(self, method: str, settings: Any, run_flags: Any, data: Dataset) -> None:
+        """Take what is run.
+
+        Args:
+            method: of `jaxdp.methods`.
+            settings: complete.
+            run_flags: of the run.
+            data: of which public facts and the test split are looked at.
+        """
+        self._method, self._settings, self._flags = method, settings, run_flags
+        self._data, self._said = data, False
+        self._bar = PlainRunner().watched(PUBLIC_MAP)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is odd about the data and the settings."""
+        return cautions.before_work(self._settings, self._data)
+
+    @property
+    def watch(self) -> Watch:
+        """What shows how far a public map is, and begins the run's lines if that comes first."""
+
+        def watch(parts: Sequence[int]) -> Iterable[int]:
+            self.say()
+            return self._bar(parts)
+
+        return watch
+
+    def say(self) -> None:
+        """Say it, unless it was said before."""
+        if self._said:
+            return
+        self._said = True
+        found = self._estimate()
+        whole, phases = amounts.in_words(found)
+        print(f"{in_a_line(self._data)}\nestimate: {whole}\n  {phases}", flush=True)
+        lack = memory_warning(found, available_bytes(), lower=_LOWER[self._method])
+        warnings = [f"WARNING: {each}" for each in (*lack, *self.warnings)]
+        for line in (*warnings, *self._data.notes):
+            print(line, file=sys.stderr)
+
+    def _estimate(self) -> estimates.Estimate:
+        return estimates.of_run(
+            self._method,
+            self._settings,
+            estimates.facts_of(self._data.spec, num_test=len(self._data.x_test)),
+            judges=self._flags.evaluate,
+            reused=any(getattr(self._flags, name, None) for name in ("teacher", "embedding")),
+        )
+
+
+def memory_warning(found: estimates.Estimate, available: float, *, lower: str) -> tuple[str, ...]:
+    """Return a line where a run takes more memory than there is."""
+    if found.memory <= available:
+        return ()
+    return (
+        f"about {amounts.size(found.memory)} of memory is needed, and "
+        f"{amounts.size(available)} is available; lower {lower}",
+    )
+
+
+def available_bytes() -> float:
+    """Return how much memory a program may still take; infinity where nobody says."""
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError):
+        return float("inf")

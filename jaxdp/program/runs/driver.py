@@ -1,0 +1,274 @@
+"""One run of a method, from flags to files: release once, finish for free, judge, report."""
+
+import dataclasses
+import importlib
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from jaxdp import processes
+from jaxdp.data import TableCodec
+from jaxdp.escapes import for_terminal
+from jaxdp.methods import facts as data_facts
+from jaxdp.methods import record
+from jaxdp.methods.base import Plan
+from jaxdp.methods.made import Made
+from jaxdp.methods.runner import PlainRunner
+from jaxdp.methods.settings import SettingsError
+from jaxdp.privacy.mechanism import private_key
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import dataset_for
+from jaxdp.program.evaluation import registry
+from jaxdp.program.evaluation.figures import Prediction, figures
+from jaxdp.program.runs import before, cautions, judging, released
+from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.planning import checked, earlier_of, planned
+from jaxdp.program.runs.runner import METRICS, FolderRunner, first_metrics
+from jaxdp.program.terminal import print_guarantee
+from jaxdp.saved import public_cache
+
+
+def run(method: str, settings: Any, run_flags: Any, data: Dataset | None = None) -> None:
+    """Run a method of `jaxdp.methods`.
+
+    Args:
+        method: its name.
+        settings: of the method, as given.
+        run_flags: of the run.
+        data: that the flags name, where they have been read.
+
+    Raises:
+        SettingsError: bad input, a folder that is in use, a full disk or a diverged run.
+    """
+    if run_flags.evaluate is not None:
+        registry.parse(run_flags.evaluate)  # before features are built
+    data = dataset_for(run_flags, seed=settings.seed) if data is None else data
+    try:
+        processes.own_part(data.spec.num_examples)
+    except processes.TooFewRowsError as error:
+        raise SettingsError(str(error)) from error
+    if not processes.is_first():
+        _share(method, settings, run_flags, data)
+        return
+    ready = checked(method, settings, run_flags, data)
+    announcement = before.Announcement(method, ready.settings, run_flags, data)
+    plan, folder = planned(ready, data, watch=announcement.watch), ready.folder
+    judges = judging.chosen(plan, run_flags, data)
+    if run_flags.check_fidelity or getattr(run_flags, "check_copies", False):
+        folder.require_not_for_release()
+    facts = {"data_source": data.source} | _facts(plan, run_flags)
+    facts[data_facts.KEY] = data_facts.to_json(data.spec)
+    left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
+    with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
+        run_in_progress = _Run(method, plan, run_flags, data, judges, started)
+        announcement.say()
+        if plan.notice:
+            print(plan.notice, file=sys.stderr)
+        run_in_progress.finish()
+    _print_summary(folder, started.certificate, said=announcement.warnings)
+
+
+def _share(method: str, settings: Any, run_flags: Any, data: Dataset) -> None:
+    """Take part in the release of the first process, if it makes one; leave the rest to it."""
+    package: Any = importlib.import_module(f"jaxdp.methods.{method}")
+    earlier = earlier_of(package, settings, run_flags, data)
+    complete = package.complete(settings, data.spec, earlier)
+    plan: Plan[Any] = package.make_plan(complete, data.spec, earlier, cached=public_cache.cached)
+    if processes.told(False):
+        plan.release(data.private, private_key(), PlainRunner(progress=False))
+
+
+def _facts(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:
+    """Return what config.json tells of a run that a resumption may change."""
+    if hasattr(run_flags, "eval_every"):
+        return {"eval_every": run_flags.eval_every or math.ceil(plan.settings.steps / 10)}
+    if plan.words.kind == "distilled":
+        return {}
+    several = getattr(plan.settings, "candidates", None)
+    return {"num_synthetic": plan.num_made} | ({} if several is None else {"candidates": several})
+
+
+class _Run:
+    """A run in progress: its folder, its runner and its metrics."""
+
+    def __init__(
+        self,
+        method: str,
+        plan: Plan[Any],
+        run_flags: Any,
+        data: Dataset,
+        judges: tuple[str, ...],
+        started: run_start.Started,
+    ) -> None:
+        self._method, self._plan, self._flags = method, plan, run_flags
+        self._data, self._judges = data, judges
+        self._folder, self._certificate, self._log = started
+        self._metrics = first_metrics(plan, self._folder, run_start.device_name())
+        self._test_rows: np.ndarray | None = None
+        self._has_released = False
+        self._figures: dict[str, Any] = {}
+        self._runner = FolderRunner(
+            plan,
+            self._folder,
+            self._log,
+            self._metrics,
+            self._accuracy,
+            every=getattr(run_flags, "eval_every", None),
+            feature_cache=getattr(run_flags, "feature_cache", None),
+        )
+
+    def _accuracy(self, result: Any) -> float:
+        """Return the accuracy of a method's own classifier on the test split."""
+        return float(np.mean(np.argmax(self._scores(result), axis=1) == self._data.y_test))
+
+    def _figures_of(self, result: Any) -> dict[str, Any]:
+        """Return what else is told of it: see `figures.figures`."""
+        scores, plan = self._scores(result), self._plan
+        probabilities = plan.classifier(result, self._runner).probabilities(scores)
+        prediction = Prediction(np.argmax(scores, axis=1), probabilities)
+        return figures(self._data.y_test, [prediction], plan.num_classes)
+
+    def _scores(self, result: Any) -> np.ndarray:
+        """Return the scores (t, c) of a method's own classifier on the test split."""
+        if self._test_rows is None:
+            x = self._data.x_test
+            self._test_rows = self._plan.rows(
+                x.reshape(len(x), -1), self._runner, "features of the test split"
+            )
+        return self._plan.scores(result, self._test_rows)
+
+    def finish(self) -> None:
+        """Release, or take what was released; make what is made of it; write the results."""
+        plan, metrics, words = self._plan, self._metrics, self._plan.words
+        result = self._released()
+        if not self._has_released:
+            processes.told(False)
+        if plan.released_metric is not None:
+            metrics[plan.released_metric] = self._accuracy(result)
+            self._figures["teacher"] = self._figures_of(result)
+        with self._runner.clocked(words.finish_clock):
+            made = plan.finish(result, self._runner)
+        clocks = {words.release_clock, words.finish_clock}
+        if "train_seconds" not in clocks:
+            metrics["train_seconds"] = sum(metrics[clock] for clock in clocks)
+        self._write(made)
+
+    def _released(self) -> Any:
+        """Return what was released: by an earlier run, by this one before it was killed, or now.
+
+        It is on disk before it is used.
+        """
+        plan, words = self._plan, self._plan.words
+        form = plan.form
+        if form is None or words.released is None:
+            if plan.ledger is not None and plan.ledger.releases:
+                # Steps are noted one by one; a single release that is not kept would be made again.
+                raise ValueError(f"{type(plan).__name__} releases once and does not keep it")
+            return self._release()
+        stored = plan.earlier.stored
+        if stored is None and not plan.draws_noise:
+            return form.nothing
+        path = self._folder.path / words.released
+        after = ("checkpoints",) if words.kind == "generated" else ()
+        self._log.require_unless_begun(words.released, f"{words.result}.npz", *after)
+        if path.exists():
+            return released.read(path, form).released
+        # What is used again is written as it is, certificate included.
+        found = stored or record.as_stored(plan, self._release(), self._certificate)
+        released.write(self._log, words.released, form, found)
+        self._folder.write_json(METRICS, self._metrics)
+        return found.released
+
+    def _release(self) -> Any:
+        self._has_released = bool(processes.told(True))
+        # The key is never stored: a resumed run draws fresh noise for the steps that it repeats.
+        key = private_key(self._plan.settings.noise_seed)
+        with self._runner.clocked(self._plan.words.release_clock):
+            return self._plan.release(self._data.private, key, self._runner)
+
+    def _write(self, made: Made) -> None:
+        # Not before the first step: these import matplotlib, and networks that a run may not have.
+        from jaxdp.program.report import curves, pictures
+        from jaxdp.program.report import page as report
+        from jaxdp.program.report.tables import table_png
+        from jaxdp.program.runs import generator_file
+        from jaxdp.saved.classifier import support_of
+
+        plan, folder, words = self._plan, self._folder, self._plan.words
+        if made.generator is not None:
+            generator_file.write(folder, made.generator)
+        folder.write_npz(f"{made.name}.npz", **made.arrays)
+        page_title, picture_title = plan.titles
+        codec = plan.spec.codec
+        if isinstance(codec, TableCodec):
+            folder.write_bytes(f"{made.name}.csv", made.to_csv().encode())
+            picture = table_png(made.x, made.y, codec, made.class_names, title=picture_title)
+        else:
+            picture = pictures.image_grid_png(
+                made.x,
+                made.y,
+                made.class_names,
+                low=codec.low,
+                high=codec.high,
+                title=picture_title,
+            )
+        folder.write_bytes(words.picture, picture)
+        self._metrics |= judging.judged(self._judges, plan, made, self._data, self._flags)
+        if "krr_test_accuracy" in self._metrics:
+            support = support_of(made.arrays, plan.spec)
+            self._figures = {"krr": self._figures_of(support), **self._figures}
+        if self._figures:
+            self._metrics["figures"] = self._figures
+        self._metrics["warnings"] = cautions.of_run(
+            self._method, plan, self._flags, self._data, self._metrics, made
+        )
+        if getattr(self._flags, "check_copies", False):
+            judging.write_copies(plan, made, self._data, folder)
+        self._metrics["finished"] = True
+        folder.write_json(METRICS, self._metrics)
+        public = (words.released, f"{made.name}.npz", f"{made.name}.csv", words.picture)
+        there = tuple(name for name in public if name and (folder.path / name).exists())
+        left = (*there, generator_file.DESCRIPTION)
+        self._log.finish(run_start.finish(folder, self._certificate, left))
+        folder.write_card(record.card_of(plan, made, self._certificate, there))
+        config = folder.read_json("config.json") or {}
+        page = report.render_report(
+            title=page_title,
+            config={key: value for key, value in config.items() if key != data_facts.KEY},
+            metrics=self._metrics,
+            privacy=folder.read_json("privacy.json") or {},
+            picture_png=picture,
+            curve_png=curves.curve_png(self._metrics.get("history"), words.watched),
+            words=words,
+            files={path.name for path in folder.path.iterdir()},
+            class_names=made.class_names,
+        )
+        folder.write_bytes("report.html", page.encode())
+        if self._flags.check_fidelity:
+            judging.write_fidelity(plan, made, self._data, folder)
+
+
+def _print_summary(
+    folder: RunFolder, certificate: dict[str, Any], *, said: tuple[str, ...]
+) -> None:
+    metrics = folder.read_json(METRICS) or {}
+    teacher = metrics.get("teacher_test_accuracy")
+    if "krr_test_accuracy" in metrics:
+        print(
+            f"KRR test accuracy {metrics['krr_test_accuracy']:.2%} "
+            f"(before: {metrics['krr_test_accuracy_before']:.2%}"
+            f"{'' if teacher is None else f'; the teacher: {teacher:.2%}'})"
+        )
+    elif teacher is not None:
+        print(f"teacher test accuracy {teacher:.2%}")
+    for line in registry.as_lines(metrics):
+        print(line)
+    for line in (each for each in metrics.get("warnings", ()) if each not in said):
+        print(f"WARNING: {line}", file=sys.stderr)
+    print_guarantee(certificate)
+    if "reused" in certificate:
+        print(for_terminal(certificate["reused"]))
+    print(f"results: {folder.path}/report.html")

@@ -1,0 +1,98 @@
+"""From flags to the checked plan of a run and its folder; nothing has been written then."""
+
+import functools
+import importlib
+from typing import Any, NamedTuple
+
+from jaxdp.data import Spec
+from jaxdp.methods.base import Plan
+from jaxdp.methods.steps import Watch, unwatched
+from jaxdp.methods.stored import Earlier
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.load import require_range
+from jaxdp.program.runs import released
+from jaxdp.program.runs.folder import RunFolder
+from jaxdp.program.runs.rows import require_apart
+from jaxdp.saved import public_cache
+
+
+class Ready(NamedTuple):
+    """A run whose settings are checked and complete, and whose plan is still to be made.
+
+    Attributes:
+        package: of the method.
+        settings: complete.
+        spec: public facts about the data.
+        earlier: what earlier runs have released.
+        folder: of the run, to which nothing has been written.
+    """
+
+    package: Any
+    settings: Any
+    spec: Spec
+    earlier: Earlier
+    folder: RunFolder
+
+
+def prepared(
+    method: str, settings: Any, run_flags: Any, data: Dataset
+) -> tuple[Plan[Any], RunFolder]:
+    """Return the checked plan of a run, and its folder, to which nothing has been written.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    ready = checked(method, settings, run_flags, data)
+    return planned(ready, data), ready.folder
+
+
+def checked(method: str, settings: Any, run_flags: Any, data: Dataset) -> Ready:
+    """Return what a plan is made of.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    package: Any = importlib.import_module(f"jaxdp.methods.{method}")
+    spec = data.spec
+    earlier = earlier_of(package, settings, run_flags, data)
+    complete = package.complete(settings, spec, earlier)
+    # A folder that is taken is found before features are built, which may whiten public images.
+    name = package.folder_name(complete, spec, earlier)
+    folder = RunFolder(
+        run_flags.out_dir or f"runs/{name}", resume=run_flags.resume, overwrite=run_flags.overwrite
+    )
+    require_apart(getattr(run_flags, "feature_cache", None), folder.path)
+    return Ready(package, complete, spec, earlier, folder)
+
+
+def planned(ready: Ready, data: Dataset, *, watch: Watch = unwatched) -> Plan[Any]:
+    """Return the plan of a run.
+
+    Args:
+        ready: what it is made of.
+        data: whose range is checked.
+        watch: shows how far a public map is.
+
+    Raises:
+        SettingsError: whatever is wrong.
+    """
+    plan: Plan[Any] = ready.package.make_plan(
+        *(ready.settings, ready.spec, ready.earlier),
+        cached=functools.partial(public_cache.cached, watch=watch),
+    )
+    if plan.needs_range:
+        require_range(data)
+    return plan
+
+
+def earlier_of(package: Any, settings: Any, run_flags: Any, data: Dataset) -> Earlier:
+    """Return what earlier runs have released that the flags name."""
+    form, stored = getattr(package, "FORM", None), None
+    if form is not None and getattr(run_flags, form.flag) is not None:
+        stored = released.read(getattr(run_flags, form.flag), form)
+    folder = getattr(run_flags, "synthetic", None)
+    if folder is None:
+        return Earlier(stored)
+    from jaxdp.program.runs import generated_images  # imports flax
+
+    return generated_images.beside(stored, folder, data.spec, settings)

@@ -1,0 +1,321 @@
+"""Which command to take, by public facts alone: shape, number of examples and classes, epsilon.
+
+Nothing here sees data. The expected scores are those of `measured.POINTS`, and where no measured
+set is like the one in question, the answer says so.
+"""
+
+import dataclasses
+import itertools
+import math
+import shlex
+from collections.abc import Sequence
+
+from jaxdp.program.run_flags import DataFlags
+from jaxdp.program.runs import amounts, commands, estimates
+from jaxdp.program.runs.estimates import Facts
+from jaxdp.program.runs.measured import POINTS, Point
+
+# How far a measured set may be to be like another one, as a factor of its strength, of the number
+# of its examples and of its classes.
+_ALIKE, _ALIKE_SIZE, _ALIKE_CLASSES = 2.5, 10.0, 4.0
+# Below the first noise hides most: at 30 MNIST and Fashion-MNIST reach 32 and 37 %, CIFAR-10 at 100
+# 17 %. At the second MNIST and Fashion-MNIST have 87 and 73 %.
+LEAST_STRENGTH, _ENOUGH_STRENGTH = 100.0, 300.0
+_RECORDS_FOR_TEACHER = 1000
+_LARGEST_MEASURED = 32
+_TEN = 10  # distilled examples of a class, where there are many real ones
+_SLOW_SECONDS = 1800.0
+_SCORES = {
+    "teacher": "accuracy of the kernel classifier",
+    "dp_kip": "accuracy of the kernel classifier",
+    "match": "accuracy of a ConvNet",
+    "generate": "accuracy of an MLP",
+    "counts": "area under the ROC curve, mean of twelve classifiers",
+    "table": "area under the ROC curve, mean of twelve classifiers",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A command for a purpose.
+
+    Attributes:
+        purpose: what it is for.
+        method: of `jaxdp.methods`.
+        command: the complete line.
+        why: one or two sentences.
+        expected: score, in words, with what it is taken from.
+        estimate: time, memory and disk.
+    """
+
+    purpose: str
+    method: str
+    command: str
+    why: str
+    expected: str
+    estimate: estimates.Estimate
+
+
+def choices(
+    facts: Facts, epsilon: float, *, source: str, schema: bool = False
+) -> tuple[Choice, ...]:
+    """Return commands for a dataset, the best first.
+
+    Args:
+        facts: public facts; of a table with a schema its columns are the shape.
+        epsilon: the budget; infinity for none.
+        source: flags that name the data, such as --dataset=mnist.
+        schema: whether the columns of a table are declared.
+    """
+    if facts.is_image:
+        return _of_images(facts, epsilon, source)
+    return _of_table(facts, epsilon, source) if schema else _of_rows(facts, epsilon, source)
+
+
+def strength(facts: Facts, epsilon: float) -> float:
+    """Return epsilon times the examples of a class."""
+    return epsilon * facts.num_examples / facts.num_classes
+
+
+def source_of(flags: DataFlags) -> str:
+    """Return the flags that name the data of a run, as they were given."""
+    values = {field.name: getattr(flags, field.name) for field in dataclasses.fields(DataFlags)}
+    changed = {f.name for f in dataclasses.fields(DataFlags) if values[f.name] != f.default}
+    named = changed if "csv" in changed else changed | {"dataset"}
+    return " ".join(
+        f"--{name}={shlex.quote(str(value))}" for name, value in values.items() if name in named
+    )
+
+
+def warning(facts: Facts, epsilon: float) -> str | None:
+    """Return a line where noise leaves little of the data, whatever the command."""
+    found = strength(facts, epsilon)
+    if found >= LEAST_STRENGTH:
+        return None
+    enough = math.ceil(10 * _ENOUGH_STRENGTH * facts.num_classes / facts.num_examples) / 10
+    return (
+        f"epsilon times the examples of a class is {found:.3g}; below {LEAST_STRENGTH:g} noise "
+        f"hides most, whatever the method: --eps={enough:g}, more examples or fewer classes "
+        "change that"
+    )
+
+
+def better(facts: Facts, epsilon: float, *, method: str, source: str, schema: bool) -> str:
+    """Return what would do better than a run that is at chance.
+
+    Args:
+        facts: of its data.
+        epsilon: that it had.
+        method: of `jaxdp.methods`, that it ran.
+        source: flags that name the data.
+        schema: whether the columns of a table are declared.
+    """
+    lack = warning(facts, epsilon)
+    if lack is not None:
+        return lack
+    first = choices(facts, epsilon, source=source, schema=schema)[0]
+    if first.method != method:
+        return f"this does better: {first.command}"
+    return "a larger --eps, more examples or fewer classes do better"
+
+
+def _of_images(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
+    ipc = _ipc(facts)
+    plain = f"{source} --ipc={ipc} --eps={epsilon:g}"
+    if math.isinf(epsilon):
+        return (
+            _choice(
+                facts,
+                epsilon,
+                "dp_kip",
+                f"jaxdp run dp_kip {plain}",
+                "a few images per class, without privacy",
+                "Without noise the images can be learned on the data themselves.",
+            ),
+        )
+    generate = f"{source} --eps={epsilon:g} --features=scatter_rbf"
+    enough = facts.num_examples >= 2 * _TEN * facts.num_classes
+    fast = " --preset=fast"
+    if facts.shape[2] > 1:  # the default for colour wants a GPU
+        sides = any(side % 4 for side in facts.shape[:2])
+        fast += f" --generator={'dense' if sides else 'conv'}"
+    full = commands.estimate(facts, epsilon, f"jaxdp run dp_ntk {generate}")
+    slow = full.seconds > _SLOW_SECONDS
+    return (
+        _choice(
+            facts,
+            epsilon,
+            "teacher",
+            f"jaxdp run teacher {plain}",
+            "a few images per class that train a kernel classifier",
+            "A linear classifier on public features spends the budget once, and images are "
+            "distilled from it for free. On images it has been as accurate as any other method "
+            "here, and mostly more.",
+        ),
+        _choice(
+            facts,
+            epsilon,
+            "match",
+            f"jaxdp run teacher {source} --ipc={_TEN if enough else 1} --eps={epsilon:g} "
+            "--match=both",
+            "images that look like their classes and train networks",
+            "Half of the budget goes to class means, which the images are moved towards as well.",
+        ),
+        _choice(
+            facts,
+            epsilon,
+            "generate",
+            f"jaxdp run dp_ntk {generate}{fast if slow else ''}",
+            "as many examples as you like",
+            "A generator learns from one noisy mean of scattering features and pixels, and may "
+            "draw for ever. It is less accurate than a teacher.",
+        ),
+        _choice(
+            facts,
+            epsilon,
+            "dp_kip",
+            f"jaxdp run dp_kip {plain}",
+            "figures to compare with the DP-KIP paper",
+            "It is the published method, less accurate at the same epsilon than a teacher.",
+        ),
+    )
+
+
+def _of_table(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
+    synthetic = f"jaxdp run dp_ntk {source} --eps={epsilon:g}"
+    labelled = _choice(
+        facts,
+        epsilon,
+        "table",
+        f"{synthetic} --labels=teacher",
+        "a synthetic table that trains classifiers",
+        "Noisy counts of the columns make the records, and a private teacher labels them.",
+    )
+    counted = _choice(
+        facts,
+        epsilon,
+        "counts",
+        synthetic,
+        "a synthetic table with the columns of the real one",
+        "Noisy counts get the whole budget, which few records need.",
+    )
+    distilled = _choice(
+        facts,
+        epsilon,
+        "distilled table",
+        f"jaxdp run teacher {source} --ipc=10 --eps={epsilon:g}",
+        "ten records per class that train a kernel classifier",
+        "They come from a private teacher. They train other classifiers worse than a synthetic "
+        "table does.",
+    )
+    enough = facts.num_examples >= _RECORDS_FOR_TEACHER
+    first = (labelled, counted) if enough else (counted, labelled)
+    return (*first, distilled)
+
+
+def _of_rows(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
+    plain = f"{source} --ipc=1 --eps={epsilon:g}"
+    return (
+        _choice(
+            facts,
+            epsilon,
+            "dp_kip",
+            f"jaxdp run dp_kip {plain}",
+            "one row per class that trains a kernel classifier",
+            "It takes rows of numbers, scaled to about [-1, 1] by public constants. More can be "
+            "done where the columns are declared: save the rows as CSV, and begin a schema by "
+            "jaxdp schema.",
+        ),
+    )
+
+
+def _ipc(facts: Facts) -> int:
+    """Return images per class: ten gain a point where there are enough real ones."""
+    return _TEN if facts.num_examples >= 1000 * facts.num_classes else 1
+
+
+def _choice(facts: Facts, epsilon: float, line: str, words: str, purpose: str, why: str) -> Choice:
+    return Choice(
+        purpose=purpose,
+        method=commands.parsed(words)[0],
+        command=words,
+        why=why,
+        expected=expected(facts, epsilon, line),
+        estimate=commands.estimate(facts, epsilon, words),
+    )
+
+
+def expected(facts: Facts, epsilon: float, line: str) -> str:
+    """Return the score that measured sets of about this strength have, or that there is none."""
+    kind = "table" if not facts.is_image else "grey" if facts.shape[2] == 1 else "colour"
+    points = [point for point in POINTS if point.method == line and point.kind == kind]
+    points = [point for point in points if math.isinf(point.epsilon) == math.isinf(epsilon)]
+    if not points:
+        return "no measured set like this"
+    distances = [_distance(point, facts, epsilon) for point in points]
+    # The nearest one, where none is like it.
+    most = max(1.0, min(distances))
+    near = [point for point, far in zip(points, distances, strict=True) if far <= most]
+    if most == 1 and _is_like(facts, near):
+        return f"{_range(near)} ({_SCORES[line]}; measured on {_names(near)})"
+    said = f"{_names(near)} {'have' if len(near) > 1 else 'has'} {_range(near)}"
+    return f"no measured set like this; {said} ({_SCORES[line]})"
+
+
+def _distance(point: Point, facts: Facts, epsilon: float) -> float:
+    """Return how far a point is, 1 or less where it is near."""
+    size = abs(math.log(point.num_examples / facts.num_examples)) / math.log(_ALIKE_SIZE)
+    if math.isinf(epsilon):
+        return size
+    return max(size, abs(math.log(point.strength / strength(facts, epsilon))) / math.log(_ALIKE))
+
+
+def _is_like(facts: Facts, near: Sequence[Point]) -> bool:
+    """Whether the number of classes and the size are like those of measured sets."""
+    classes = facts.num_classes / near[0].num_classes
+    small = not facts.is_image or max(facts.shape[:2]) <= _LARGEST_MEASURED
+    return small and 1 / _ALIKE_CLASSES <= classes <= _ALIKE_CLASSES
+
+
+def _range(points: Sequence[Point]) -> str:
+    low, high = (pick(point.score for point in points) for pick in (min, max))
+    if points[0].kind == "table":
+        ends, unit = [f"{low / 100:.2f}", f"{high / 100:.2f}"], ""
+    else:
+        ends, unit = [f"{low:.0f}", f"{high:.0f}"], " %"
+    return (f"about {ends[0]}" if high - low < 1 else " to ".join(ends)) + unit
+
+
+def _names(points: Sequence[Point]) -> str:
+    return ", ".join(dict.fromkeys(f"{p.data} at epsilon {p.epsilon:g}" for p in points))
+
+
+_TABLE = [
+    *itertools.product([(28, 28, 1)], [300, 1000, 5000, 60000], [10], [1, 10]),
+    *itertools.product([(32, 32, 3)], [5000, 50000], [10], [1, 10]),
+    ((224, 224, 1), 2000, 3, 10),
+    *itertools.product([(14,)], [500, 20000], [2], [1]),
+]
+
+
+def as_markdown() -> str:
+    """Return the table of first choices that docs/which.md has."""
+    lines = [
+        "| examples | n | classes | epsilon | command | expected | about |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for shape, n, classes, epsilon in _TABLE:
+        facts, table = Facts(shape, n, classes), len(shape) == 1
+        source = "--csv=FILE --schema=FILE" if table else "--dataset=NAME"
+        first = choices(facts, epsilon, source=source, schema=table)[0]
+        what = f"tables of {shape[0]} columns"
+        if not table:
+            colour = "grey" if shape[2] == 1 else "colour"
+            what = f"{colour} images of {shape[1]} x {shape[0]}"
+        weak = "" if warning(facts, epsilon) is None else "noise hides most; "
+        cells = (
+            *(what, f"{n:,}", classes, f"{epsilon:g}", f"`{first.command}`"),
+            *(weak + first.expected.split(" (")[0], amounts.duration(first.estimate.seconds)),
+        )
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)

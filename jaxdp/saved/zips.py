@@ -1,0 +1,72 @@
+"""A packed run, one zip file, unpacked to be read: `jaxdp pack` writes it."""
+
+import shutil
+import stat
+import tempfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from jaxdp.methods.settings import InputError
+from jaxdp.saved.files import open_plain
+from jaxdp.saved.npz import max_bytes
+
+SUFFIX = ".zip"
+_MOST_FILES = 1000
+_BLOCK = 2**20
+# Unpacked zip files stay until the program ends: what was loaded from them may read on.
+_UNPACKED: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def folder_of(path: Path, flag: str) -> Path:
+    """Return the folder of a run: the path itself, or what a zip file holds.
+
+    Args:
+        path: of a folder or of a zip file.
+        flag: that names it, with its value.
+
+    Raises:
+        InputError: the zip file is none that `jaxdp pack` writes.
+    """
+    if path.suffix != SUFFIX or not path.is_file():
+        return path
+    target = tempfile.TemporaryDirectory(prefix="jaxdp-")
+    _UNPACKED.append(target)
+    try:
+        with open_plain(path) as file, zipfile.ZipFile(file) as packed:
+            top = _unpack(packed, Path(target.name))
+    except OSError as error:
+        raise InputError(f"{flag}: cannot be read ({error.strerror or error})") from error
+    except Exception as error:  # what damaged zip files raise is not limited to what is documented
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{flag}: is not a file that jaxdp packs ({reason})") from None
+    return Path(target.name) / top
+
+
+def _unpack(packed: zipfile.ZipFile, target: Path) -> str:
+    """Write all files into a folder; return the name of the one folder that they are in."""
+    members = [info for info in packed.infolist() if not info.is_dir()]
+    if not members or len(members) > _MOST_FILES:
+        raise ValueError(f"it holds {len(members)} files")
+    if sum(info.file_size for info in members) > max_bytes():
+        raise ValueError("its files take more than half of the memory")
+    tops, seen = set(), set()
+    for info in members:
+        parts = PurePosixPath(info.filename).parts
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if len(parts) < 2 or not all(map(_is_plain, parts)) or kind not in (0, stat.S_IFREG):
+            raise ValueError("it holds what is no plain file of a run")
+        if info.filename in seen:
+            raise ValueError("it holds two files of one name")
+        seen.add(info.filename)
+        tops.add(parts[0])
+        if len(tops) > 1:
+            raise ValueError("it holds more than one folder")
+        place = target.joinpath(*parts)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with packed.open(info) as source, place.open("xb") as file:
+            shutil.copyfileobj(source, file, _BLOCK)
+    return tops.pop()
+
+
+def _is_plain(part: str) -> bool:
+    return part not in ("", ".", "..") and not any(mark in part for mark in "/\\:\0")

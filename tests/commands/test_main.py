@@ -1,0 +1,110 @@
+"""`jaxdp COMMAND`: what is there, what help says, and how a wrong word ends."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxdp.program import help_text, main
+
+ROOT = Path(__file__).parents[2]
+EVERY = [*main.METHODS.values(), *(c for name, c in main.COMMANDS.items() if name != "run")]
+MOST_USUAL = 33
+"""Flags of a method in its short help; the issue was that all of them were shown."""
+
+
+def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main.main(words)
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"], ["help"]])
+def test_usage_names_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ended(words, capsys)
+    assert (code, err) == (0, "")
+    for name, command in main.COMMANDS.items():
+        assert f"  {name} " in out
+        assert command.about in out
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    version = importlib.metadata.version("jaxdp-toolkit")
+    assert ended(["--version"], capsys) == (0, f"jaxdp {version}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["clasify"], "error: jaxdp clasify: there is no such command; did you mean classify?\n"),
+        (["zzz"], "error: jaxdp zzz: there is no such command; known are demo, images,"),
+        (["run", "dpkip"], "error: jaxdp run dpkip: there is no such command; did you mean dp_kip"),
+        (["spent", "a", "b"], "error: a: unexpected argument; "),
+        (["spent", "--ledgr=a"], "error: --ledgr=a: there is no such flag; did you mean --ledger"),
+    ],
+)
+def test_a_wrong_word_is_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended(words, capsys)
+    assert (code, out) == (2, "")
+    assert err.startswith(said)
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", EVERY, ids=lambda command: command.module)
+def test_help_has_all_flags_in_groups(command: main.Command) -> None:
+    module = importlib.import_module(f"jaxdp.program.commands.{command.module}")
+    names = {name for kind in module.KINDS for name in help_text.rules(kind)}
+    whole = help_text.of_command("jaxdp x", module, whole=True)
+    short = help_text.of_command("jaxdp x", module, whole=False)
+    shown = [line.strip().removeprefix("--") for line in whole.splitlines() if "  --" in line[:5]]
+    assert sorted(line.removeprefix("[no]").split("=")[0] for line in shown) == sorted(names)
+    assert 0 < sum("  --" in line[:5] for line in short.splitlines()) <= MOST_USUAL
+    assert max(map(len, short.splitlines())) <= 110
+    assert module.__doc__.splitlines()[0] in short
+    assert "jaxdp" in short.split("\n\n")[2]  # an example
+
+
+def test_help_imports_no_jax_and_is_asked_for_anywhere() -> None:
+    for words in (["run", "teacher", "--eps=1", "-h"], ["images", "x", "--help"], ["pack", "-h"]):
+        code = (
+            "import atexit, sys\n"
+            "atexit.register(lambda: print('jax' in sys.modules))\n"
+            f"from jaxdp.program import main; main.main({words!r})"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("usage: jaxdp ")
+        assert done.stdout.endswith("False\n")
+
+
+def test_a_script_of_a_checkout_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """`python -m experiments.NAME` stays, whatever else is there."""
+    modules = {command.module for command in EVERY}
+    for path in (ROOT / "experiments").glob("[!_]*.py"):
+        assert path.stem in modules
+        assert f'start("{path.stem}", program="python -m experiments.{path.stem}")' in (
+            path.read_text()
+        )
+        assert len(path.read_text().splitlines()) < 10
+
+
+def test_the_package_can_be_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["jaxdp", "--version"])
+    with pytest.raises(SystemExit):
+        runpy.run_module("jaxdp", run_name="__main__")
+    assert capsys.readouterr().out.startswith("jaxdp ")
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name="jaxdp")
+    assert script.load() is main.main
