@@ -235,7 +235,7 @@ def check_command(line: str) -> None:
             assert {target for target in targets if "=" not in target} <= set(known), line
         case ["python", "-m", module, *arguments] if as_script(module) in SCRIPTS:
             check_command(shlex.join(["python", str(as_script(module)), *arguments]))
-        case ["jaxdp"] | ["jaxdp", "--help" | "--version"]:
+        case ["jaxdp"] | ["jaxdp", "run" | "--help" | "--version"]:
             pass
         case ["jaxdp", *arguments]:
             driver, arguments, _ = main.resolved(arguments)
