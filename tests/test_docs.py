@@ -29,7 +29,7 @@ from jaxdp.program import chosen, main
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "RELEASING.md")),
     *sorted(DOCS.rglob("*.md")),
 ]
 DRIVERS = (

@@ -1,23 +1,26 @@
-"""What is built from a checkout holds the library alone."""
+"""What is built from a checkout: the library and its program, which run outside of it."""
 
 from __future__ import annotations
 
 import importlib.metadata
+import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-_OLDEST_SETUPTOOLS = 68
+_OLDEST_SETUPTOOLS = 77
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Return the names in a wheel that was built offline, in a copy of the checkout."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a wheel that was built offline, in a copy of the checkout."""
     try:
         found = int(importlib.metadata.version("setuptools").split(".")[0])
     except importlib.metadata.PackageNotFoundError:
@@ -40,6 +43,11 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture
+def names(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
 
@@ -58,3 +66,59 @@ def test_the_package_holds_all_of_the_library(names: set[str]) -> None:
     assert {name for name in names if name.startswith("jaxdp/")} == ours
     assert "jaxdp/py.typed" in ours
     assert "jaxdp/__init__.pyi" in ours
+
+
+@pytest.mark.slow
+def test_the_wheel_works_outside_of_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    """Its dependencies are those of this environment: nothing is fetched."""
+    target, work = tmp_path / "installed", tmp_path / "work"
+    work.mkdir()
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", str(wheel)]
+    subprocess.run(
+        [*command, "--no-deps", "--no-index", f"--target={target}"], check=True, capture_output=True
+    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(target),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
+
+    def run(*words: str) -> str:
+        done = subprocess.run(words, cwd=work, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    jaxdp = str(target / "bin" / "jaxdp")
+    few = ("--steps=3", "--distill_steps=2", "--whiten=0", "--ipc=1", "--out_dir=run")
+    assert "MAY BE RELEASED" in run(jaxdp, "images", "digits", *few)
+    run(jaxdp, "pack", "run", "-o", "run.zip")
+    told = run(
+        *(sys.executable, "-c"),
+        "import jaxdp; found = jaxdp.load('run.zip'); print(jaxdp.__file__);"
+        "print(found.predict(found.x.clip(0, 16).round()).shape)",
+    )
+    assert told == f"{target / 'jaxdp' / '__init__.py'}\n(10,)\n"
+
+
+@pytest.mark.slow
+def test_the_index_can_show_what_the_wheel_says(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        metadata = archive.read(name).decode()
+    head, _, description = metadata.partition("\n\n")
+    assert "License-Expression: Apache-2.0" in head
+    assert "License-File: LICENSE" in head
+    assert "License :: " not in head  # an index refuses both
+    assert not re.search(r"\]\((?!https://)", description), "a link that leads nowhere"
+
+
+def test_the_default_path_needs_no_heavy_reader() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {re.split(r"[<>=\[; ]", each)[0] for each in project["dependencies"]}
+    assert not needed & {"tensorflow-datasets", "array_record", "pyarrow", "torch", "pydicom"}
+    code = (
+        "import sys, jaxdp\n"
+        "heavy = {'jax', 'numpy', 'absl', 'orbax', 'matplotlib', 'tensorflow_datasets', 'pandas'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -42,8 +42,15 @@ def read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:
     Raises:
         InputError: it is not there, or cannot be read.
     """
-    import tensorflow_datasets as tfds
-
+    try:
+        import tensorflow_datasets as tfds
+    except ImportError as error:
+        raise dataset_error(
+            name,
+            f"there is no {root / name}.npz and no image folder {root / name}, and "
+            "tensorflow-datasets, which reads it, is not installed: pip install "
+            '"jaxdp-toolkit[tfds]", or put one of these there',
+        ) from error
     folder, looked_for = find(name, root), ""
     if folder is None:
         default = Path(tfds.core.constants.DATA_DIR).expanduser()
