@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 from jaxdp.data import Spec
 from jaxdp.methods.dp_kip.settings import Settings
-from jaxdp.methods.dp_kip.words import WORDS
+from jaxdp.methods.dp_kip.story import STORY
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
@@ -26,7 +27,7 @@ _SINCE = (
 class PlannedRun:
     """What starting a run needs of its plan."""
 
-    words, unlisted, old_noise, num_bytes = WORDS, (), OLD_NOISE, 0
+    story = dataclasses.replace(STORY, num_bytes=0, old_noise=OLD_NOISE)
     counted = None
     spec = Spec.images("toy", (1000, 2, 2), class_names=["a", "b"])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxdp.methods.dp_kip.words import WORDS
+from jaxdp.methods.dp_kip.story import STORY
 from jaxdp.privacy.ledger import RELATIONS, ZERO_OUT
 from jaxdp.program.evaluation.figures import Prediction, figures
 from jaxdp.program.report.page import render_report
@@ -50,7 +50,7 @@ def rendered(
         "privacy": PRIVACY | (privacy or {}),
         "picture_png": image_grid_png(np.zeros((2, 4, 4, 1)), np.arange(2), names(2)),
         "curve_png": None,
-        "words": WORDS,
+        "story": STORY,
         "files": FILES,
         "class_names": names(2),
     }

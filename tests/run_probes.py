@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from jaxdp.data import Spec
 from jaxdp.methods import dp_ntk, record, teacher
-from jaxdp.methods.dp_kip.words import WORDS
+from jaxdp.methods.dp_kip.story import STORY
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import Budget
 from jaxdp.methods.stored import Stored
@@ -179,7 +179,7 @@ _PLAN: Any = SimpleNamespace(
     ),
     old_noise=OLD_NOISE,
     num_bytes=0,
-    words=WORDS,
+    story=STORY,
 )
 _FIXED = record.config_of(_PLAN, _FLAGS)
 _JSON_FILES: dict[str, Any] = {

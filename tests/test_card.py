@@ -15,7 +15,7 @@ from toy_tables import schema_of
 import jaxdp
 from jaxdp.data import Spec
 from jaxdp.methods import card
-from jaxdp.methods.dp_ntk.words import COVERS
+from jaxdp.methods.dp_ntk.story import COVERS
 from jaxdp.methods.made import Made
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Certificate

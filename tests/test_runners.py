@@ -16,7 +16,7 @@ import pytest
 import jaxdp
 from jaxdp.data import Private, Spec
 from jaxdp.methods import runner as plain
-from jaxdp.methods.dp_kip.words import WORDS
+from jaxdp.methods.dp_kip.story import STORY
 from jaxdp.methods.steps import Steps
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
@@ -74,7 +74,7 @@ def run_loop(
     plan: Any = types.SimpleNamespace(
         settings=types.SimpleNamespace(noise_seed=noise_seed),
         ledger=Ledger(num_examples=100, delta=1e-5, releases=(release,)),
-        words=WORDS,
+        story=STORY,
     )
     with RunFolder(path, resume=True, overwrite=False) as folder:
         folder.write_json("config.json", {})

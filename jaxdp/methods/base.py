@@ -12,7 +12,7 @@ import abc
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from jaxtyping import Array, Key
@@ -41,36 +41,78 @@ FREE = (wording.ACCOUNT, "anything computed from these without the private data"
 """What every certificate covers beside its releases."""
 
 
-class Words(NamedTuple):
-    """What a method makes, in words and names of files.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Story:
+    """What is said of a run: values alone, of which nothing is computed.
+
+    A method gives what differs. `covers`, `objection` and `beside` stand in certificates; all else
+    is for the program.
 
     Attributes:
         kind: "distilled", a few examples, or "generated", as many as one likes.
+        num_made: how many examples will be made.
+        covers: what is released under the guarantee, file by file.
+        covers_again: the same for a release that is used again; None where its own words hold.
+        objection: what speaks against a release beside its numbers.
+        beside: what a certificate says beside its numbers about other releases.
+        reused: what a certificate says where nothing is released anew.
         result: name of the file of what is made, without its ending.
-        picture: name of its picture, with the ending.
+        released: name of the file of what is released; None where the result is all there is.
+        files: what each file holds that this method alone has.
+        unlisted: settings that this run does not use.
+        num_bytes: about what the files of a run take.
+        page_title: heading of the report page.
+        picture: name of the picture, with the ending.
+        picture_title: heading in the picture.
         picture_heading: of the picture on the report page.
         curve_heading: of the curve on the report page.
-        released: name of the file of what is released; None where the result is all there is.
         release_clock: name of the seconds that a release takes, among the metrics.
         finish_clock: the same of post-processing.
-        reused: what a certificate says where nothing is released anew.
-        files: what each file holds that this method alone has.
         watched: name of what looks at the loops' states tell, among the metrics.
         metrics: names and values before the first step.
+        released_metric: name of the test accuracy of what is released; None where that is no
+            classifier.
+        makes_soft_labels: whether a probability of every class comes with each example.
+        needs_range: whether values must be in the range that the facts declare.
+        notice: what one should know before the first step.
+        old_noise: how version 0.1.0 drew the noise of such a run.
     """
 
-    kind: Literal["distilled", "generated"]
-    result: str
-    picture: str
-    picture_heading: str
-    curve_heading: str
-    released: str | None
-    release_clock: str
-    finish_clock: str
-    reused: str
-    files: Mapping[str, str]
-    watched: str
-    metrics: tuple[tuple[str, Any], ...]
+    kind: Literal["distilled", "generated"] = "distilled"
+    num_made: int = 0
+    covers: tuple[str, ...] = FREE
+    covers_again: tuple[str, ...] | None = None
+    objection: str | None = None
+    beside: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    reused: str = (
+        "what an earlier run released: this run has not used the private training data, and costs "
+        "no privacy beyond that release"
+    )
+    result: str = "distilled"
+    released: str | None = None
+    files: Mapping[str, str] = dataclasses.field(default_factory=lambda: DISTILLED_FILES)
+    unlisted: tuple[str, ...] = ()
+    num_bytes: int = 2**26
+    page_title: str = "What was made"
+    picture: str = "distilled.png"
+    picture_title: str = "What was made"
+    picture_heading: str = "The distilled set"
+    curve_heading: str = "Accuracy over the run"
+    release_clock: str = "release_seconds"
+    finish_clock: str = "finish_seconds"
+    watched: str = "krr_test_accuracy"
+    metrics: tuple[tuple[str, Any], ...] = (
+        ("krr_test_accuracy", None),
+        ("krr_test_accuracy_before", None),
+        ("release_seconds", 0.0),
+        ("finish_seconds", 0.0),
+        ("train_seconds", 0.0),
+    )
+    released_metric: str | None = None
+    makes_soft_labels: bool = False
+    needs_range: bool = True
+    notice: str | None = None
+    old_noise: str = OLD_NOISE
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,33 +131,13 @@ class Plan(abc.ABC, Generic[R]):
 
     @property
     @abc.abstractmethod
-    def words(self) -> Words:
-        """Names of files and headings."""
+    def story(self) -> Story:
+        """What is said of the run."""
 
     @property
     @abc.abstractmethod
     def ledger(self) -> Ledger | None:
         """What the run releases itself, and what that is accounted beside; None where nothing."""
-
-    @property
-    @abc.abstractmethod
-    def covers(self) -> tuple[str, ...]:
-        """What is released under the guarantee, file by file."""
-
-    @property
-    @abc.abstractmethod
-    def num_made(self) -> int:
-        """How many examples will be made."""
-
-    @property
-    @abc.abstractmethod
-    def titles(self) -> tuple[str, str]:
-        """Headings of the report page and of the picture."""
-
-    @property
-    @abc.abstractmethod
-    def num_bytes(self) -> int:
-        """About what the files of a run take."""
 
     @abc.abstractmethod
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> R:
@@ -125,19 +147,14 @@ class Plan(abc.ABC, Generic[R]):
     def finish(self, released: R, runner: Runner) -> Made:
         """Return what is made of a release: post-processing."""
 
-    @abc.abstractmethod
     def config(self) -> dict[str, Any]:
-        """Return what must be the same for a run and its resumption, as JSON."""
+        """Return what must be the same for a run and its resumption beside its settings."""
+        return {}
 
     @property
     def earlier_certificate(self) -> dict[str, Any] | None:
         """The certificate of an earlier run, where nothing is released anew."""
         return self.earlier.certificate()
-
-    @property
-    def covers_again(self) -> tuple[str, ...] | None:
-        """What a release that is used again is called here; None where its own words hold."""
-        return None
 
     @property
     def eps(self) -> float:
@@ -148,11 +165,6 @@ class Plan(abc.ABC, Generic[R]):
     def num_classes(self) -> int:
         """Number of classes that are told apart."""
         return self.spec.num_classes
-
-    @property
-    def draws_noise(self) -> bool:
-        """Whether anything is released that was not released before."""
-        return self.earlier.stored is None
 
     def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
         """Return what stored rows (n, d) are to the method's own classifier."""
@@ -182,21 +194,6 @@ class Plan(abc.ABC, Generic[R]):
         return Classifier(self.spec, scores, to_probabilities)
 
     @property
-    def released_metric(self) -> str | None:
-        """Name of the test accuracy of what is released; None where that is no classifier."""
-        return None
-
-    @property
-    def makes_soft_labels(self) -> bool:
-        """Whether a probability of every class will come with each example."""
-        return False
-
-    @property
-    def needs_range(self) -> bool:
-        """Whether values must be in the range that the facts declare."""
-        return True
-
-    @property
     def form(self) -> Form | None:
         """How what is released is kept; None where the result is all there is."""
         return None
@@ -205,31 +202,6 @@ class Plan(abc.ABC, Generic[R]):
     def stored_options(self) -> Any:
         """How features of what is released are made."""
         raise NotImplementedError
-
-    @property
-    def objection(self) -> str | None:
-        """What speaks against a release beside its numbers."""
-        return None
-
-    @property
-    def beside(self) -> dict[str, Any]:
-        """What a certificate says beside its numbers about other releases."""
-        return {}
-
-    @property
-    def old_noise(self) -> str:
-        """How version 0.1.0 drew the noise of such a run."""
-        return OLD_NOISE
-
-    @property
-    def unlisted(self) -> tuple[str, ...]:
-        """Settings that this run does not use."""
-        return ()
-
-    @property
-    def notice(self) -> str | None:
-        """What one should know before the first step."""
-        return None
 
     @property
     def method(self) -> str:
@@ -260,22 +232,22 @@ class Plan(abc.ABC, Generic[R]):
                 self.earlier_certificate,
                 allow_delta=settings.allow_delta,
                 allow_epsilon=settings.allow_epsilon,
-                covers=self.covers_again,
+                covers=self.story.covers_again,
             )
-            return again | {"reused": self.words.reused}
+            return again | {"reused": self.story.reused}
         terms = Terms(
-            covers=self.covers,
+            covers=self.story.covers,
             target_epsilon=settings.eps if settings.eps < math.inf else None,
             allow_delta=settings.allow_delta,
             allow_epsilon=settings.allow_epsilon,
             counted_classes=self.spec.counted_classes,
             preparation=self.spec.preparation,
-            objection=self.objection,
+            objection=self.story.objection,
             earlier=earlier,
             persons_declared=self.spec.persons_declared,
         )
         assert self.ledger is not None
-        return certificates.certify(self.ledger, terms) | self.beside
+        return certificates.certify(self.ledger, terms) | dict(self.story.beside)
 
 
 def require_image(spec: Spec, setting: str, instead: str) -> tuple[int, int, int]:

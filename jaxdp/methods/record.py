@@ -85,7 +85,7 @@ def config_of(plan: Any, *flags: Any) -> dict[str, Any]:
     for part in (*flags, plan.settings):
         fixed = rules(type(part))
         config |= {k: v for k, v in dataclasses.asdict(part).items() if fixed[k].fixed}
-    listed = {name: value for name, value in config.items() if name not in plan.unlisted}
+    listed = {name: value for name, value in config.items() if name not in plan.story.unlisted}
     return listed | {
         "eps": None if math.isinf(plan.eps) else plan.eps,
         "num_examples": plan.spec.num_examples,
@@ -101,7 +101,7 @@ def card_of(
     """Return the card of the folder that a made set is in, with files of these names."""
     return card.text(
         spec=plan.spec,
-        kind=plan.words.kind,
+        kind=plan.story.kind,
         name=made.name,
         num_made=len(made.x),
         class_names=made.class_names,
@@ -129,9 +129,9 @@ def files_beside(
         files: of the set itself.
     """
     beside = dict[str, bytes]()
-    if plan.form is not None and plan.words.released is not None:
+    if plan.form is not None and plan.story.released is not None:
         stored = as_stored(plan, released, certificate)
-        beside[plan.words.released] = release_bytes(plan.form, stored)
+        beside[plan.story.released] = release_bytes(plan.form, stored)
     digests = {
         name: hashlib.sha256(content).hexdigest() for name, content in {**files, **beside}.items()
     }

@@ -147,10 +147,10 @@ def _digests(
     plan: Plan[Any], released: Any, certificate: dict[str, Any], made: Made
 ) -> dict[str, str]:
     """Return the digest of what was released, as `Made.save` writes it, by the file's name."""
-    if plan.form is None or plan.words.released is None:
+    if plan.form is None or plan.story.released is None:
         name, content = f"{made.name}.npz", record.npz_bytes(**made.arrays)
     else:
-        name = plan.words.released
+        name = plan.story.released
         content = record.release_bytes(plan.form, record.as_stored(plan, released, certificate))
     return {name: hashlib.sha256(content).hexdigest()}
 

@@ -156,8 +156,8 @@ MUTANTS = (
     Mutant(
         "an objection to generated images is forgotten",
         _TEACHER_PLAN,
-        'return None if images is None else images.certificate["objection"]',
-        "return None",
+        'objection=None if images is None else images.certificate["objection"]',
+        "objection=None",
         (_IMAGES,),
     ),
     Mutant(

@@ -173,7 +173,7 @@ MUTANTS = (
         "                self.earlier_certificate,\n"
         "                allow_delta=settings.allow_delta,\n"
         "                allow_epsilon=settings.allow_epsilon,\n"
-        "                covers=self.covers_again,\n"
+        "                covers=self.story.covers_again,\n"
         "            )\n",
         "            again = self.earlier_certificate\n",
         (

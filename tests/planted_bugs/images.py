@@ -165,8 +165,8 @@ MUTANTS = (
     Mutant(
         "a run that distils images has a certificate of files that it does not hold",
         "jaxdp/methods/teacher/plan.py",
-        "return None if self.earlier.images is None else self.covers",
-        "return None",
+        "again = None if images is None else self._covers()",
+        "again = None",
         (
             "tests/test_teach_labelled.py::"
             "test_guarantee_a_labelled_run_brings_its_teacher_and_no_data_are_used",

@@ -39,7 +39,7 @@ MUTANTS = (
         "            state=jax.jit(self._initial_state)(self._public_key),\n",
         "            state=self.kip.init(\n"
         "                self._initial_state(self._public_key).support._replace(\n"
-        "                    x=jnp.asarray(private.rows[: self.num_made], jnp.float32)\n"
+        "                    x=jnp.asarray(private.rows[: self.story.num_made], jnp.float32)\n"
         "                )\n"
         "            ),\n",
         (f"{_WRITTEN}[dp_kip]",),
@@ -110,8 +110,8 @@ MUTANTS = (
     Mutant(
         "a training accuracy in the teacher's metrics",
         _DRIVER,
-        "            metrics[plan.released_metric] = self._accuracy(result)\n",
-        "            metrics[plan.released_metric] = self._accuracy(result)\n"
+        "            metrics[plan.story.released_metric] = self._accuracy(result)\n",
+        "            metrics[plan.story.released_metric] = self._accuracy(result)\n"
         '            own = plan.rows(self._data.private.rows, self._runner, "")\n'
         '            metrics["fit"] = float((own @ result.weights).mean())\n',
         (f"{_WRITTEN}[dp_kip_teacher]",),

@@ -37,7 +37,7 @@ MUTANTS = (
         "the embedding is released again on resumption",
         _DRIVER,
         "        if path.exists():\n            return released.read",
-        '        if path.exists() and words.kind == "distilled":\n            return released.read',
+        '        if path.exists() and story.kind == "distilled":\n            return released.read',
         (f"{_ONCE}test_guarantee_a_resumed_run_takes_the_embedding_that_was_released",),
     ),
     Mutant(
@@ -50,14 +50,14 @@ MUTANTS = (
     Mutant(
         "a release is used that is not on the disk",
         _DRIVER,
-        "        released.write(self._log, words.released, form, found)\n",
+        "        released.write(self._log, story.released, form, found)\n",
         "",
         (f"{_ONCE}test_guarantee_a_release_is_on_disk_before_it_is_used[dp_ntk]",),
     ),
     Mutant(
         "a run whose release is gone makes another",
         _DRIVER,
-        '        self._log.require_unless_begun(words.released, f"{words.result}.npz", *after)\n',
+        '        self._log.require_unless_begun(story.released, f"{story.result}.npz", *after)\n',
         "",
         (f"{_R}test_guarantee_results_without_their_release_end_a_run",),
     ),
@@ -202,7 +202,7 @@ MUTANTS = (
     Mutant(
         "a generating run whose generator has begun makes another embedding",
         _DRIVER,
-        'after = ("checkpoints",) if words.kind == "generated" else ()',
+        'after = ("checkpoints",) if story.kind == "generated" else ()',
         "after = ()",
         (
             f"{_ONCE}test_guarantee_a_generator_whose_release_is_gone_is_not_trained_on_another"

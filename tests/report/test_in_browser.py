@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from report_pages import METRICS, drawn_figures, names, rendered
 
-from jaxdp.methods.dp_ntk.words import WORDS as GENERATED
+from jaxdp.methods.dp_ntk.story import STORY as GENERATED
 from jaxdp.program.report.curves import accuracy_curve_png
 from jaxdp.program.report.pictures import image_grid_png
 
@@ -40,7 +40,7 @@ def _pages() -> dict[str, str]:
         "table": rendered(
             {"warnings": ["delta is too large"], "releasable": False},
             {"csv": f"/data/{_LONG}.csv", "example_shape": [30], "features": "pairs"},
-            words=GENERATED,
+            story=GENERATED,
             metrics={"accuracy": judged},
             picture_png=image_grid_png(rows, np.arange(4) % 2, ["<=50K", ">50K"]),
         ),

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from report_pages import CONFIG, FILES, METRICS, PRIVACY, drawn_figures, names, rendered
 
-from jaxdp.methods.dp_ntk.words import WORDS as GENERATED
+from jaxdp.methods.dp_ntk.story import STORY as GENERATED
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.ledger import RELATIONS, REPLACE_ONE, ZERO_OUT
 from jaxdp.program.report.curves import accuracy_curve_png
@@ -230,7 +230,7 @@ def test_files_are_listed_that_are_there() -> None:
     assert "checkpoints/" not in text
     metrics = {"accuracy": {"mlp": {"mean": 0.51}, "logistic": {"mean": None}}}
     config = {"dataset": "digits", "features": "entk"}
-    options: dict[str, Any] = {"title": "synthetic", "words": GENERATED, "files": {"generator"}}
+    options: dict[str, Any] = {"title": "synthetic", "story": GENERATED, "files": {"generator"}}
     _, text = page(metrics=metrics, config=config, **options)
     for part in ("entk", "mlp 51.0%", "logistic not measured", "generator/", 'synthetic["x"]'):
         assert part in text

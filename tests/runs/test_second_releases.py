@@ -205,7 +205,7 @@ def test_guarantee_a_release_is_on_disk_before_it_is_used(
     """A killed run would draw another one, and what was made of the first may have been seen."""
     begun_run = begun(name, folder)
     plan = type(begun_run._plan)
-    file = folder.path / begun_run._plan.words.released
+    file = folder.path / begun_run._plan.story.released
 
     def finish(self: Any, result: Any, runner: Any) -> None:
         assert file.exists()

@@ -17,12 +17,12 @@ from jaxdp.images import smoothing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet, initial_support, predict
 from jaxdp.methods import base
-from jaxdp.methods.base import DISTILLED_TABLE, Words
+from jaxdp.methods.base import DISTILLED_TABLE, Story
 from jaxdp.methods.dp_kip import corruption
 from jaxdp.methods.dp_kip import release as algorithm
 from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
 from jaxdp.methods.dp_kip.settings import Settings
-from jaxdp.methods.dp_kip.words import COVERS, WORDS
+from jaxdp.methods.dp_kip.story import COVERS, STORY
 from jaxdp.methods.made import Made, distilled
 from jaxdp.methods.noise import calibrated, poisson_steps
 from jaxdp.methods.runner import num_columns
@@ -48,10 +48,33 @@ class KipPlan(base.Plan[SupportSet]):
     mechanism: SubsampledGaussian
     kip: algorithm.KIP
 
-    @property
-    def words(self) -> Words:
-        """Names of files and headings."""
-        return WORDS
+    @functools.cached_property
+    def story(self) -> Story:
+        """What is said of the run."""
+        settings, spec = self.settings, self.spec
+        title = f"{spec.name}, {settings.ipc} per class, epsilon {settings.eps:g}"
+        state = jax.tree.leaves(jax.eval_shape(self._initial_state, self._public_key))
+        # Sums of other kernels were float32.
+        exact = self.kernel.dot_product is not None or self.kernel.features is not None
+        return dataclasses.replace(
+            STORY,
+            num_made=settings.ipc * spec.num_classes,
+            covers=COVERS if spec.schema is None else (*COVERS, DISTILLED_TABLE),
+            beside={"clip_space": settings.clip_space},
+            num_bytes=4 * sum(leaf.size * leaf.dtype.itemsize for leaf in state) + 2**24,
+            page_title=f"DP-KIP: {title}",
+            picture_title=title,
+            notice=self._notice(),
+            old_noise=OLD_NOISE if exact else FLOAT32_NOISE,
+        )
+
+    def _notice(self) -> str | None:
+        """What a step takes, for kernels where one should know before."""
+        cost = KERNELS[self.settings.kernel].cost
+        if cost is None:
+            return None
+        size = self.settings.ipc * self.spec.num_classes
+        return cost(self.settings.batch_size, size, self.spec.image_shape)
 
     @property
     def ledger(self) -> Ledger:
@@ -64,55 +87,6 @@ class KipPlan(base.Plan[SupportSet]):
             seeded_noise=self.settings.noise_seed is not None,
             records_per_person=self.spec.records_per_person,
         )
-
-    @property
-    def covers(self) -> tuple[str, ...]:
-        """What is released under the guarantee."""
-        return COVERS if self.spec.schema is None else (*COVERS, DISTILLED_TABLE)
-
-    @property
-    def beside(self) -> dict[str, Any]:
-        """Where gradients are clipped."""
-        return {"clip_space": self.settings.clip_space}
-
-    @property
-    def num_made(self) -> int:
-        """How many examples will be made."""
-        return self.settings.ipc * self.spec.num_classes
-
-    @property
-    def titles(self) -> tuple[str, str]:
-        """Headings of the report page and of the picture."""
-        settings = self.settings
-        title = f"{self.spec.name}, {settings.ipc} per class, epsilon {settings.eps:g}"
-        return f"DP-KIP: {title}", title
-
-    @property
-    def needs_range(self) -> bool:
-        """Kernels take values of any size."""
-        return False
-
-    @property
-    def num_bytes(self) -> int:
-        """About what the files of a run take."""
-        state = jax.eval_shape(self._initial_state, self._public_key)
-        leaves = jax.tree.leaves(state)
-        return 4 * sum(leaf.size * leaf.dtype.itemsize for leaf in leaves) + 2**24
-
-    @property
-    def old_noise(self) -> str:
-        """How version 0.1.0 drew the noise: sums of other kernels were float32."""
-        exact = self.kernel.dot_product is not None or self.kernel.features is not None
-        return OLD_NOISE if exact else FLOAT32_NOISE
-
-    @property
-    def notice(self) -> str | None:
-        """What a step takes, for kernels where one should know before."""
-        cost = KERNELS[self.settings.kernel].cost
-        if cost is None:
-            return None
-        size = self.settings.ipc * self.spec.num_classes
-        return cost(self.settings.batch_size, size, self.spec.image_shape)
 
     @property
     def keeps_features(self) -> bool:

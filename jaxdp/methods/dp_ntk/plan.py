@@ -1,6 +1,7 @@
 """From settings of DP-NTK to a checked run: features, releases, generator."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -11,14 +12,14 @@ from jaxdp.data import Private, Spec
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods import base
-from jaxdp.methods.base import Words
+from jaxdp.methods.base import Story
 from jaxdp.methods.dp_ntk import release as releasing
 from jaxdp.methods.dp_ntk.drawing import balanced_labels
 from jaxdp.methods.dp_ntk.features import FeatureOptions, build_features
 from jaxdp.methods.dp_ntk.makers import Maker, maker_for
 from jaxdp.methods.dp_ntk.released import FORM, Released
 from jaxdp.methods.dp_ntk.settings import COUNTS, Settings
-from jaxdp.methods.dp_ntk.words import COVERS, TABLE, WORDS
+from jaxdp.methods.dp_ntk.story import COVERS, STORY, TABLE
 from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError, bad, part_of
 from jaxdp.methods.steps import Cached, Runner, compute_anew
@@ -45,10 +46,20 @@ class NtkPlan(base.Plan[Released]):
     releases: tuple[GaussianRelease, ...]
     maker: Maker
 
-    @property
-    def words(self) -> Words:
-        """Names of files and headings."""
-        return WORDS
+    @functools.cached_property
+    def story(self) -> Story:
+        """What is said of the run."""
+        spec, drawn = self.spec, self.settings.num_synthetic
+        title = f"{spec.name}, {self.options.features} features, epsilon {self.eps:g}"
+        kept = 4 * self.num_classes * self.features.dim
+        return dataclasses.replace(
+            STORY,
+            num_made=drawn,
+            covers=COVERS if spec.schema is None else (*COVERS, TABLE),
+            num_bytes=self.maker.num_bytes + kept + drawn * spec.dim,
+            page_title=f"Synthetic {title}",
+            picture_title=f"synthetic {title}",
+        )
 
     @property
     def num_classes(self) -> int:
@@ -74,11 +85,6 @@ class NtkPlan(base.Plan[Released]):
         )
 
     @property
-    def covers(self) -> tuple[str, ...]:
-        """What is released under the guarantee."""
-        return COVERS if self.spec.schema is None else (*COVERS, TABLE)
-
-    @property
     def form(self) -> Form:
         """How what is released is kept."""
         return FORM
@@ -87,23 +93,6 @@ class NtkPlan(base.Plan[Released]):
     def stored_options(self) -> FeatureOptions:
         """How features of what is released are made."""
         return self.options
-
-    @property
-    def num_made(self) -> int:
-        """How many examples will be made."""
-        return self.settings.num_synthetic
-
-    @property
-    def titles(self) -> tuple[str, str]:
-        """Headings of the report page and of the picture."""
-        title = f"{self.spec.name}, {self.options.features} features, epsilon {self.eps:g}"
-        return f"Synthetic {title}", f"synthetic {title}"
-
-    @property
-    def num_bytes(self) -> int:
-        """About what the files of a run take."""
-        drawn = self.settings.num_synthetic * self.spec.dim
-        return self.maker.num_bytes + 4 * self.num_classes * self.features.dim + drawn
 
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
         """Return the noisy embedding of private data."""
@@ -135,7 +124,7 @@ class NtkPlan(base.Plan[Released]):
             shift=codec.low,
             scale=codec.high - codec.low,
             arrays={"x": x, "y": labels, "class_names": np.array(self.class_names)},
-            name=WORDS.result,
+            name=STORY.result,
             generator=generator,
         )
 

@@ -1,6 +1,7 @@
 """From settings to a checked run: a generator, a teacher, and what both release together."""
 
 import dataclasses
+import functools
 import hashlib
 from typing import Any
 
@@ -11,12 +12,12 @@ from jaxtyping import Array, Key
 from jaxdp.data import Codec, Private, Spec
 from jaxdp.features import base as feature_maps
 from jaxdp.methods import base
-from jaxdp.methods.base import Words
+from jaxdp.methods.base import Story
 from jaxdp.methods.dp_ntk import plan as generation
 from jaxdp.methods.dp_ntk import release as embedding
 from jaxdp.methods.dp_ntk.makers import CellMaker
 from jaxdp.methods.dp_ntk.released import Released as Embedded
-from jaxdp.methods.dp_ntk.words import TABLE
+from jaxdp.methods.dp_ntk.story import TABLE
 from jaxdp.methods.labelled import release as releasing
 from jaxdp.methods.labelled import student
 from jaxdp.methods.labelled.balance import as_drawn, labels_in_shares
@@ -24,7 +25,7 @@ from jaxdp.methods.labelled.candidates import with_copies
 from jaxdp.methods.labelled.earlier import check_earlier
 from jaxdp.methods.labelled.released import FORM, Options, Released
 from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
-from jaxdp.methods.labelled.words import COVERS, WORDS
+from jaxdp.methods.labelled.story import COVERS, STORY
 from jaxdp.methods.made import Made, relabelled, softmax
 from jaxdp.methods.noise import calibrated
 from jaxdp.methods.settings import SettingsError
@@ -57,10 +58,18 @@ class LabelledPlan(base.Plan[Released]):
     mechanism: SubsampledGaussian
     release_of_embedding: GaussianRelease
 
-    @property
-    def words(self) -> Words:
-        """Names of files and headings."""
-        return WORDS
+    @functools.cached_property
+    def story(self) -> Story:
+        """What is said of the run."""
+        drawn, taught = self.generation.story, self.teaching.story
+        return dataclasses.replace(
+            STORY,
+            num_made=drawn.num_made,
+            covers=COVERS if self.spec.schema is None else (*COVERS, TABLE),
+            num_bytes=drawn.num_bytes + taught.num_bytes,
+            page_title=f"{drawn.page_title}, labelled by a teacher",
+            picture_title=f"{drawn.picture_title}, labelled by a teacher",
+        )
 
     @property
     def ledger(self) -> Ledger | None:
@@ -77,11 +86,6 @@ class LabelledPlan(base.Plan[Released]):
         )
 
     @property
-    def covers(self) -> tuple[str, ...]:
-        """What is released under the guarantee."""
-        return COVERS if self.spec.schema is None else (*COVERS, TABLE)
-
-    @property
     def form(self) -> Form:
         """How what is released is kept."""
         return FORM
@@ -91,32 +95,6 @@ class LabelledPlan(base.Plan[Released]):
         """How features of what is released are made."""
         ours, theirs = self.generation.options, self.teaching.options
         return Options(**dataclasses.asdict(ours), **dataclasses.asdict(theirs))
-
-    @property
-    def num_made(self) -> int:
-        """How many examples will be made."""
-        return self.generation.num_made
-
-    @property
-    def titles(self) -> tuple[str, str]:
-        """Headings of the report page and of the picture."""
-        page, picture = self.generation.titles
-        return f"{page}, labelled by a teacher", f"{picture}, labelled by a teacher"
-
-    @property
-    def num_bytes(self) -> int:
-        """About what the files of a run take."""
-        return self.generation.num_bytes + self.teaching.num_bytes
-
-    @property
-    def released_metric(self) -> str:
-        """Name of the teacher's own test accuracy."""
-        return "teacher_test_accuracy"
-
-    @property
-    def makes_soft_labels(self) -> bool:
-        """What the teacher says of each example."""
-        return True
 
     def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
         """Return the teacher's features of stored rows."""

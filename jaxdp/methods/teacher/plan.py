@@ -18,7 +18,7 @@ from jaxdp.images.packing import Packing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods import base
-from jaxdp.methods.base import DISTILLED_TABLE, Words
+from jaxdp.methods.base import DISTILLED_TABLE, Story
 from jaxdp.methods.made import Made, distilled, shares, softmax, with_packed, with_soft_labels
 from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
@@ -29,14 +29,14 @@ from jaxdp.methods.teacher import release as releasing
 from jaxdp.methods.teacher.earlier import BESIDE
 from jaxdp.methods.teacher.public_maps import mean_map, public_map
 from jaxdp.methods.teacher.released import FORM, Released
-from jaxdp.methods.teacher.settings import MapOptions, ReleaseOptions, draws_noise
-from jaxdp.methods.teacher.words import (
+from jaxdp.methods.teacher.settings import MapOptions, ReleaseOptions
+from jaxdp.methods.teacher.story import (
     COVERS,
     DERIVED,
     DERIVED_FROM_IMAGES,
     SOURCES,
     SOURCES_BESIDE_IMAGES,
-    WORDS,
+    STORY,
 )
 from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
@@ -65,15 +65,48 @@ class TeacherPlan(base.Plan[Released]):
     means_multiplier: float | None
     cached: Cached = compute_anew
 
-    @property
-    def words(self) -> Words:
-        """Names of files and headings."""
-        return WORDS
+    @functools.cached_property
+    def story(self) -> Story:
+        """What is said of the run."""
+        settings, spec, images = self.settings, self.spec, self.earlier.images
+        source = (SOURCES if images is None else SOURCES_BESIDE_IMAGES)[settings.match]
+        title = f"{spec.name}, {settings.ipc} per class, epsilon {self.eps:g}"
+        # Beside images the release is in files of this folder, not in those that it came from.
+        again = None if images is None else self._covers()
+        trains = self.uses_teacher and self.earlier.stored is None
+        return dataclasses.replace(
+            STORY,
+            num_made=self._num_made,
+            covers=self._covers(),
+            covers_again=again,
+            objection=None if images is None else images.certificate["objection"],
+            beside={} if images is None else {BESIDE: [images.digest]},
+            unlisted=() if trains else _TRAINING,
+            num_bytes=64 * self._num_made * spec.dim + 2**26,
+            page_title=f"Distilled from {source}: {title}",
+            picture_title=f"{title}, from {source}",
+            released_metric="teacher_test_accuracy" if self.uses_teacher else None,
+            makes_soft_labels=self._makes_soft_labels,
+            old_noise=FLOAT32_NOISE if self.uses_teacher else OLD_NOISE,
+        )
+
+    def _covers(self) -> tuple[str, ...]:
+        """What is released under the guarantee."""
+        table = () if self.spec.schema is None else (DISTILLED_TABLE,)
+        if not self.uses_teacher and self.earlier.images is not None:
+            return (*DERIVED_FROM_IMAGES, *table)
+        released = self.settings.match if self.earlier.images is None else "beside images"
+        return (f"{STORY.released}: {COVERS[released]}", *DERIVED, *table)
 
     @property
-    def draws_noise(self) -> bool:
-        """Whether the run releases anything that was not released before."""
-        return draws_noise(self.settings, self.earlier)
+    def _num_made(self) -> int:
+        each = 1 if self.packing is None else self.packing.count
+        return self.settings.ipc * each * self.spec.num_classes
+
+    @property
+    def _makes_soft_labels(self) -> bool:
+        """What the teacher says of each image, or labels that were learnt."""
+        return self.uses_teacher and self.spec.is_image
 
     @property
     def earlier_certificate(self) -> dict[str, Any] | None:
@@ -102,16 +135,6 @@ class TeacherPlan(base.Plan[Released]):
         return self.settings.uses_teacher
 
     @property
-    def released_metric(self) -> str | None:
-        """Name of the teacher's own test accuracy."""
-        return "teacher_test_accuracy" if self.uses_teacher else None
-
-    @property
-    def makes_soft_labels(self) -> bool:
-        """What the teacher says of each image, or labels that were learnt."""
-        return self.uses_teacher and self.spec.is_image
-
-    @property
     def uses_means(self) -> bool:
         """Whether images are moved towards class means."""
         return self.settings.match != "teacher" and self.earlier.images is None
@@ -126,32 +149,6 @@ class TeacherPlan(base.Plan[Released]):
         return tuple(noise for noise in (self.means_multiplier, earlier) if noise is not None)
 
     @property
-    def covers(self) -> tuple[str, ...]:
-        """What is released under the guarantee."""
-        table = () if self.spec.schema is None else (DISTILLED_TABLE,)
-        if not self.uses_teacher and self.earlier.images is not None:
-            return (*DERIVED_FROM_IMAGES, *table)
-        released = self.settings.match if self.earlier.images is None else "beside images"
-        return (f"{WORDS.released}: {COVERS[released]}", *DERIVED, *table)
-
-    @property
-    def covers_again(self) -> tuple[str, ...] | None:
-        """Beside images the release is in files of this folder, not in those that it came from."""
-        return None if self.earlier.images is None else self.covers
-
-    @property
-    def beside(self) -> dict[str, Any]:
-        """Which embeddings are accounted for."""
-        images = self.earlier.images
-        return {} if images is None else {BESIDE: [images.digest]}
-
-    @property
-    def objection(self) -> str | None:
-        """What speaks against a release of the images that this run builds on."""
-        images = self.earlier.images
-        return None if images is None else images.certificate["objection"]
-
-    @property
     def form(self) -> Form:
         """How what is released is kept."""
         return FORM
@@ -160,30 +157,6 @@ class TeacherPlan(base.Plan[Released]):
     def stored_options(self) -> ReleaseOptions:
         """How features of what is released are made."""
         return part_of(self.settings, ReleaseOptions)
-
-    @property
-    def num_made(self) -> int:
-        """How many examples will be made."""
-        each = 1 if self.packing is None else self.packing.count
-        return self.settings.ipc * each * self.spec.num_classes
-
-    @property
-    def titles(self) -> tuple[str, str]:
-        """Headings of the report page and of the picture."""
-        sources = SOURCES if self.earlier.images is None else SOURCES_BESIDE_IMAGES
-        source = sources[self.settings.match]
-        title = f"{self.spec.name}, {self.settings.ipc} per class, epsilon {self.eps:g}"
-        return f"Distilled from {source}: {title}", f"{title}, from {source}"
-
-    @property
-    def num_bytes(self) -> int:
-        """About what the files of a run take."""
-        return 64 * self.num_made * self.spec.dim + 2**26
-
-    @property
-    def old_noise(self) -> str:
-        """How version 0.1.0 drew the noise: that of weights in float32."""
-        return FLOAT32_NOISE if self.uses_teacher else OLD_NOISE
 
     @functools.cached_property
     def feature_fn(self) -> FeatureFn:
@@ -317,7 +290,7 @@ class TeacherPlan(base.Plan[Released]):
         made = distilled(
             spec,
             np.asarray(support.x),
-            np.repeat(np.arange(spec.num_classes), self.num_made // spec.num_classes),
+            np.repeat(np.arange(spec.num_classes), self._num_made // spec.num_classes),
             shift=codec.low,
             scale=codec.high - codec.low,
             y_scores=np.asarray(support.y),
@@ -325,7 +298,7 @@ class TeacherPlan(base.Plan[Released]):
         )
         if packing is not None and packing.factor > 1:
             made = with_packed(made, np.asarray(packing.packed(small.x)))
-        if not self.makes_soft_labels:
+        if not self._makes_soft_labels:
             return made
         return with_soft_labels(made, self._soft_labels(released, support))
 
@@ -343,8 +316,3 @@ class TeacherPlan(base.Plan[Released]):
             **({"synthetic_digest": images.digest} if images else {}),
             "num_classes": self.spec.num_classes,
         }
-
-    @property
-    def unlisted(self) -> tuple[str, ...]:
-        """Settings of a training that this run does without."""
-        return () if self.uses_teacher and self.earlier.stored is None else _TRAINING

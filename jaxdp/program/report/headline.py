@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from jaxdp.methods.base import Words
+from jaxdp.methods.base import Story
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.program.report.values import escaped, percent, round_up
 
@@ -18,16 +18,16 @@ def is_private(privacy: Mapping[str, Any]) -> bool:
     return privacy.get("mechanism") != "none" and epsilon is not None and math.isfinite(epsilon)
 
 
-def lead(config: Mapping[str, Any], privacy: Mapping[str, Any], words: Words) -> str:
+def lead(config: Mapping[str, Any], privacy: Mapping[str, Any], story: Story) -> str:
     """Return what was made, in a sentence, and the certificate's own sentence.
 
     Args:
         config: content of config.json.
         privacy: content of privacy.json; one without a verdict says nothing here.
-        words: what was made.
+        story: what was made.
     """
     noun = "records" if len(config.get("example_shape", ())) == 1 else "images"
-    if words.kind == "generated":
+    if story.kind == "generated":
         what = (
             f"A generator, and synthetic {noun} that it has drawn. They take the place of the "
             "private ones"

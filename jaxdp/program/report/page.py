@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jaxdp.methods.base import Words
+from jaxdp.methods.base import Story
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.program.report import headline, quality
 from jaxdp.program.report.style import CSS
@@ -48,7 +48,7 @@ def render_report(
     privacy: Mapping[str, Any],
     picture_png: bytes,
     curve_png: bytes | None,
-    words: Words,
+    story: Story,
     files: Iterable[str],
     class_names: Sequence[str],
 ) -> str:
@@ -62,7 +62,7 @@ def render_report(
             releasable, so that a missing key never reads as a promise.
         picture_png: picture of what was made.
         curve_png: progress over steps, or None where nothing was measured on the way.
-        words: what was made.
+        story: what was made.
         files: names of what is in the folder.
         class_names: in the order of the labels.
 
@@ -70,12 +70,12 @@ def render_report(
         The text of the page; every value in it is escaped.
     """
     is_table = len(config.get("example_shape", ())) == 1
-    curve = figure_section(words.curve_heading, curve_png) if curve_png else ""
+    curve = figure_section(story.curve_heading, curve_png) if curve_png else ""
     sections = [
-        headline.lead(config, privacy, words),
+        headline.lead(config, privacy, story),
         headline.cards(config, metrics, privacy),
         _banners(privacy),
-        figure_section(words.picture_heading, picture_png, wide=is_table),
+        figure_section(story.picture_heading, picture_png, wide=is_table),
         quality.section(metrics, class_names),
         _guarantee(privacy),
         _use_section(config),
@@ -83,7 +83,7 @@ def render_report(
         table_section("Metrics", _without_figures(metrics)),
         table_section("Privacy certificate", privacy),
         table_section("Configuration", config),
-        _files_section(words, set(files)),
+        _files_section(story, set(files)),
     ]
     return document(title, sections)
 
@@ -221,10 +221,10 @@ def _use_section(config: Mapping[str, Any]) -> str:
     )
 
 
-def _files_section(words: Words, files: set[str]) -> str:
-    there = {k: v for k, v in {**words.files, **_COMMON_FILES}.items() if k.strip("/") in files}
+def _files_section(story: Story, files: set[str]) -> str:
+    there = {k: v for k, v in {**story.files, **_COMMON_FILES}.items() if k.strip("/") in files}
     rows = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in there.items())
-    snippet = escaped(_SNIPPET.format(name=words.result))
+    snippet = escaped(_SNIPPET.format(name=story.result))
     return (
         f'<section><h2>Files in this folder</h2><table class="keys"><tbody>{rows}</tbody></table>'
         f"<pre><code>{snippet}</code></pre></section>"

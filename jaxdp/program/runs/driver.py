@@ -65,8 +65,8 @@ def run(method: str, settings: Any, run_flags: Any, data: Dataset | None = None)
     with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
         run_in_progress = _Run(method, plan, run_flags, data, judges, started)
         announcement.say()
-        if plan.notice:
-            print(plan.notice, file=sys.stderr)
+        if plan.story.notice:
+            print(plan.story.notice, file=sys.stderr)
         run_in_progress.finish()
     _print_summary(folder, started.certificate, said=announcement.warnings)
 
@@ -85,10 +85,12 @@ def _facts(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:
     """Return what config.json tells of a run that a resumption may change."""
     if hasattr(run_flags, "eval_every"):
         return {"eval_every": run_flags.eval_every or math.ceil(plan.settings.steps / 10)}
-    if plan.words.kind == "distilled":
+    if plan.story.kind == "distilled":
         return {}
     several = getattr(plan.settings, "candidates", None)
-    return {"num_synthetic": plan.num_made} | ({} if several is None else {"candidates": several})
+    return {"num_synthetic": plan.story.num_made} | (
+        {} if several is None else {"candidates": several}
+    )
 
 
 class _Run:
@@ -142,16 +144,16 @@ class _Run:
 
     def finish(self) -> None:
         """Release, or take what was released; make what is made of it; write the results."""
-        plan, metrics, words = self._plan, self._metrics, self._plan.words
+        plan, metrics, story = self._plan, self._metrics, self._plan.story
         result = self._released()
         if not self._has_released:
             processes.told(False)
-        if plan.released_metric is not None:
-            metrics[plan.released_metric] = self._accuracy(result)
+        if plan.story.released_metric is not None:
+            metrics[plan.story.released_metric] = self._accuracy(result)
             self._figures["teacher"] = self._figures_of(result)
-        with self._runner.clocked(words.finish_clock):
+        with self._runner.clocked(story.finish_clock):
             made = plan.finish(result, self._runner)
-        clocks = {words.release_clock, words.finish_clock}
+        clocks = {story.release_clock, story.finish_clock}
         if "train_seconds" not in clocks:
             metrics["train_seconds"] = sum(metrics[clock] for clock in clocks)
         self._write(made)
@@ -161,24 +163,24 @@ class _Run:
 
         It is on disk before it is used.
         """
-        plan, words = self._plan, self._plan.words
+        plan, story = self._plan, self._plan.story
         form = plan.form
-        if form is None or words.released is None:
+        if form is None or story.released is None:
             if plan.ledger is not None and plan.ledger.releases:
                 # Steps are noted one by one; a single release that is not kept would be made again.
                 raise ValueError(f"{type(plan).__name__} releases once and does not keep it")
             return self._release()
         stored = plan.earlier.stored
-        if stored is None and not plan.draws_noise:
+        if stored is None and plan.ledger is None:
             return form.nothing
-        path = self._folder.path / words.released
-        after = ("checkpoints",) if words.kind == "generated" else ()
-        self._log.require_unless_begun(words.released, f"{words.result}.npz", *after)
+        path = self._folder.path / story.released
+        after = ("checkpoints",) if story.kind == "generated" else ()
+        self._log.require_unless_begun(story.released, f"{story.result}.npz", *after)
         if path.exists():
             return released.read(path, form).released
         # What is used again is written as it is, certificate included.
         found = stored or record.as_stored(plan, self._release(), self._certificate)
-        released.write(self._log, words.released, form, found)
+        released.write(self._log, story.released, form, found)
         self._folder.write_json(METRICS, self._metrics)
         return found.released
 
@@ -186,7 +188,7 @@ class _Run:
         self._has_released = bool(processes.told(True))
         # The key is never stored: a resumed run draws fresh noise for the steps that it repeats.
         key = private_key(self._plan.settings.noise_seed)
-        with self._runner.clocked(self._plan.words.release_clock):
+        with self._runner.clocked(self._plan.story.release_clock):
             return self._plan.release(self._data.private, key, self._runner)
 
     def _write(self, made: Made) -> None:
@@ -197,15 +199,14 @@ class _Run:
         from jaxdp.program.runs import generator_file
         from jaxdp.saved.classifier import support_of
 
-        plan, folder, words = self._plan, self._folder, self._plan.words
+        plan, folder, story = self._plan, self._folder, self._plan.story
         if made.generator is not None:
             generator_file.write(folder, made.generator)
         folder.write_npz(f"{made.name}.npz", **made.arrays)
-        page_title, picture_title = plan.titles
         codec = plan.spec.codec
         if isinstance(codec, TableCodec):
             folder.write_bytes(f"{made.name}.csv", made.to_csv().encode())
-            picture = table_png(made.x, made.y, codec, made.class_names, title=picture_title)
+            picture = table_png(made.x, made.y, codec, made.class_names, title=story.picture_title)
         else:
             picture = pictures.image_grid_png(
                 made.x,
@@ -213,9 +214,9 @@ class _Run:
                 made.class_names,
                 low=codec.low,
                 high=codec.high,
-                title=picture_title,
+                title=story.picture_title,
             )
-        folder.write_bytes(words.picture, picture)
+        folder.write_bytes(story.picture, picture)
         self._metrics |= judging.judged(self._judges, plan, made, self._data, self._flags)
         if "krr_test_accuracy" in self._metrics:
             support = support_of(made.arrays, plan.spec)
@@ -229,20 +230,20 @@ class _Run:
             judging.write_copies(plan, made, self._data, folder)
         self._metrics["finished"] = True
         folder.write_json(METRICS, self._metrics)
-        public = (words.released, f"{made.name}.npz", f"{made.name}.csv", words.picture)
+        public = (story.released, f"{made.name}.npz", f"{made.name}.csv", story.picture)
         there = tuple(name for name in public if name and (folder.path / name).exists())
         left = (*there, generator_file.DESCRIPTION)
         self._log.finish(run_start.finish(folder, self._certificate, left))
         folder.write_card(record.card_of(plan, made, self._certificate, there))
         config = folder.read_json("config.json") or {}
         page = report.render_report(
-            title=page_title,
+            title=story.page_title,
             config={key: value for key, value in config.items() if key != data_facts.KEY},
             metrics=self._metrics,
             privacy=folder.read_json("privacy.json") or {},
             picture_png=picture,
-            curve_png=curves.curve_png(self._metrics.get("history"), words.watched),
-            words=words,
+            curve_png=curves.curve_png(self._metrics.get("history"), story.watched),
+            story=story,
             files={path.name for path in folder.path.iterdir()},
             class_names=made.class_names,
         )

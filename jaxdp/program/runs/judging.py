@@ -19,7 +19,7 @@ from jaxdp.tables.schema import ONE_HOT
 
 def recipe_of(plan: Plan[Any]) -> Recipe:
     """Return how such a set is judged."""
-    if plan.words.kind == "distilled":
+    if plan.story.kind == "distilled":
         return DISTILLED
     return for_generated(plan.spec, fast=getattr(plan.settings, "preset", "") == "fast")
 
@@ -35,10 +35,10 @@ def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
         holder=f"--dataset={spec.name}",
         shape=spec.shape,
         num_classes=plan.num_classes,
-        num_made=plan.num_made,
+        num_made=plan.story.num_made,
         recipe=recipe_of(plan),
         inception_weights=getattr(run_flags, "inception_weights", None),
-        soft_labels=plan.makes_soft_labels,
+        soft_labels=plan.story.makes_soft_labels,
     )
     names = registry.chosen(run_flags.evaluate, facts)
     if facts.inception_weights is not None:
@@ -65,7 +65,7 @@ def judged(
     if not names:
         return {}
     codec = plan.spec.codec
-    if plan.words.kind == "generated" and plan.spec.schema is not None:
+    if plan.story.kind == "generated" and plan.spec.schema is not None:
         # Judges see the records that are written, whatever the rows that features see.
         to_unit = plan.spec.in_form(ONE_HOT).codec.to_unit
         x, x_test = to_unit(made.x), to_unit(data.x_test)
@@ -84,7 +84,7 @@ def judged(
         soft_labels=made.soft_labels,
     )
     found = registry.evaluate(names, problem)
-    if plan.words.kind == "distilled":
+    if plan.story.kind == "distilled":
         return {"evaluation": found}
     return registry.generated_metrics(found)
 

@@ -80,7 +80,7 @@ def planned(ready: Ready, data: Dataset, *, watch: Watch = unwatched) -> Plan[An
         *(ready.settings, ready.spec, ready.earlier),
         cached=functools.partial(public_cache.cached, watch=watch),
     )
-    if plan.needs_range:
+    if plan.story.needs_range:
         require_range(data)
     return plan
 

@@ -98,7 +98,7 @@ class FolderRunner(PlainRunner):
         if not steps.kept:
             self._metrics[self._clock] = 0.0  # it starts anew
             return self._advance(steps, steps.state, None)
-        before_generator = self._plan.words.kind == "generated" and not steps.free
+        before_generator = self._plan.story.kind == "generated" and not steps.free
         folder = self._folder
         checkpoints = Checkpoints(
             folder.teacher_checkpoints if before_generator else folder.checkpoints,
@@ -138,7 +138,7 @@ class FolderRunner(PlainRunner):
         return state
 
     def _from_result(self, steps: Steps[State], damaged: DamagedError) -> State:
-        name = f"{self._plan.words.result}.npz"
+        name = f"{self._plan.story.result}.npz"
         if steps.from_result is None or not (self._folder.path / name).exists():
             raise damaged
         try:
@@ -196,7 +196,7 @@ class FolderRunner(PlainRunner):
 
     def _begin(self, steps: Steps[State], state: State, every: int) -> None:
         """Look at the state before the first step, and take up the metrics of a killed run."""
-        step, name, before = int(state.step), self._plan.words.watched, None
+        step, name, before = int(state.step), self._plan.story.watched, None
         if steps.shown is not None:
             before = self._look(steps.shown(steps.state))
             self._metrics[f"{name}_before"] = before
@@ -214,7 +214,7 @@ class FolderRunner(PlainRunner):
 
     def _note(self, steps: Steps[State], step: int, state: State, note: Any) -> None:
         """Look at a state that has been kept, and note what is seen."""
-        name = self._plan.words.watched
+        name = self._plan.story.watched
         if steps.shown is not None:
             value = self._look(steps.shown(state))
         elif note is not None:
@@ -238,9 +238,9 @@ class FolderRunner(PlainRunner):
 
 def first_metrics(plan: Plan[Any], folder: RunFolder, device: str) -> dict[str, Any]:
     """Return the metrics of a run that starts, with those of an interrupted run in their place."""
-    words = plan.words
+    story = plan.story
     first = {
-        key: list(value) if isinstance(value, tuple) else value for key, value in words.metrics
+        key: list(value) if isinstance(value, tuple) else value for key, value in story.metrics
     }
     first |= {"device": device, "not_covered": NOT_COVERED, "finished": False}
-    return run_metrics.resumed(folder, first, point=words.watched)
+    return run_metrics.resumed(folder, first, point=story.watched)

@@ -64,14 +64,14 @@ def started(
     entry.require_room()
     if run_flags.resume:
         folder.require_same_config(fixed, open_before=open_before)
-    folder.require_space(plan.num_bytes)
+    folder.require_space(plan.story.num_bytes)
     with folder:
         entry.require_own_notes()
         stored = folder.read_json("config.json")
         config = without_folders({**fixed, **facts}) | {"versions": versions(), **entry.noted}
         config["ledger"] = plan.ledger and plan.ledger.to_json()
         if stored is not None and "ledger" not in stored:
-            certificate = _certificate_of_old_run(folder, plan.old_noise)
+            certificate = _certificate_of_old_run(folder, plan.story.old_noise)
             config["ledger"] = certificate["ledger"]
             config.pop(KEY, None)  # it was never entered, and releases nothing any more
         else:

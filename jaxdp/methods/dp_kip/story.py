@@ -1,13 +1,13 @@
 """What DP-KIP makes, in words: for certificates, reports and names of files."""
 
-from jaxdp.methods.base import DISTILLED_FILES, FREE, Words
+from jaxdp.methods.base import DISTILLED_FILES, FREE, Story
 
 COVERS = (
     "distilled.npz and distilled.png: the distilled images (their labels are fixed beforehand)",
     "every checkpoint in checkpoints/, in whatever number",
     *FREE,
 )
-WORDS = Words(
+STORY = Story(
     kind="distilled",
     result="distilled",
     picture="distilled.png",
@@ -18,6 +18,7 @@ WORDS = Words(
     finish_clock="train_seconds",
     reused="",
     files=DISTILLED_FILES,
+    needs_range=False,  # kernels take values of any size
     watched="krr_test_accuracy",
     metrics=(
         ("krr_test_accuracy", None),

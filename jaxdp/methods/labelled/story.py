@@ -1,7 +1,9 @@
 """What a generator with a teacher makes, in words."""
 
+import dataclasses
+
 from jaxdp.methods.base import FREE
-from jaxdp.methods.dp_ntk.words import WORDS as GENERATION
+from jaxdp.methods.dp_ntk.story import STORY as GENERATION
 
 COVERS = (
     "labelled.npz: the noisy mean embedding and the weights of the private teacher, with every "
@@ -12,8 +14,11 @@ COVERS = (
     *FREE,
 )
 _FILES = {k: v for k, v in GENERATION.files.items() if k != "embedding.npz"}
-WORDS = GENERATION._replace(
+STORY = dataclasses.replace(
+    GENERATION,
     released="labelled.npz",
+    released_metric="teacher_test_accuracy",
+    makes_soft_labels=True,
     reused="an embedding and a teacher that an earlier run released: this run has not used the "
     "private training data, and costs no privacy beyond that release",
     files=_FILES

@@ -1,6 +1,6 @@
 """What the private teacher makes, in words: for certificates, reports and names of files."""
 
-from jaxdp.methods.base import DISTILLED_FILES, FREE, Words
+from jaxdp.methods.base import DISTILLED_FILES, FREE, Story
 
 SOURCES = {
     "teacher": "a private teacher",
@@ -26,7 +26,7 @@ DERIVED_FROM_IMAGES = (
     "distilled.npz and distilled.png, which are computed from the images of --synthetic alone",
     *FREE,
 )
-WORDS = Words(
+STORY = Story(
     kind="distilled",
     result="distilled",
     picture="distilled.png",

@@ -1,6 +1,6 @@
 """What DP-NTK makes, in words: for certificates, reports and names of files."""
 
-from jaxdp.methods.base import FREE, Words
+from jaxdp.methods.base import FREE, Story
 
 COVERS = (
     "embedding.npz: the noisy mean embedding, and the noisy class weights where there are any",
@@ -9,7 +9,7 @@ COVERS = (
     *FREE,
 )
 TABLE = "synthetic.csv: the same records as a table"
-WORDS = Words(
+STORY = Story(
     kind="generated",
     result="synthetic",
     picture="samples.png",
