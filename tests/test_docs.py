@@ -21,6 +21,7 @@ from types import ModuleType
 import pytest
 import yaml
 from absl import flags
+from absl.testing import flagsaver
 
 import jaxdp
 from jaxdp.methods.settings import rules
@@ -166,8 +167,9 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("jaxdp.methods.teacher.settings._distillation", lambda ipc: (3, 0.05))
     session: dict[str, object] = {}
-    for block in blocks(page, "python"):
-        exec(compile(block, str(page), "exec"), session)
+    with flagsaver.flagsaver():
+        for block in blocks(page, "python"):
+            exec(compile(block, str(page), "exec"), session)
 
 
 @every_page

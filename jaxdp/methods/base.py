@@ -22,7 +22,7 @@ from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.made import Classifier, Made, shares, softmax
 from jaxdp.methods.settings import SettingsError, budget
 from jaxdp.methods.steps import Runner
-from jaxdp.methods.stored import NOTHING, Earlier, Form
+from jaxdp.methods.stored import NOTHING, Earlier, Form, NoOptions
 from jaxdp.privacy import certificates, wording
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
@@ -100,10 +100,8 @@ class Story:
     curve_heading: str = "Accuracy over the run"
     release_clock: str = "release_seconds"
     finish_clock: str = "finish_seconds"
-    watched: str = "krr_test_accuracy"
+    watched: str = ""
     metrics: tuple[tuple[str, Any], ...] = (
-        ("krr_test_accuracy", None),
-        ("krr_test_accuracy_before", None),
         ("release_seconds", 0.0),
         ("finish_seconds", 0.0),
         ("train_seconds", 0.0),
@@ -200,8 +198,8 @@ class Plan(abc.ABC, Generic[R]):
 
     @property
     def stored_options(self) -> Any:
-        """How features of what is released are made."""
-        raise NotImplementedError
+        """How features of what is released are made, where there are options."""
+        return NoOptions()
 
     @property
     def method(self) -> str:

@@ -266,7 +266,7 @@ def distilled(
     *,
     shift: float,
     scale: float,
-    classifier: Classifier,
+    classifier: Classifier | None = None,
     y_scores: np.ndarray | None = None,
 ) -> Made:
     """Return a distilled set.
@@ -277,7 +277,7 @@ def distilled(
         labels: (m,) integers.
         shift: `rows = (stored - shift) / scale`.
         scale: see `shift`.
-        classifier: of the method.
+        classifier: of the method; None where it has none.
         y_scores: (m, c) labels of the regression, where they may be learnt.
     """
     x, labels = rows.reshape(-1, *spec.shape), labels.astype(np.int32)

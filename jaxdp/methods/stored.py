@@ -12,25 +12,30 @@ from jaxdp.methods.settings import SettingsError
 R = TypeVar("R")
 
 
+@dataclasses.dataclass(frozen=True)
+class NoOptions:
+    """The settings class of features that have none."""
+
+
 class Form(NamedTuple):
     """How a method's release is kept as a file of arrays.
 
     Attributes:
-        flag: that names such a file.
         what: it is, in words.
+        from_arrays: makes the release; raises KeyError or ValueError for other arrays.
+        flag: that names such a file; None where no run uses one again.
         options_key: where its description tells how features were made.
         options: the settings class of that.
-        from_arrays: makes the release; raises KeyError or ValueError for other arrays.
         float32_arrays: arrays whose noise version 0.1.0 drew in float32.
         nothing: a release of nothing, where a method can do with one.
         untold: options that the oldest files do not tell, and what they were.
     """
 
-    flag: str
     what: str
-    options_key: str
-    options: Callable[..., Any]
     from_arrays: Callable[[Mapping[str, np.ndarray]], Any]
+    flag: str | None = None
+    options_key: str = "options"
+    options: Callable[..., Any] = NoOptions
     float32_arrays: tuple[str, ...] = ()
     nothing: Any = None
     untold: Mapping[str, Any] = {}

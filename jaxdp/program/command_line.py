@@ -185,8 +185,14 @@ def put(name: str, value: Any) -> None:
     FLAGS[name].using_default_value = False
 
 
-def run(method: str, flags_class: Callable[..., Any], settings_class: Callable[..., Any]) -> None:
-    """Run a method of `jaxdp.methods` with the flags' values; bad input ends it with one line."""
+def run(method: Any, flags_class: Callable[..., Any], settings_class: Callable[..., Any]) -> None:
+    """Run a method with the flags' values; bad input ends it with one line.
+
+    Args:
+        method: the name of one of `jaxdp.methods`, or what has the names of a method.
+        flags_class: of the flags that are about a run.
+        settings_class: of the method.
+    """
     with several_processes.ending_together(), one_line_errors():
         run_flags, settings = settings_of(flags_class), settings_of(settings_class)
         prepare()

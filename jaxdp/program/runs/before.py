@@ -25,11 +25,11 @@ _LOWER = {
 class Announcement:
     """The lines that a run begins with, which are said once."""
 
-    def __init__(self, method: str, settings: Any, run_flags: Any, data: Dataset) -> None:
+    def __init__(self, method: Any, settings: Any, run_flags: Any, data: Dataset) -> None:
         """Take what is run.
 
         Args:
-            method: of `jaxdp.methods`.
+            method: of `jaxdp.methods` by its name, or another one.
             settings: complete.
             run_flags: of the run.
             data: of which public facts and the test split are looked at.
@@ -61,7 +61,9 @@ class Announcement:
         found = self._estimate()
         whole, phases = amounts.in_words(found)
         print(f"{in_a_line(self._data)}\nestimate: {whole}\n  {phases}", flush=True)
-        lack = memory_warning(found, available_bytes(), lower=_LOWER[self._method])
+        lack = memory_warning(
+            found, available_bytes(), lower=_LOWER.get(str(self._method), "--subset")
+        )
         warnings = [f"WARNING: {each}" for each in (*lack, *self.warnings)]
         for line in (*warnings, *self._data.notes):
             print(line, file=sys.stderr)

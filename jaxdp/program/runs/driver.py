@@ -1,7 +1,6 @@
 """One run of a method, from flags to files: release once, finish for free, judge, report."""
 
 import dataclasses
-import importlib
 import math
 import sys
 from typing import Any
@@ -25,17 +24,17 @@ from jaxdp.program.evaluation.figures import Prediction, figures
 from jaxdp.program.runs import before, cautions, judging, released
 from jaxdp.program.runs import start as run_start
 from jaxdp.program.runs.folder import RunFolder
-from jaxdp.program.runs.planning import checked, earlier_of, planned
+from jaxdp.program.runs.planning import checked, earlier_of, package_of, planned
 from jaxdp.program.runs.runner import METRICS, FolderRunner, first_metrics
 from jaxdp.program.terminal import print_guarantee
 from jaxdp.saved import public_cache
 
 
-def run(method: str, settings: Any, run_flags: Any, data: Dataset | None = None) -> None:
-    """Run a method of `jaxdp.methods`.
+def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None) -> None:
+    """Run a method.
 
     Args:
-        method: its name.
+        method: the name of one of `jaxdp.methods`, or what has the names of a method.
         settings: of the method, as given.
         run_flags: of the run.
         data: that the flags name, where they have been read.
@@ -71,9 +70,9 @@ def run(method: str, settings: Any, run_flags: Any, data: Dataset | None = None)
     _print_summary(folder, started.certificate, said=announcement.warnings)
 
 
-def _share(method: str, settings: Any, run_flags: Any, data: Dataset) -> None:
+def _share(method: Any, settings: Any, run_flags: Any, data: Dataset) -> None:
     """Take part in the release of the first process, if it makes one; leave the rest to it."""
-    package: Any = importlib.import_module(f"jaxdp.methods.{method}")
+    package = package_of(method)
     earlier = earlier_of(package, settings, run_flags, data)
     complete = package.complete(settings, data.spec, earlier)
     plan: Plan[Any] = package.make_plan(complete, data.spec, earlier, cached=public_cache.cached)
@@ -98,7 +97,7 @@ class _Run:
 
     def __init__(
         self,
-        method: str,
+        method: Any,
         plan: Plan[Any],
         run_flags: Any,
         data: Dataset,

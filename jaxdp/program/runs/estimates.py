@@ -98,7 +98,7 @@ def facts_of(spec: Any, *, num_test: int) -> Facts:
 
 
 def of_run(
-    method: str,
+    method: Any,
     settings: Any,
     facts: Facts,
     *,
@@ -108,7 +108,7 @@ def of_run(
     """Return what a run takes.
 
     Args:
-        method: of `jaxdp.methods`.
+        method: of `jaxdp.methods` by its name; of another one nothing is known but its start.
         settings: complete.
         facts: about the data.
         judges: as `--evaluate` names them; None for those by default.
@@ -121,8 +121,10 @@ def of_run(
         found = _teacher(settings, facts)
     elif method == "dp_kip":
         found = _kip(settings, facts)
-    else:
+    elif method in ("dp_ntk", "labelled"):
         found = _generator(method, settings, facts)
+    else:
+        found = Estimate((), 0.0, 0.0)
     made = settings.ipc * facts.num_classes if hasattr(settings, "ipc") else None
     judging = _judging(judges, facts, made)
     start = Phase("start", _START + facts.num_examples * facts.dim / 1e8)

@@ -35,7 +35,7 @@ class Ready(NamedTuple):
 
 
 def prepared(
-    method: str, settings: Any, run_flags: Any, data: Dataset
+    method: Any, settings: Any, run_flags: Any, data: Dataset
 ) -> tuple[Plan[Any], RunFolder]:
     """Return the checked plan of a run, and its folder, to which nothing has been written.
 
@@ -46,13 +46,18 @@ def prepared(
     return planned(ready, data), ready.folder
 
 
-def checked(method: str, settings: Any, run_flags: Any, data: Dataset) -> Ready:
+def package_of(method: Any) -> Any:
+    """Return a method: the package of that name in `jaxdp.methods`, or what is given."""
+    return importlib.import_module(f"jaxdp.methods.{method}") if isinstance(method, str) else method
+
+
+def checked(method: Any, settings: Any, run_flags: Any, data: Dataset) -> Ready:
     """Return what a plan is made of.
 
     Raises:
         SettingsError: whatever is wrong.
     """
-    package: Any = importlib.import_module(f"jaxdp.methods.{method}")
+    package = package_of(method)
     spec = data.spec
     earlier = earlier_of(package, settings, run_flags, data)
     complete = package.complete(settings, spec, earlier)

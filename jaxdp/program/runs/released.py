@@ -28,4 +28,5 @@ def read(path: str | Path, form: Form) -> Stored[Any]:
     Raises:
         InputError: there is no such file, or it is not what its flag asks for.
     """
-    return released.read(user_path(path, form.flag), form, f"--{form.flag}={path}")
+    flag = str(form.flag)  # without one no run names such a file
+    return released.read(user_path(path, flag), form, f"--{flag}={path}")
