@@ -1,0 +1,132 @@
+"""Measure the shape of the code: files, members of a plan, flags, branches that ask for a kind.
+
+    python benchmarks/shape.py
+    python benchmarks/shape.py --root=FOLDER        # of another checkout
+    python benchmarks/shape.py --out=benchmarks/results/shape.txt
+
+All is read off the text, so a checkout of any version can be measured.
+"""
+
+import argparse
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import results_file  # noqa: E402
+
+_KINDS = {"is_image", "is_table", "schema"}
+_DATASETS = {"digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "svhn_cropped"}
+_METHODS = {"teacher", "dp_kip", "dp_ntk", "labelled"}
+_ROOMS = ("jaxdp", "experiments")
+
+
+def files_of(root: Path) -> list[Path]:
+    """Return the Python files that are not tests or benchmarks."""
+    return sorted(path for room in _ROOMS for path in (root / room).rglob("*.py"))
+
+
+def lines_in(paths: list[Path]) -> int:
+    """Return how many lines files have."""
+    return sum(len(path.read_text().splitlines()) for path in paths)
+
+
+def members(path: Path, name: str) -> set[str]:
+    """Return the public names that a class of a file has."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            for each in node.body:
+                if isinstance(each, ast.FunctionDef):
+                    found.add(each.name)
+                elif isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+                    found.add(each.target.id)
+    return {name for name in found if not name.startswith("_")}
+
+
+def overrides(root: Path, base: set[str]) -> int:
+    """Return how often plans of methods define a member of the plan that all share."""
+    found = 0
+    for path in (root / "jaxdp" / "methods").glob("*/plan.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found += len(members(path, node.name) & base)
+    return found
+
+
+def tests_in(paths: list[Path]) -> Iterator[tuple[Path, ast.expr]]:
+    """Yield what branches ask."""
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.If | ast.IfExp | ast.While):
+                yield path, node.test
+
+
+def asks_for_kind(test: ast.expr) -> bool:
+    """Whether a branch asks which kind of data there is."""
+    named = {node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)}
+    return bool(named & _KINDS)
+
+
+def asks_for_method(test: ast.expr) -> bool:
+    """Whether a branch compares with the name of a method."""
+    texts = [
+        node.value
+        for each in ast.walk(test)
+        if isinstance(each, ast.Compare)
+        for node in ast.walk(each)
+        if isinstance(node, ast.Constant)
+    ]
+    return any(text in _METHODS for text in texts if isinstance(text, str))
+
+
+def names_of_datasets(root: Path) -> int:
+    """Return how often settings of methods name a dataset."""
+    paths = list((root / "jaxdp" / "methods").rglob("settings.py"))
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text()))]
+    return sum(isinstance(node, ast.Constant) and node.value in _DATASETS for node in nodes)
+
+
+def dependencies(root: Path) -> int:
+    """Return how many packages an installation needs."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    return len(project["dependencies"])
+
+
+def measured(root: Path) -> list[list[object]]:
+    """Return rows of what is measured, and the number."""
+    files = files_of(root)
+    plan = members(root / "jaxdp" / "methods" / "base.py", "Plan")
+    program = [path for path in files if {"program", "experiments"} & set(path.parts)]
+    kinds = [path for path, test in tests_in(files) if asks_for_kind(test)]
+    methods = [path for path, test in tests_in(program) if asks_for_method(test)]
+    return [
+        ["files in jaxdp and experiments", len(files)],
+        ["lines in them", lines_in(files)],
+        ["lines in experiments", lines_in([p for p in files if "experiments" in p.parts])],
+        ["members of Plan", len(plan)],
+        ["definitions of these in plans of methods", overrides(root, plan)],
+        ["branches that ask for the kind of data", len(kinds)],
+        ["files that have them", len(set(kinds))],
+        ["branches of the program on a method's name", len(methods)],
+        ["names of datasets in settings", names_of_datasets(root)],
+        ["packages that an installation needs", dependencies(root)],
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", default=str(ROOT), help="of the checkout")
+    parser.add_argument("--out", help="also write the table into this file")
+    options = parser.parse_args()
+    rows = measured(Path(options.root).resolve())
+    print(results_file.table(["what", "number"], rows, options.out), end="")
+
+
+if __name__ == "__main__":
+    main()
