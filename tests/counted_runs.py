@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from old_runs import PlannedRun
 
+from jaxdp.methods import certified
 from jaxdp.methods.steps import Steps
 from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.privacy.ledger import joint_epsilon
@@ -216,7 +217,7 @@ class Bench:
     def require_budget_holds(self) -> None:
         """Check that what is counted so far leaves no room for another run."""
         spent = [entry.ledger for entry in DatasetLedger(self.ledger).read().entries]
-        budget = 1.01 * joint_epsilon(spent, delta=counted_plan().counted.delta)
+        budget = 1.01 * joint_epsilon(spent, delta=certified.counted(counted_plan()).delta)
         with pytest.raises(InputError, match="--budget"):
             self.go(self.place / "another", budget=budget)
         assert not (self.place / "another").exists()

@@ -10,8 +10,6 @@ from typing import Any
 from jaxdp.data import Spec
 from jaxdp.methods.dp_kip.settings import Settings
 from jaxdp.methods.dp_kip.story import STORY
-from jaxdp.privacy import certificates
-from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.program.run_flags import RunFlags
@@ -27,19 +25,14 @@ _SINCE = (
 class PlannedRun:
     """What starting a run needs of its plan."""
 
-    story = dataclasses.replace(STORY, num_bytes=0, old_noise=OLD_NOISE)
-    counted = None
+    story = dataclasses.replace(STORY, covers=("x",), num_bytes=0, old_noise=OLD_NOISE)
+    earlier_certificate = None
     spec = Spec.images("toy", (1000, 2, 2), class_names=["a", "b"])
 
     def __init__(self, noise: float, seed: int) -> None:
         release = GaussianRelease(name="sum", sensitivity=1.0, stddev=noise)
         self.ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
         self.settings = Settings(seed=seed)
-        self.eps = self.settings.eps
-
-    def certificate(self, earlier: Any = None) -> dict[str, Any]:
-        terms = Terms(covers=("x",), target_epsilon=None, earlier=earlier)
-        return certificates.certify(self.ledger, terms)
 
     def config(self) -> dict[str, Any]:
         return {}

@@ -22,7 +22,7 @@ from generated_folder import written
 from hypothesis import strategies as st
 
 from jaxdp.data import Spec
-from jaxdp.methods import dp_ntk, record, teacher
+from jaxdp.methods import certified, dp_ntk, record, teacher
 from jaxdp.methods.dp_kip.story import STORY
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import Budget
@@ -62,7 +62,7 @@ def _npz(kind: str) -> dict[str, np.ndarray]:
         options=plan.stored_options,
         example_shape=plan.spec.shape,
         num_classes=plan.num_classes,
-        certificate=plan.certificate(),
+        certificate=certified.certificate(plan),
         source="",
     )
     with tempfile.TemporaryDirectory() as name:
@@ -101,11 +101,11 @@ def _releases(kind: str) -> st.SearchStrategy[bytes]:
 
 
 def _read_embedding(_: Any, folder: Path) -> None:
-    _use(planned("dp_ntk", "--embedding=embedding.npz", *_NTK[1:]).certificate())
+    _use(certified.certificate(planned("dp_ntk", "--embedding=embedding.npz", *_NTK[1:])))
 
 
 def _read_teacher(_: Any, folder: Path) -> None:
-    _use(planned("teacher", "--teacher=teacher.npz").certificate())
+    _use(certified.certificate(planned("teacher", "--teacher=teacher.npz")))
 
 
 def _use(certificate: dict[str, Any]) -> None:

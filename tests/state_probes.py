@@ -19,7 +19,7 @@ from faulty_input import Probe
 from hypothesis import strategies as st
 
 import jaxdp
-from jaxdp.methods import record
+from jaxdp.methods import certified, record
 from jaxdp.methods.dp_ntk import Generator
 from jaxdp.program.commands import sample
 from jaxdp.program.runs import generator_file
@@ -44,7 +44,7 @@ def _generator_files() -> dict[str, bytes]:
         RunFolder(f"{name}/run", resume=False, overwrite=False) as folder,
     ):
         generator_file.write(folder, generator)
-        folder.write_json("privacy.json", plan.certificate())
+        folder.write_json("privacy.json", certified.certificate(plan))
         files = faulty_input.files_in(folder.path)
         files.pop(".lock")
         return files

@@ -15,6 +15,7 @@ import pytest
 
 import jaxdp
 from jaxdp.data import Private, Spec
+from jaxdp.methods import certified
 from jaxdp.methods import runner as plain
 from jaxdp.methods.dp_kip.story import STORY
 from jaxdp.methods.steps import Steps
@@ -166,7 +167,7 @@ def test_guarantee_results_without_their_release_end_a_run(
 
     monkeypatch.setattr(type(plan), "release", stop)
     with folder:
-        started = run_start.Started(folder, plan.certificate(), ReleaseLog(folder))
+        started = run_start.Started(folder, certified.certificate(plan), ReleaseLog(folder))
         run = driver._Run("teacher", plan, run_flags, data, (), started)
         with pytest.raises(StoppedError):
             run._released()

@@ -7,6 +7,7 @@ from typing import Any
 
 import drivers
 
+from jaxdp.methods import certified
 from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk
 from jaxdp.program.runs import driver
 from jaxdp.program.runs import start as run_start
@@ -50,7 +51,7 @@ def planned(name: str, *flags: str, subset: tuple[str, ...] = SUBSET) -> Any:
 def begun(name: str, folder: RunFolder, *flags: str) -> Any:
     """Return a run whose folder is open and which has taken no step."""
     plan, _, run_flags, data = drivers.prepared(_METHODS[name], *DRIVERS[name][1], *SUBSET, *flags)
-    started = run_start.Started(folder, plan.certificate(), ReleaseLog(folder))
+    started = run_start.Started(folder, certified.certificate(plan), ReleaseLog(folder))
     return driver._Run(_METHODS[name], plan, run_flags, data, (), started)
 
 

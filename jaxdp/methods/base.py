@@ -10,7 +10,6 @@ its plan a key, the private data and a `Runner`.
 
 import abc
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeVar
 
@@ -20,13 +19,11 @@ from jaxtyping import Array, Key
 from jaxdp.data import Private, Spec
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.made import Classifier, Made, shares, softmax
-from jaxdp.methods.settings import SettingsError, budget
+from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Runner
 from jaxdp.methods.stored import NOTHING, Earlier, Form, NoOptions
-from jaxdp.privacy import certificates, wording
-from jaxdp.privacy.certificates import Terms
+from jaxdp.privacy import wording
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
-from jaxdp.privacy.stored_certificates import recertified
 
 R = TypeVar("R")
 
@@ -155,11 +152,6 @@ class Plan(abc.ABC, Generic[R]):
         return self.earlier.certificate()
 
     @property
-    def eps(self) -> float:
-        """The budget: by setting, or that of what is used again; inf without privacy."""
-        return budget(self.settings, self.earlier_certificate)
-
-    @property
     def num_classes(self) -> int:
         """Number of classes that are told apart."""
         return self.spec.num_classes
@@ -200,52 +192,6 @@ class Plan(abc.ABC, Generic[R]):
     def stored_options(self) -> Any:
         """How features of what is released are made, where there are options."""
         return NoOptions()
-
-    @property
-    def method(self) -> str:
-        """Name of the method: that of its package."""
-        return type(self).__module__.rpartition(".")[0].rpartition(".")[2]
-
-    @property
-    def counted(self) -> Ledger | None:
-        """What the run adds to all that is released of its data; None where nothing may leave.
-
-        Without noise, or with noise that somebody knows, a result must not be released.
-        """
-        ledger = self.ledger
-        if ledger is None or not ledger.is_private or ledger.seeded_noise:
-            return None
-        return ledger
-
-    def certificate(self, earlier: tuple[Ledger, ...] | None = None) -> dict[str, Any]:
-        """Return the certificate: of what is to be released, or of what is used again.
-
-        Args:
-            earlier: what earlier runs have released of the same data; None where nobody counts
-                them.
-        """
-        settings = self.settings
-        if self.earlier_certificate is not None:
-            again = recertified(
-                self.earlier_certificate,
-                allow_delta=settings.allow_delta,
-                allow_epsilon=settings.allow_epsilon,
-                covers=self.story.covers_again,
-            )
-            return again | {"reused": self.story.reused}
-        terms = Terms(
-            covers=self.story.covers,
-            target_epsilon=settings.eps if settings.eps < math.inf else None,
-            allow_delta=settings.allow_delta,
-            allow_epsilon=settings.allow_epsilon,
-            counted_classes=self.spec.counted_classes,
-            preparation=self.spec.preparation,
-            objection=self.story.objection,
-            earlier=earlier,
-            persons_declared=self.spec.persons_declared,
-        )
-        assert self.ledger is not None
-        return certificates.certify(self.ledger, terms) | dict(self.story.beside)
 
 
 def require_image(spec: Spec, setting: str, instead: str) -> tuple[int, int, int]:

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 import jaxdp
-from jaxdp.methods import card, facts
+from jaxdp.methods import card, certified, facts
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.settings import rules
@@ -87,7 +87,7 @@ def config_of(plan: Any, *flags: Any) -> dict[str, Any]:
         config |= {k: v for k, v in dataclasses.asdict(part).items() if fixed[k].fixed}
     listed = {name: value for name, value in config.items() if name not in plan.story.unlisted}
     return listed | {
-        "eps": None if math.isinf(plan.eps) else plan.eps,
+        "eps": None if math.isinf(certified.epsilon(plan)) else certified.epsilon(plan),
         "num_examples": plan.spec.num_examples,
         "example_shape": list(plan.spec.shape),
         "preparation": plan.spec.preparation,

@@ -19,7 +19,7 @@ from tqdm import TqdmWarning
 
 from jaxdp import devices, large_arrays, numerics, processes
 from jaxdp.data import Private, Spec, checked
-from jaxdp.methods import record
+from jaxdp.methods import certified, record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError
@@ -106,7 +106,7 @@ def run(
     entered = _entered(plan, ledger, budget) if counts and processes.is_first() else None
     released = plan.release(private, private_key(complete.noise_seed), runner)
     made = plan.finish(released, runner)
-    certificate = plan.certificate(None if entered is None else entered.earlier)
+    certificate = certified.certificate(plan, None if entered is None else entered.earlier)
     if entered is not None:
         entered.file.finish(entered.name, _digests(plan, released, certificate, made))
     made = dataclasses.replace(
@@ -133,13 +133,15 @@ def _entered(
         if budget is not None:
             raise ValueError("a budget needs a ledger: the file that counts what runs release")
         return None
-    counted = plan.counted
+    counted = certified.counted(plan)
     if counted is None:
         return None
     total = None if budget is None else TotalBudget(float(budget), counted.delta)
     file, name, persons = DatasetLedger(path), secrets.token_hex(16), plan.spec.persons_declared
     # It keeps no notes, so no folder can ever go on with it.
-    earlier = file.enter(name, plan.method, counted, budget=total, persons=persons, notes=_NO_NOTES)
+    earlier = file.enter(
+        name, certified.method_name(plan), counted, budget=total, persons=persons, notes=_NO_NOTES
+    )
     return _Entered(file, name, earlier)
 
 

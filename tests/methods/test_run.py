@@ -14,6 +14,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import jaxdp
+from jaxdp.methods import certified
 from jaxdp.methods.made import shares, softmax
 from jaxdp.methods.runner import PlainRunner, in_chunks, slices
 from jaxdp.methods.settings import SettingsError
@@ -74,7 +75,7 @@ def test_guarantee_a_certificate_says_that_classes_were_counted(name: str) -> No
     for counted in (False, True):
         spec = dataclasses.replace(SPEC, counted_classes=counted)
         settings = method.complete(method.Settings(**SETTINGS[name]), spec)
-        said.append(method.make_plan(settings, spec).certificate()["public"])
+        said.append(certified.certificate(method.make_plan(settings, spec))["public"])
     counted = [[what for what in public if "counted from the labels" in what] for public in said]
     assert [len(found) for found in counted] == [0, 1]
 

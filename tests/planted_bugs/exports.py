@@ -8,7 +8,7 @@ _MADE, _RECORD, _R = (
     "jaxdp/methods/record.py",
     "tests/methods/test_run.py::",
 )
-_PRIVATE, _BASE = "jaxdp/data/private.py", "jaxdp/methods/base.py"
+_PRIVATE, _CERTIFIED_BY = "jaxdp/data/private.py", "jaxdp/methods/certified.py"
 _SHOWN = ("tests/test_data.py::test_guarantee_private_examples_show_nothing_of_themselves",)
 _CERTIFIED = "        (folder / CERTIFICATE).write_bytes(json_bytes({**facts, **about}))\n"
 _STAYS = (f"{_E}test_guarantee_an_export_holds_nothing_that_must_stay",)
@@ -108,7 +108,7 @@ MUTANTS = (
         "a saved release does not tell of earlier runs",
         _RECORD,
         "        certificate=dict(certificate),\n",
-        "        certificate=plan.certificate(),\n",
+        "        certificate=certified.certificate(plan),\n",
         (f"{_R}test_guarantee_a_saved_release_tells_of_earlier_runs",),
     ),
     Mutant(
@@ -151,8 +151,8 @@ MUTANTS = (
     ),
     Mutant(
         "a certificate does not tell of earlier runs",
-        _BASE,
-        "            earlier=earlier,\n",
+        _CERTIFIED_BY,
+        "        earlier=earlier,\n",
         "",
         (
             "tests/test_runs_on_one_dataset.py::"
@@ -161,21 +161,21 @@ MUTANTS = (
     ),
     Mutant(
         "a certificate does not say that classes were counted in private labels",
-        _BASE,
-        "            counted_classes=self.spec.counted_classes,\n",
+        _CERTIFIED_BY,
+        "        counted_classes=spec.counted_classes,\n",
         "",
         (f"{_R}test_guarantee_a_certificate_says_that_classes_were_counted[dp_ntk]",),
     ),
     Mutant(
         "a result that is used again has the certificate that was stored with it",
-        _BASE,
-        "            again = recertified(\n"
-        "                self.earlier_certificate,\n"
-        "                allow_delta=settings.allow_delta,\n"
-        "                allow_epsilon=settings.allow_epsilon,\n"
-        "                covers=self.story.covers_again,\n"
-        "            )\n",
-        "            again = self.earlier_certificate\n",
+        _CERTIFIED_BY,
+        "        again = recertified(\n"
+        "            plan.earlier_certificate,\n"
+        "            allow_delta=settings.allow_delta,\n"
+        "            allow_epsilon=settings.allow_epsilon,\n"
+        "            covers=story.covers_again,\n"
+        "        )\n",
+        "        again = plan.earlier_certificate\n",
         (
             "tests/test_teach_labelled.py::"
             "test_guarantee_a_labelled_run_brings_its_teacher_and_no_data_are_used",

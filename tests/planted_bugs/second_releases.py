@@ -219,8 +219,8 @@ MUTANTS = (
     Mutant(
         "a run from Python does not tell of earlier runs",
         "jaxdp/methods/runner.py",
-        "    certificate = plan.certificate(None if entered is None else entered.earlier)\n",
-        "    certificate = plan.certificate()\n",
+        "certified.certificate(plan, None if entered is None else entered.earlier)",
+        "certified.certificate(plan)",
         (
             "tests/test_runs_on_one_dataset.py::"
             "test_guarantee_runs_from_python_are_counted_in_the_same_file",

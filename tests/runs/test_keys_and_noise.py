@@ -16,6 +16,7 @@ from public_releases import release_in_public
 from toy_runs import DRIVERS, SUBSET, StoppedError, begun, planned, run
 
 from jaxdp.data import Private
+from jaxdp.methods import certified
 from jaxdp.methods.dp_kip import release as kip_release
 from jaxdp.methods.dp_ntk import release as embedding_release
 from jaxdp.methods.runner import PlainRunner
@@ -103,7 +104,7 @@ def test_guarantee_seeded_noise_is_noted(name: str) -> None:
     ledger = planned(name, "--noise_seed=0").ledger
     assert ledger is not None
     assert ledger.seeded_noise
-    assert not planned(name, "--noise_seed=0").certificate()["releasable"]
+    assert not certified.certificate(planned(name, "--noise_seed=0"))["releasable"]
 
 
 def test_guarantee_dp_kip_runs_what_it_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +207,7 @@ def test_guarantee_what_speaks_against_images_speaks_against_what_is_made_of_the
         return planned("dp_kip_teacher", *flags, subset=())
 
     good = beside(written(tmp_path / "good"))
-    assert good.certificate()["releasable"]
+    assert certified.certificate(good)["releasable"]
     assert good.ledger is not None
     assert good.ledger.also == (good.earlier.images.noise_multiplier,)
     assert good.ledger.epsilon() <= 5

@@ -14,7 +14,7 @@ from generated_folder import written
 from old_runs import of_version_0_1_0, planned_run, started
 from toy_runs import StoppedError, begun, forbidden, planned, run
 
-from jaxdp.methods import dp_ntk, teacher
+from jaxdp.methods import certified, dp_ntk, teacher
 from jaxdp.methods.stored import Stored
 from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.privacy import dp_sgd
@@ -133,7 +133,7 @@ def _stored_teacher(plan: Any) -> Stored[Any]:
         options=MapOptions(whiten=0.0, mirror=False, patches=0, brightness=0.0),
         example_shape=(8, 8, 1),
         num_classes=10,
-        certificate=plan.certificate(),
+        certificate=certified.certificate(plan),
         source="",
     )
 

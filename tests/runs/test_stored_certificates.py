@@ -16,7 +16,7 @@ from generated_folder import written
 from old_runs import of_version_0_1_0, planned_run, started, without_news
 from toy_runs import planned
 
-from jaxdp.methods import dp_ntk, teacher
+from jaxdp.methods import certified, dp_ntk, teacher
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.stored import Earlier, GeneratedImages, Stored
 from jaxdp.methods.teacher.earlier import BESIDE, check_earlier
@@ -71,7 +71,7 @@ def test_guarantee_an_edited_certificate_of_a_release_is_refused(
     else:
         path, form = tmp_path / "run" / "teacher.npz", teacher.FORM
         stored = stored_teacher(
-            planned("dp_kip_teacher", "--eps=inf").certificate(), weights=np.ones((3, 10))
+            certified.certificate(planned("dp_kip_teacher", "--eps=inf")), weights=np.ones((3, 10))
         )
         with RunFolder(tmp_path / "run", resume=False, overwrite=False) as folder:
             released.write(ReleaseLog(folder), path.name, form, stored)
@@ -97,7 +97,7 @@ def test_guarantee_an_edited_certificate_of_an_old_run_is_refused(tmp_path: Path
 
 def test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable(tmp_path: Path) -> None:
     """Its noise was drawn in float32, that of class means beside it was not."""
-    certificate = planned("dp_kip_teacher").certificate()
+    certificate = certified.certificate(planned("dp_kip_teacher"))
     assert certificate["releasable"]
     meta = {
         "map_config": dataclasses.asdict(OPTIONS),
@@ -148,7 +148,6 @@ def test_a_release_without_noise_can_be_read_again() -> None:
 def test_a_finished_run_of_version_0_1_0_is_resumed_beside_a_ledger(tmp_path: Path) -> None:
     of_version_0_1_0(tmp_path / "old", finished=True)
     plan = planned_run()
-    plan.counted, plan.method = plan.ledger, "dp_ntk"
     flags = RunFlags(resume=True, ledger=str(tmp_path / "x.ledger.jsonl"))
     folder = RunFolder(tmp_path / "old", resume=True, overwrite=False)
     with run_start.started(plan, flags, folder, {}) as found:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 from jaxdp.data import Private, Spec
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
-from jaxdp.methods import base
+from jaxdp.methods import base, certified
 from jaxdp.methods.base import Story
 from jaxdp.methods.dp_ntk import release as releasing
 from jaxdp.methods.dp_ntk.drawing import balanced_labels
@@ -50,7 +50,9 @@ class NtkPlan(base.Plan[Released]):
     def story(self) -> Story:
         """What is said of the run."""
         spec, drawn = self.spec, self.settings.num_synthetic
-        title = f"{spec.name}, {self.options.features} features, epsilon {self.eps:g}"
+        title = (
+            f"{spec.name}, {self.options.features} features, epsilon {certified.epsilon(self):g}"
+        )
         kept = 4 * self.num_classes * self.features.dim
         return dataclasses.replace(
             STORY,

@@ -17,7 +17,7 @@ from jaxdp.features.random_networks import RandomNetworks, random_networks
 from jaxdp.images.packing import Packing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
-from jaxdp.methods import base
+from jaxdp.methods import base, certified
 from jaxdp.methods.base import DISTILLED_TABLE, Story
 from jaxdp.methods.made import Made, distilled, shares, softmax, with_packed, with_soft_labels
 from jaxdp.methods.settings import bad, part_of
@@ -70,7 +70,7 @@ class TeacherPlan(base.Plan[Released]):
         """What is said of the run."""
         settings, spec, images = self.settings, self.spec, self.earlier.images
         source = (SOURCES if images is None else SOURCES_BESIDE_IMAGES)[settings.match]
-        title = f"{spec.name}, {settings.ipc} per class, epsilon {self.eps:g}"
+        title = f"{spec.name}, {settings.ipc} per class, epsilon {certified.epsilon(self):g}"
         # Beside images the release is in files of this folder, not in those that it came from.
         again = None if images is None else self._covers()
         trains = self.uses_teacher and self.earlier.stored is None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxdp.methods import certified
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.program.data.dataset import Dataset
@@ -118,7 +119,7 @@ def of_run(
     num_test = len(data.x_test)
     instead = recommendation.better(
         estimates.facts_of(data.spec, num_test=num_test),
-        plan.eps,
+        certified.epsilon(plan),
         method=method,
         source=recommendation.source_of(run_flags),
         schema=data.spec.schema is not None,

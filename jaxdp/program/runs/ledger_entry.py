@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from jaxdp.methods import certified
 from jaxdp.methods.base import Plan
 from jaxdp.privacy.dataset_ledger import ReleasedElsewhereError
 from jaxdp.privacy.ledger import Ledger
@@ -37,7 +38,7 @@ class LedgerEntry:
             InputError: the run has an entry, and no ledger is named.
         """
         self._plan, self._folder = plan, folder
-        counted = plan.counted
+        counted = certified.counted(plan)
         self._ledger = None if counted is None else dataset_ledgers.of_run(run_flags)
         self._budget = None
         if run_flags.budget is not None and counted is not None:
@@ -128,7 +129,7 @@ class LedgerEntry:
             self._ledger.path.parent.mkdir(parents=True, exist_ok=True)
             earlier = self._ledger.enter(
                 self.name,
-                self._plan.method,
+                certified.method_name(self._plan),
                 self._counted,
                 budget=self._budget,
                 persons=self._plan.spec.persons_declared,
@@ -178,7 +179,7 @@ class LedgerEntry:
 
     @property
     def _counted(self) -> Ledger:
-        counted = self._plan.counted
+        counted = certified.counted(self._plan)
         assert counted is not None
         return counted
 

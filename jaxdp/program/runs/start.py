@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from jaxdp.methods import certified
 from jaxdp.methods.base import Plan
 from jaxdp.methods.record import config_of
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
@@ -59,7 +60,7 @@ def started(
         InputError: the folder is in use or holds another run, what that has released is gone or
             is not all that the ledger of the dataset knows of, or the disk is full.
     """
-    fixed, certificate = config_of(plan, run_flags), plan.certificate()
+    fixed, certificate = config_of(plan, run_flags), certified.certificate(plan)
     entry = LedgerEntry(plan, run_flags, folder)
     entry.require_room()
     if run_flags.resume:
@@ -79,7 +80,7 @@ def started(
                 _require_same_ledger(folder, stored["ledger"], config["ledger"])
             # The name is on disk before the entry is, so that a resumed run finds it.
             folder.write_json("config.json", config)
-            certificate = plan.certificate(entry.made())
+            certificate = certified.certificate(plan, entry.made())
         log = ReleaseLog(folder, entry if entry.is_made else None)
         for warning in certificate["warnings"]:
             print(f"WARNING: {warning}", file=sys.stderr)

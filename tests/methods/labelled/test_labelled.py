@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jaxdp
-from jaxdp.methods import labelled
+from jaxdp.methods import certified, labelled
 from jaxdp.methods.dp_ntk.drawing import balanced_labels
 from jaxdp.methods.labelled import plan as planning
 from jaxdp.methods.labelled import release as releasing
@@ -54,7 +54,7 @@ def test_guarantee_both_releases_together_spend_the_budget(share: float) -> None
     assert ledger.also == (multiplier,)
     alone = accounting.gaussian_epsilon(multiplier, delta=plan.settings.delta)
     assert alone == pytest.approx(1 - share, rel=1e-3)
-    assert plan.certificate()["releasable"]
+    assert certified.certificate(plan)["releasable"]
 
 
 def test_guarantee_what_is_accounted_is_what_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,11 +212,11 @@ def test_images_alone_have_candidates_by_default() -> None:
 def test_without_privacy_nothing_is_releasable() -> None:
     plan = plan_of(eps=float("inf"))
     assert plan.release_of_embedding.stddev == 0
-    assert not plan.certificate()["releasable"]
+    assert not certified.certificate(plan)["releasable"]
 
 
 def test_seeded_noise_is_not_releasable() -> None:
-    assert not plan_of(noise_seed=1).certificate()["releasable"]
+    assert not certified.certificate(plan_of(noise_seed=1))["releasable"]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def stored_of(method: Any, certificate: Any = None) -> Stored[Any]:
         options=plan.stored_options,
         example_shape=SPEC.stored_shape,
         num_classes=2,
-        certificate=plan.certificate() if certificate is None else certificate,
+        certificate=certified.certificate(plan) if certificate is None else certificate,
         source="--embedding=edited.npz",
         schema=SCHEMA.to_json(),
     )
@@ -254,7 +254,9 @@ def test_a_stored_ledger_without_an_embedding_is_refused(method: Any) -> None:
     """As an edited file may hold it: of a teacher, or of class means, alone."""
     asked = method.Settings(num_synthetic=50)
     teacher = jaxdp.methods.teacher
-    spent = teacher.make_plan(teacher.complete(teacher.Settings(), SPEC), SPEC).certificate()
+    spent = certified.certificate(
+        teacher.make_plan(teacher.complete(teacher.Settings(), SPEC), SPEC)
+    )
     stored = stored_of(method, spent)
     with pytest.raises(SettingsError, match=r"^--embedding=edited.npz: its ledger has no"):
         method.make_plan(method.complete(asked, SPEC), SPEC, Earlier(stored))

@@ -1,0 +1,65 @@
+"""What is said under the guarantee of a run: its certificate, its budget, what a ledger counts."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from jaxdp.methods.settings import budget
+from jaxdp.privacy import certificates
+from jaxdp.privacy.certificates import Terms
+from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.stored_certificates import recertified
+
+if TYPE_CHECKING:
+    from jaxdp.methods.base import Plan
+
+
+def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) -> dict[str, Any]:
+    """Return the certificate of a run: of what is to be released, or of what is used again.
+
+    Args:
+        plan: of the run.
+        earlier: what earlier runs have released of the same data; None where nobody counts them.
+    """
+    settings, spec, story = plan.settings, plan.spec, plan.story
+    if plan.earlier_certificate is not None:
+        again = recertified(
+            plan.earlier_certificate,
+            allow_delta=settings.allow_delta,
+            allow_epsilon=settings.allow_epsilon,
+            covers=story.covers_again,
+        )
+        return again | {"reused": story.reused}
+    terms = Terms(
+        covers=story.covers,
+        target_epsilon=settings.eps if settings.eps < math.inf else None,
+        allow_delta=settings.allow_delta,
+        allow_epsilon=settings.allow_epsilon,
+        counted_classes=spec.counted_classes,
+        preparation=spec.preparation,
+        objection=story.objection,
+        earlier=earlier,
+        persons_declared=spec.persons_declared,
+    )
+    assert plan.ledger is not None
+    return certificates.certify(plan.ledger, terms) | dict(story.beside)
+
+
+def epsilon(plan: "Plan[Any]") -> float:
+    """Return the budget: by setting, or that of what is used again; inf without privacy."""
+    return budget(plan.settings, plan.earlier_certificate)
+
+
+def counted(plan: "Plan[Any]") -> Ledger | None:
+    """Return what a run adds to all that is released of its data; None where nothing may leave.
+
+    Without noise, or with noise that somebody knows, a result must not be released.
+    """
+    ledger = plan.ledger
+    if ledger is None or not ledger.is_private or ledger.seeded_noise:
+        return None
+    return ledger
+
+
+def method_name(plan: "Plan[Any]") -> str:
+    """Return the name of a run's method: that of its package."""
+    return type(plan).__module__.rpartition(".")[0].rpartition(".")[2]
