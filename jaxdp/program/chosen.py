@@ -78,10 +78,10 @@ def _choice(data: Any, asked: str | None) -> _Chosen:
         method = "dp_ntk" if method == "labelled" else method
         if asked in (None, method):
             flags.pop("eps", None)
-            why = choice.why if asked is None else "you asked for it"
+            why = choice.why if asked is None else "You asked for it."
             return _Chosen(method, flags, f"{why} Expected: {choice.expected}")
     assert asked is not None
-    return _Chosen(asked, {}, "you asked for it")
+    return _Chosen(asked, {}, "You asked for it.")
 
 
 def _require_fit(method: str) -> None:

@@ -111,6 +111,7 @@ def test_a_table_needs_one_file(
         assert said in capsys.readouterr().err
     assert ran == []
     assert run(table.main, path, schema) == 0
+    assert "chosen: jaxdp run dp_ntk\n  why: Noisy counts get" in capsys.readouterr().err
     assert run(table.main, path, schema, "--target=stage") == 0
     (name, settings, _, first), (*_, second) = ran
     assert (name, settings.eps) == ("dp_ntk", 1.0)

@@ -26,9 +26,10 @@ class TableFlags:
 
     GROUP: ClassVar[str] = "method"
 
-    method: str = setting(
-        "dp_ntk",
-        "dp_ntk makes a table of any length; teacher and dp_kip a few records of each class.",
+    method: str | None = setting(
+        None,
+        "dp_ntk makes a table of any length (default); teacher and dp_kip a few records of each "
+        "class.",
         among=tuple(chosen.METHODS),
         usual=True,
     )
