@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import io
@@ -27,8 +28,7 @@ from jaxdp.methods.dp_kip.story import STORY
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import Budget
 from jaxdp.methods.stored import Stored
-from jaxdp.privacy import certificates
-from jaxdp.privacy.ledger import OLD_NOISE, Ledger
+from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.program import terminal
 from jaxdp.program.data.load import load_dataset
@@ -168,18 +168,11 @@ _LEDGER = Ledger(
 _FLAGS = RunFlags(out_dir="run", resume=True)
 _PLAN: Any = SimpleNamespace(
     settings=Budget(),
-    eps=1.0,
+    earlier_certificate=None,
     spec=Spec.images("digits", (100, 8, 8), class_names="01"),
-    unlisted=(),
     config=lambda: {"steps": 6},
     ledger=_LEDGER,
-    counted=None,
-    certificate=lambda earlier=None: certificates.certify(
-        _LEDGER, certificates.Terms(covers=("x",), target_epsilon=1.0, earlier=earlier)
-    ),
-    old_noise=OLD_NOISE,
-    num_bytes=0,
-    story=STORY,
+    story=dataclasses.replace(STORY, covers=("x",), num_bytes=0),
 )
 _FIXED = record.config_of(_PLAN, _FLAGS)
 _JSON_FILES: dict[str, Any] = {
