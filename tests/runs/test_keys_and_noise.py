@@ -216,7 +216,7 @@ def test_guarantee_what_speaks_against_images_speaks_against_what_is_made_of_the
     del stored["sha256"]
     (untied / "privacy.json").write_text(json.dumps(stored))
     for bad in (untied, written(tmp_path / "seeded", seeded=True)):
-        assert not beside(bad).certificate()["releasable"]
+        assert not certified.certificate(beside(bad))["releasable"]
 
 
 def _with_update(build: Any, update: Any, *arguments: Any) -> Any:

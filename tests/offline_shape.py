@@ -1,21 +1,19 @@
 """Measure the shape of the code: files, members of a plan, flags, branches that ask for a kind.
 
-    python benchmarks/shape.py
-    python benchmarks/shape.py --root=FOLDER        # of another checkout
-    python benchmarks/shape.py --out=benchmarks/results/shape.txt
+    python tests/offline_shape.py
+    python tests/offline_shape.py --root=FOLDER        # of another checkout
+    python tests/offline_shape.py --out=FILE
 
 All is read off the text, so a checkout of any version can be measured.
 """
 
 import argparse
 import ast
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
 
 import results_file  # noqa: E402
 
