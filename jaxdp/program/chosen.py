@@ -2,22 +2,18 @@
 
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jaxdp.methods.dp_kip.settings import Settings as KipSettings
-from jaxdp.methods.labelled.settings import Settings as LabelledSettings
-from jaxdp.methods.settings import rules
-from jaxdp.methods.teacher.settings import Settings as TeacherSettings
+from jaxdp.methods.settings import Budget, rules
 from jaxdp.program import command_line, several_processes
+from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk
 from jaxdp.program.errors import InputError
-from jaxdp.program.run_flags import GenerateFlags, KipFlags, RunFlags, TeacherFlags
+from jaxdp.program.run_flags import RunFlags
 
-METHODS = {
-    "teacher": (TeacherFlags, TeacherSettings),
-    "dp_kip": (KipFlags, KipSettings),
-    "dp_ntk": (GenerateFlags, LabelledSettings),
-}
-"""By the names that `jaxdp run` has for them."""
+METHODS = {"teacher": dp_kip_teacher.KINDS, "dp_kip": dp_kip.KINDS, "dp_ntk": dp_ntk.KINDS}
+"""The classes that declare the flags of each, by the names that `jaxdp run` has for them."""
+_REUSED = ("teacher", "embedding")  # flags of a release that has settings of its own
 
 
 class _Chosen(NamedTuple):
@@ -27,9 +23,8 @@ class _Chosen(NamedTuple):
 
 
 def define(own: type) -> tuple[type, ...]:
-    """Make the flags of a command and of all methods; return those classes that its help shows."""
-    command_line.define(own, *(kind for kinds in METHODS.values() for kind in kinds))
-    return own, *METHODS["teacher"]
+    """Make the flags of a command; return those classes that its help shows."""
+    return command_line.define(own, *METHODS["teacher"])
 
 
 def run(asked: str | None) -> None:
@@ -41,37 +36,43 @@ def run(asked: str | None) -> None:
     Raises:
         InputError: a flag is none of that method.
     """
+    if asked is not None:
+        _require_fit(asked)
+    budget = command_line.settings_of(Budget)
     several_processes.join(command_line.settings_of(RunFlags))
-    from jaxdp.program.data.load import dataset_for  # import jax: not before flags are checked
+    from jaxdp import processes  # imports jax: not before flags are checked
+    from jaxdp.program.data.load import dataset_for
     from jaxdp.program.runs import driver
 
-    seed = command_line.settings_of(TeacherSettings).seed
-    data = dataset_for(command_line.settings_of(RunFlags), seed=seed)
-    chosen = _choice(data, asked)
-    flags_class, settings_class = METHODS[chosen.method]
+    data = dataset_for(command_line.settings_of(RunFlags), seed=budget.seed)
+    chosen = _choice(data, budget.eps, asked)
     _require_fit(chosen.method)
-    parsers = {name: command_line.FLAGS[name].parser for name in chosen.flags}
-    added = {n: v for n, v in chosen.flags.items() if not command_line.is_given(n)}
-    for name, value in added.items():
-        command_line.put(name, parsers[name].parse(value))
-    words = " ".join(f"--{name}={shlex.quote(value)}" for name, value in added.items())
-    said = f"chosen: jaxdp run {chosen.method} {words}".rstrip()
-    print(f"{said}\n  why: {chosen.why}", file=sys.stderr)
-    settings: Any = command_line.settings_of(settings_class)
-    name = "labelled" if getattr(settings, "labels", None) == "teacher" else chosen.method
+    words = [f"jaxdp run {chosen.method}", *_put(chosen.flags)]
+    flags_class, settings_class = METHODS[chosen.method]
+    name = chosen.method
     if name == "dp_ntk":
-        from jaxdp.methods.labelled.settings import generation_settings
+        name, settings_class = dp_ntk.method()
+    settings, run_flags = map(command_line.settings_of, (settings_class, flags_class))
+    if processes.is_first():
+        print(f"chosen: {' '.join(words)}\n  why: {chosen.why}", file=sys.stderr)
+    driver.run(name, settings, run_flags, data)
 
-        settings = generation_settings(settings)
-    driver.run(name, settings, command_line.settings_of(flags_class), data)
+
+def _put(chosen: Mapping[str, str]) -> list[str]:
+    """Give flags the values that were chosen, where none are given; return these."""
+    if any(command_line.is_given(name) for name in _REUSED):
+        return []
+    added = {name: text for name, text in chosen.items() if not command_line.is_given(name)}
+    for name, text in added.items():
+        command_line.put(name, command_line.FLAGS[name].parser.parse(text))
+    return [f"--{name}={shlex.quote(text)}" for name, text in added.items()]
 
 
-def _choice(data: Any, asked: str | None) -> _Chosen:
+def _choice(data: Any, epsilon: float, asked: str | None) -> _Chosen:
     """Return the method, the flags that it gets unless others are given, and the reason."""
     from jaxdp.program.runs import commands, estimates, recommendation
 
     facts = estimates.facts_of(data.spec, num_test=len(data.x_test))
-    epsilon = command_line.settings_of(TeacherSettings).eps
     schema = data.spec.schema is not None
     for choice in recommendation.choices(facts, epsilon, source="", schema=schema):
         method, flags = commands.parsed(choice.command)

@@ -6,10 +6,11 @@ and `TAKES_FILES` says that words are files. Only the module that is asked for i
 """
 
 import importlib
-import importlib.metadata
 import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
+
+import jaxdp
 
 
 class Command(NamedTuple):
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     if first in _HELP or first == "help":
         print(_usage())
     elif first == "--version":
-        print(f"jaxdp {importlib.metadata.version('jaxdp-toolkit')}")
+        print(f"jaxdp {jaxdp.__version__}")
     elif first == "run" and (not rest or rest[0] in _HELP):
         print(_listed("jaxdp run METHOD [--flag=value ...]", METHODS))
     else:

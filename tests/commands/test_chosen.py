@@ -14,6 +14,7 @@ import toy_tables
 from absl.testing import flagsaver
 from own_folder import write_shapes
 
+from jaxdp.methods.settings import rules
 from jaxdp.program import chosen, command_line
 from jaxdp.program.commands import demo, images, table
 from jaxdp.program.runs import driver
@@ -78,6 +79,8 @@ def test_what_is_chosen_is_said_and_what_is_given_stays(
         (["a", "b"], "b: unexpected argument"),
         (["digits", "--dataset=digits"], "digits: leave it out, --dataset names the data"),
         (["digits", "--kernel=scatter"], "--kernel=scatter: is for --method=dp_kip"),
+        (["digits", "--method=dp_ntk", "--teacher_share=0.3"], "is for --labels=teacher"),
+        (["digits", "--method=dp_kip", "--match=both"], "--match=both: is for --method=teacher"),
         (["digits", "--method=kip"], "--method=kip: unknown; known are teacher, dp_kip, dp_ntk"),
         (["nosuch"], "--dataset=nosuch: unknown dataset"),
         (["./nosuch/"], "nosuch"),
@@ -157,7 +160,7 @@ def test_the_demo_has_its_settings_and_a_folder_that_it_replaces(
 
 def test_every_method_can_be_chosen() -> None:
     def names(kinds: Sequence[type]) -> set[str]:
-        return {name for kind in kinds for name in chosen.rules(kind)}
+        return {name for kind in kinds for name in rules(kind)}
 
     assert all(
         "eps" in names(kinds) and "dataset" in names(kinds) for kinds in (chosen.METHODS.values())

@@ -10,15 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import drivers
 import numpy as np
 import pytest
 import saved_folders
+import toy_tables
 from absl.testing import flagsaver
 
 import jaxdp
 from jaxdp.methods.settings import InputError
 from jaxdp.program import command_line
-from jaxdp.program.commands import pack
+from jaxdp.program.commands import dp_ntk, pack, sample
 from jaxdp.saved import zips
 
 
@@ -52,12 +54,31 @@ def test_guarantee_nothing_that_must_stay_is_packed(tmp_path: Path) -> None:
     ):
         (folder / name).write_text("private")
     os.symlink("/etc/hostname", folder / "teacher.npz")
+    (folder / "README.md").write_text("kept secret: who is in it")
+    certificate = json.loads((folder / "privacy.json").read_text())
+    (folder / "privacy.json").write_text(json.dumps(certificate | {"by_hand": "kept secret"}))
     out = packed(folder)
-    told = {"run/privacy.json", "run/config.json"}
-    assert names_in(out) == told | {"run/synthetic.npz"}
-    assert b"private" not in b"".join(
-        zipfile.ZipFile(out).read(name) for name in names_in(out) - told
-    )
+    assert names_in(out) == {"run/privacy.json", "run/config.json", "run/synthetic.npz"}
+    with zipfile.ZipFile(out) as file:
+        assert not any(b"kept secret" in file.read(name) for name in file.namelist())
+
+
+@pytest.mark.slow
+def test_guarantee_of_a_generator_its_own_files_are_packed(tmp_path: Path) -> None:
+    """Those that it is read from, and it draws from the packed file; nothing else is there."""
+    source, schema = toy_tables.write_table(tmp_path, toy_tables.frame_of(200))
+    folder = tmp_path / "run"
+    flags = ("--delta=1e-3", "--evaluate=none", f"--out_dir={folder}")
+    assert drivers.drive(dp_ntk.main, source, schema, *flags) == 0
+    (folder / "generator" / "notes.txt").write_text("kept secret")
+    out = packed(folder)
+    names = names_in(out)
+    assert "run/generator/description.json" in names
+    assert "run/README.md" in names
+    assert not [name for name in names if "notes" in name or "checkpoints" in name]
+    drawn = tmp_path / "drawn.csv"
+    assert drivers.drive(sample.main, f"--run={out}", "--num=5", f"--out={drawn}") == 0
+    assert len(drawn.read_text().splitlines()) == 6
 
 
 def test_what_is_packed_is_loaded_and_predicts(tmp_path: Path) -> None:

@@ -17,16 +17,37 @@ _BESIDE = (f"{_R}test_guarantee_no_file_of_another_certificate_stays_beside_a_sa
 _PACK, _P = "jaxdp/program/commands/pack.py", "tests/commands/test_pack.py::"
 _ZIPS = "jaxdp/saved/zips.py"
 _HOSTILE = f"{_P}test_hostile_zip_files_are_refused_in_one_line"
-_PACKED = "    covered = sorted(name for name in folder.digests if (folder.path / name).exists())\n"
+_FOUND = "    return found\n"
 
 MUTANTS = (
     Mutant(
         "every file of a run is packed",
         _PACK,
-        _PACKED,
-        _PACKED + "    covered = covered or []\n"
-        "    return [p.name for p in folder.path.iterdir() if p.is_file()]\n",
+        _FOUND,
+        "    whole = {p.name: p.read_bytes() for p in folder.path.iterdir() if p.is_file()}\n"
+        "    return whole | found\n",
         (f"{_P}test_guarantee_nothing_that_must_stay_is_packed",),
+    ),
+    Mutant(
+        "notes that somebody has left as README.md are packed",
+        _PACK,
+        "own_card.is_file() and card.may_write(own_card)",
+        "own_card.is_file()",
+        (f"{_P}test_guarantee_nothing_that_must_stay_is_packed",),
+    ),
+    Mutant(
+        "what is written into a certificate by hand is packed",
+        _PACK,
+        "found = {CERTIFICATE: json_bytes(dict(folder.certificate)),",
+        "found = {CERTIFICATE: (folder.path / CERTIFICATE).read_bytes(),",
+        (f"{_P}test_guarantee_nothing_that_must_stay_is_packed",),
+    ),
+    Mutant(
+        "whatever lies beside a generator is packed",
+        "jaxdp/program/runs/generator_file.py",
+        'for each in (place / _VARIABLES).rglob("*")',
+        'for each in place.rglob("*")',
+        (f"{_P}test_guarantee_of_a_generator_its_own_files_are_packed",),
     ),
     Mutant(
         "what must not be released is packed",
@@ -38,8 +59,8 @@ MUTANTS = (
     Mutant(
         "a file is packed that nobody has certified",
         _PACK,
-        "        folder.checked(name)\n",
-        "        pass\n",
+        "folder.checked(name).read_bytes()",
+        "(folder.path / name).read_bytes()",
         (f"{_P}test_guarantee_another_file_than_was_certified_is_not_packed",),
     ),
     Mutant(

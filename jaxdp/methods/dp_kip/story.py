@@ -1,6 +1,6 @@
 """What DP-KIP makes, in words: for certificates, reports and names of files."""
 
-from jaxdp.methods.base import DISTILLED_FILES, FREE, Story
+from jaxdp.methods.base import FREE, Story
 
 COVERS = (
     "distilled.npz and distilled.png: the distilled images (their labels are fixed beforehand)",
@@ -8,16 +8,8 @@ COVERS = (
     *FREE,
 )
 STORY = Story(
-    kind="distilled",
-    result="distilled",
-    picture="distilled.png",
-    picture_heading="The distilled set",
-    curve_heading="Accuracy over the run",
-    released=None,
     release_clock="train_seconds",
     finish_clock="train_seconds",
-    reused="",
-    files=DISTILLED_FILES,
     needs_range=False,  # kernels take values of any size
     watched="krr_test_accuracy",
     metrics=(

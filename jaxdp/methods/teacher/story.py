@@ -27,16 +27,9 @@ DERIVED_FROM_IMAGES = (
     *FREE,
 )
 STORY = Story(
-    kind="distilled",
-    result="distilled",
-    picture="distilled.png",
-    picture_heading="The distilled set",
-    curve_heading="Accuracy over the run",
     released="teacher.npz",
     release_clock="teacher_seconds",
     finish_clock="distill_seconds",
-    reused="what an earlier run released: this run has not used the private training data, and "
-    "costs no privacy beyond that release",
     files={
         "teacher.npz": "the private teacher, which --teacher uses again",
         **DISTILLED_FILES,

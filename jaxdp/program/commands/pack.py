@@ -12,7 +12,6 @@ import dataclasses
 import io
 import zipfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxdp.methods.settings import setting
@@ -41,28 +40,33 @@ class PackFlags(ProgramFlags):
 KINDS = command_line.define(PackFlags)
 
 
-def files_of(loaded: "Loaded") -> list[str]:
-    """Return the files of a run that may leave, each as the certificate has its digest.
+def contents_of(loaded: "Loaded") -> dict[str, bytes]:
+    """Return the files of a run that may leave, by name.
+
+    The certificate is the one that was computed anew, and a card that somebody else has written
+    stays: nobody knows what is in it.
 
     Raises:
-        InputError: one has changed.
+        InputError: a file is not the one that the certificate is about.
     """
     from jaxdp.methods import card
-    from jaxdp.methods.record import CERTIFICATE, CONFIG
+    from jaxdp.methods.record import CERTIFICATE, CONFIG, json_bytes
 
     folder = loaded.folder
-    covered = sorted(name for name in folder.digests if (folder.path / name).exists())
-    for name in covered:
-        folder.checked(name)
-    inside = {Path(name).parent for name in covered if "/" in name}  # a generator's other files
-    beside = [
-        str(path.relative_to(folder.path))
-        for place in sorted(inside)
-        for path in sorted((folder.path / place).rglob("*"))
-        if path.is_file() and not path.is_symlink()
-    ]
-    told = [name for name in (CERTIFICATE, CONFIG, card.NAME) if (folder.path / name).is_file()]
-    return list(dict.fromkeys([*told, *covered, *beside]))
+    found = {CERTIFICATE: json_bytes(dict(folder.certificate)), CONFIG: json_bytes(folder.config)}
+    own_card = folder.path / card.NAME
+    if own_card.is_file() and card.may_write(own_card):
+        found[card.NAME] = own_card.read_bytes()
+    for name in sorted(folder.digests):
+        if (folder.path / name).exists():
+            found[name] = folder.checked(name).read_bytes()
+    if "generator/description.json" in found:
+        from jaxdp.program.runs import generator_file  # imports flax
+
+        generator_file.read(folder.path, folder.flag, folder.certificate)  # or it is refused
+        for path in generator_file.files(folder.path):
+            found[str(path.relative_to(folder.path))] = path.read_bytes()
+    return found
 
 
 def main(argv: Sequence[str]) -> None:
@@ -80,15 +84,16 @@ def main(argv: Sequence[str]) -> None:
         if not loaded.certificate.releasable:
             raise InputError(f"--run={asked.run}: {facts['verdict']}")
         name = loaded.folder.path.name
-        names = files_of(loaded)
+        contents = contents_of(loaded)
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
-            for each in names:
+            for each, content in contents.items():
                 info = zipfile.ZipInfo(f"{name}/{each}", _DATE)
                 info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                packed.writestr(info, (loaded.folder.path / each).read_bytes())
+                packed.writestr(info, content)
         path = out_file.write(asked.out or f"{name}.zip", buffer.getvalue(), suffix=".zip")
         print(
-            f"{path}: {len(names)} files, {len(buffer.getvalue()) / 1e6:.2g} MB: {', '.join(names)}"
+            f"{path}: {len(contents)} files, {len(buffer.getvalue()) / 1e6:.2g} MB: "
+            f"{', '.join(contents)}"
         )
         print_guarantee(dict(facts))

@@ -52,6 +52,13 @@ def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
     folder.write_bytes(DESCRIPTION, json.dumps(description, indent=2).encode())
 
 
+def files(path: Path) -> list[Path]:
+    """Return the files of the generator in the folder of a run, and no others that lie there."""
+    place = path / "generator"
+    inside = sorted(each for each in (place / _VARIABLES).rglob("*") if each.is_file())
+    return [path / DESCRIPTION, place / _FILES_DIGEST, *inside]
+
+
 def _network_or_cells(generator: Generator | CellGenerator) -> tuple[dict[str, Any], Any]:
     """Return what tells a generator's kind, and its numbers."""
     if isinstance(generator, TreeGenerator):
