@@ -67,7 +67,7 @@ def toy_place(path: Path) -> Path:
 
 def at_random(plan: Any, *_: Any) -> Any:
     """Stand for a release that takes long: numbers that no private data have been asked for."""
-    rng, num = np.random.default_rng(0), plan.num_classes
+    rng, num = np.random.default_rng(0), plan.spec.num_classes
     if isinstance(plan, KipPlan):
         return plan._initial_state(plan._public_key).support
     taught = plan.teaching if isinstance(plan, LabelledPlan) else plan
@@ -107,7 +107,7 @@ def run_of(name: str, place: Path) -> Run:
         patch.setattr(teacher_plan.distillation, "finish", lambda _, start, *__, **___: start)
         assert toy_runs.run(method, *flags, *data, f"--out_dir={out}") == 0
     ((made, found),) = seen
-    return Run(out, made, found.x_test, found.y_test)
+    return Run(out, made, found.test.x, found.test.y)
 
 
 def run(*arguments: str) -> int:

@@ -26,7 +26,7 @@ from jaxdp.methods.teacher.settings import MATCHES
 from jaxdp.privacy import calibration
 from jaxdp.program.data import sources as data_sources
 from jaxdp.program.data import tfds_data
-from jaxdp.program.data.load import load_dataset
+from jaxdp.program.data.load import load_dataset, require_range
 from jaxdp.program.data.persons import Persons
 from jaxdp.program.runs import judging
 
@@ -56,7 +56,9 @@ def planned(method: str, *arguments: str) -> Any:
         (tfds_data, "read", no_download),
     ):
         plan, run_folder, run_flags, data = prepared(method, *arguments)
-        judging.chosen(plan, run_flags, data)
+        judging.chosen(plan, run_flags)
+        if plan.story.needs_range:
+            require_range(data)
         config = record.config_of(plan, run_flags)
         run_folder.require_same_config(config)
         json.dumps([config, plan.ledger and plan.ledger.to_json()], allow_nan=False)

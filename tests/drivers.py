@@ -82,7 +82,7 @@ def prepared(method: str, *arguments: str) -> Prepared:
     """Return a run as its driver prepares it, with flags as given."""
     run_flags, given = (settings(kind, *arguments) for kind in FLAGS[method])
     data = dataset_for(run_flags, seed=given.seed)
-    plan, folder = planning.prepared(method, given, run_flags, data)
+    plan, folder = planning.prepared(method, given, run_flags, data.spec)
     return Prepared(plan, folder, run_flags, data)
 
 

@@ -27,7 +27,6 @@ from jaxdp.methods import certified, dp_ntk, record, teacher
 from jaxdp.methods.dp_kip.story import STORY
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import Budget
-from jaxdp.methods.stored import Stored
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.program import terminal
@@ -57,14 +56,7 @@ def _npz(kind: str) -> dict[str, np.ndarray]:
         plan = planned("teacher", *_TEACHER)
         width = num_columns(plan.feature_fn, plan.spec.dim)
         found = teacher.Released(np.zeros((width, 10)))
-    stored = Stored(
-        released=found,
-        options=plan.stored_options,
-        example_shape=plan.spec.shape,
-        num_classes=plan.num_classes,
-        certificate=certified.certificate(plan),
-        source="",
-    )
+    stored = record.as_stored(plan, plan.form, found, certified.certificate(plan))
     with tempfile.TemporaryDirectory() as name:
         with RunFolder(f"{name}/run", resume=False, overwrite=False) as folder:
             released.write(ReleaseLog(folder), f"{kind}.npz", plan.form, stored)

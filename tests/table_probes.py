@@ -56,8 +56,8 @@ def _read(given: Given, folder: Path) -> None:
     """Read a table as a run does."""
     flags = (f"--csv={given.name}", f"--schema={_SCHEMA}", *given.flags)
     data = dataset_for(drivers.settings(GenerateFlags, *flags), seed=0)
-    assert np.isfinite(data.x_train).all()
-    assert len(data.x_train) > 0
+    assert np.isfinite(data.private.x).all()
+    assert len(data.private.x) > 0
     repr(data.spec)
 
 

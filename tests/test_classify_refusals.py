@@ -126,7 +126,6 @@ def test_examples_of_other_scales_are_refused(tmp_path: Path) -> None:
         new_examples.read([bright], digits)
     floats = Spec(
         name="f",
-        kind="image",
         shape=(8, 8, 1),
         class_names=("a", "b"),
         num_examples=9,

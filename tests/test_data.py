@@ -10,6 +10,7 @@ import pytest
 
 import jaxdp
 from jaxdp.data import Codec, Private, Spec, checked
+from jaxdp.data.kinds import IMAGES, ROWS
 
 X = np.arange(4 * 6, dtype=np.uint8).reshape(4, 2, 3)
 Y = np.array([0, 1, 1, 0])
@@ -18,10 +19,10 @@ TABLE = Spec.rows("table", (4, 2), class_names=["no", "yes"], low=-1, high=1)
 
 
 def test_images_and_rows_have_shapes_of_their_kind() -> None:
-    assert (SPEC.kind, SPEC.shape, SPEC.num_examples) == ("image", (2, 3, 1), 4)
+    assert (SPEC.kind, SPEC.shape, SPEC.num_examples) == (IMAGES, (2, 3, 1), 4)
     assert (SPEC.num_classes, SPEC.dim, SPEC.image_shape) == (2, 6, (2, 3, 1))
     assert Spec.images("colour", (9, 8, 8, 3), class_names="ab").image_shape == (8, 8, 3)
-    assert (TABLE.kind, TABLE.shape, TABLE.is_image) == ("table", (2,), False)
+    assert (TABLE.kind, TABLE.shape) == (ROWS, (2,))
     with pytest.raises(ValueError, match="holds rows of 2 values"):
         _ = TABLE.image_shape
 
@@ -29,7 +30,7 @@ def test_images_and_rows_have_shapes_of_their_kind() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"kind": "table"}, "kind table cannot have shape"),
+        ({"shape": (2, 3)}, "cannot have shape"),
         ({"shape": (2, 0, 1)}, "cannot have shape"),
         ({"class_names": ("one",)}, "at least 2 classes"),
         ({"class_names": ("one", "two", "one")}, "class_names has a name twice"),
@@ -37,7 +38,7 @@ def test_images_and_rows_have_shapes_of_their_kind() -> None:
     ],
 )
 def test_facts_that_cannot_be_are_refused(changes: dict[str, Any], said: str) -> None:
-    facts = {name: getattr(SPEC, name) for name in ("name", "kind", "shape", "class_names")}
+    facts = {name: getattr(SPEC, name) for name in ("name", "shape", "class_names")}
     facts |= {"num_examples": 4, "codec": SPEC.codec}
     with pytest.raises(ValueError, match=said):
         Spec(**(facts | changes))

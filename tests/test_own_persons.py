@@ -50,7 +50,7 @@ def test_guarantee_no_more_records_of_a_person_are_used_than_certified(tmp_path:
     data = read(*flags)
     with np.load(tmp_path / "scans.npz") as arrays:
         whose = arrays["group_train"]
-    used = data.x_train[:, 0, 0, 0]
+    used = data.private.x[:, 0, 0, 0]
     counts = np.bincount(whose[used], minlength=20)
     np.testing.assert_array_equal(counts, np.minimum(np.bincount(whose, minlength=20), 2))
     assert (data.spec.records_per_person, data.spec.persons_declared) == (2, True)
@@ -62,7 +62,7 @@ def test_guarantee_no_more_records_of_a_person_are_used_than_certified(tmp_path:
     one = whose == whose[0]
     x[one, 1:], y[one] = 255, 1 - y[one]
     stored(tmp_path, x_train=x, y_train=y)
-    np.testing.assert_array_equal(read(*flags).x_train[:, 0, 0, 0], used)
+    np.testing.assert_array_equal(read(*flags).private.x[:, 0, 0, 0], used)
 
 
 def test_data_that_name_persons_need_a_bound(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def images(folder: Path) -> Path:
 def test_names_of_image_files_tell_persons_and_none_is_in_both_splits(tmp_path: Path) -> None:
     flags = (f"--data_dir={images(tmp_path)}", "--dataset=scans", "--test_fraction=0.25")
     data = read(*flags, "--person_separator=_", "--records_per_person=3")
-    assert (len(data.x_train), len(data.x_test)) == (9 * 3, 3 * 5)
+    assert (len(data.private.x), len(data.test.x)) == (9 * 3, 3 * 5)
     assert "0.25 of all persons' images are held out" in "\n".join(data.notes)
     with pytest.raises(InputError, match=r"--person_separator=-: .* does not have it"):
         read(*flags, "--person_separator=-", "--records_per_person=3")
@@ -112,7 +112,7 @@ def test_guarantee_a_person_ends_at_the_first_separator(tmp_path: Path) -> None:
         PIL.Image.fromarray(np.full((8, 8), 20 * person, np.uint8)).save(path)
     flags = (f"--data_dir={tmp_path}", "--dataset=scans", "--person_separator=_")
     data = read(*flags, "--records_per_person=1", "--test_fraction=0.25")
-    used, held_out = (sorted(x[:, 0, 0, 0]) for x in (data.x_train, data.x_test))
+    used, held_out = (sorted(x[:, 0, 0, 0]) for x in (data.private.x, data.test.x))
     assert len(used) == len(set(used)) == 9
     assert len(set(held_out)) == 3
     assert not set(used) & set(held_out)
@@ -149,7 +149,7 @@ def test_guarantee_another_person_changes_one_person_of_a_subset_at_most(
         (tmp_path / "schema.json").write_text(json.dumps({"columns": toy_tables.COLUMNS}))
         flags = (f"--csv={tmp_path}/visits.csv", f"--schema={tmp_path}/schema.json")
         found = read(*flags, "--person_column=patient", "--records_per_person=1", "--subset=40")
-        return set(found.x_train[:, 2].tolist())
+        return set(found.private.x[:, 2].tolist())
 
     before = chosen("q0")
     assert len(before) == 40
@@ -164,7 +164,7 @@ def test_a_column_of_a_table_tells_persons(tmp_path: Path) -> None:
     (tmp_path / "schema.json").write_text(json.dumps({"columns": toy_tables.COLUMNS}))
     flags = (f"--csv={tmp_path}/visits.csv", f"--schema={tmp_path}/schema.json")
     data = read(*flags, "--person_column=patient", "--records_per_person=3", "--test_fraction=0.2")
-    assert (len(data.x_train), len(data.x_test)) == (20 * 3, 5 * 4)
+    assert (len(data.private.x), len(data.test.x)) == (20 * 3, 5 * 4)
     assert data.spec.records_per_person == 3
     source = tables.Source("csv", str(tmp_path / "visits.csv"))
     table = tables.read_table(source, toy_tables.schema_of(), "patient")

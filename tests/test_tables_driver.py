@@ -159,9 +159,9 @@ def test_labels_that_are_not_used_are_not_made(folder: Path, tmp_path: Path) -> 
 def test_test_records_may_be_named_or_a_part(folder: Path, tmp_path: Path) -> None:
     frame_of(30, seed=1).to_csv(tmp_path / "test.csv", index=False)
     named = drivers.prepared("dp_ntk", *flags_of(folder), f"--test_csv={tmp_path / 'test.csv'}")
-    assert (len(named.data.x_train), len(named.data.x_test)) == (400, 30)
+    assert (len(named.data.private.x), len(named.data.test.x)) == (400, 30)
     part = drivers.prepared("dp_ntk", *flags_of(folder), "--test_fraction=0.25")
-    assert (len(part.data.x_train), len(part.data.x_test)) == (300, 100)
+    assert (len(part.data.private.x), len(part.data.test.x)) == (300, 100)
 
 
 def test_guarantee_which_records_are_held_out_depends_on_their_places_alone() -> None:

@@ -49,9 +49,8 @@ def checked(private: Private, spec: Spec) -> Private:
     Raises:
         ValueError: they are not what `spec` says.
     """
-    x, y = np.asarray(private.x), np.asarray(private.y)
-    if x.ndim == 3 and spec.is_image and spec.shape[-1] == 1:
-        x = x[..., np.newaxis]
+    y = np.asarray(private.y)
+    x = spec.kind.with_channels(np.asarray(private.x), spec)
     shape = (spec.num_examples, *spec.stored_shape)
     if x.shape != shape:
         raise ValueError(f"x has shape {x.shape}, and spec says {shape}")

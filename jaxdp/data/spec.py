@@ -1,12 +1,15 @@
 """What is public about a dataset: all that plans and post-processing know of it."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from jaxdp.data.codecs import Codec, TableCodec
 from jaxdp.data.hints import one_image_shape
+from jaxdp.data.kinds import IMAGES, Kind, kind_of
+from jaxdp.tables.columns import Column
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import ONE_HOT, Schema
 
@@ -19,8 +22,7 @@ class Spec:
 
     Attributes:
         name: of the dataset; some names have defaults of their own.
-        kind: "image", of shape (h, w, channels), or "table", of shape (values,).
-        shape: of one example as a method sees it.
+        shape: of one example as a method sees it: (h, w, channels) of an image, (values,) of a row.
         class_names: of the c classes, in the order of the labels 0..c-1.
         num_examples: n of the private examples, which is public here.
         codec: constants between stored values and [0, 1].
@@ -38,7 +40,6 @@ class Spec:
     """
 
     name: str
-    kind: Literal["image", "table"]
     shape: tuple[int, ...]
     class_names: tuple[str, ...]
     num_examples: int
@@ -50,8 +51,8 @@ class Spec:
     range_given: bool = dataclasses.field(default=True, compare=False)
 
     def __post_init__(self) -> None:
-        if len(self.shape) != (3 if self.kind == "image" else 1) or min(self.shape) < 1:
-            raise ValueError(f"an example of kind {self.kind} cannot have shape {self.shape}")
+        if len(self.shape) != self.kind.axes or min(self.shape) < 1:
+            raise ValueError(f"an example cannot have shape {self.shape}")
         if len(self.class_names) < 2 or self.num_examples < 1:
             raise ValueError(
                 f"need at least 2 classes and 1 example, got {len(self.class_names)} and "
@@ -59,6 +60,11 @@ class Spec:
             )
         if len(set(self.class_names)) < len(self.class_names):
             raise ValueError("class_names has a name twice: give each class one of its own")
+
+    @functools.cached_property
+    def kind(self) -> Kind:
+        """What kind of data it is: see `jaxdp.data.kinds`."""
+        return kind_of(self.shape, self.codec)
 
     @property
     def num_classes(self) -> int:
@@ -76,14 +82,24 @@ class Spec:
         return self.codec.schema if isinstance(self.codec, TableCodec) else None
 
     @property
+    def schema_json(self) -> dict[str, Any] | None:
+        """The schema as JSON; None where there is none."""
+        return None if self.schema is None else self.schema.to_json()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The declared columns of a table, of which the target is none; none of other data."""
+        return self.kind.columns(self)
+
+    @property
     def stored_shape(self) -> tuple[int, ...]:
         """Shape of one example as stored: a record of a table has one number for each column."""
-        return self.shape if self.schema is None else (len(self.schema.columns),)
+        return self.kind.stored_shape(self)
 
     @property
     def is_image(self) -> bool:
         """Whether examples are images rather than rows of a table."""
-        return self.kind == "image"
+        return self.kind is IMAGES
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -92,8 +108,8 @@ class Spec:
         Raises:
             ValueError: examples are no images.
         """
-        if not self.is_image:
-            raise ValueError(f"{self.name} holds rows of {self.dim} values, no images")
+        if len(self.shape) != IMAGES.axes:
+            raise ValueError(f"{self.name} holds {self.kind.holds(self)}, no images")
         height, width, channels = self.shape
         return height, width, channels
 
@@ -132,7 +148,6 @@ class Spec:
         )
         return cls(
             name=name,
-            kind="image",
             shape=(int(height), int(width), *(channels or [1])),
             class_names=tuple(map(str, class_names)),
             num_examples=int(shape[0]),
@@ -154,7 +169,6 @@ class Spec:
         codec = Codec(low=float(low), high=float(high), shift=0.0, scale=1.0, dtype="float32")
         return cls(
             name=name,
-            kind="table",
             shape=(int(shape[1]),),
             class_names=tuple(map(str, class_names)),
             num_examples=int(shape[0]),
@@ -174,7 +188,6 @@ class Spec:
         layout = Layout(schema, form)
         return cls(
             name=name,
-            kind="table",
             shape=(layout.dim,),
             class_names=schema.class_names,
             num_examples=num_examples,
@@ -187,7 +200,7 @@ class Spec:
 
     def in_form(self, form: str) -> "Spec":
         """Return the same facts with rows of another form, where a table has a schema."""
-        if self.schema is None:
+        if not isinstance(self.codec, TableCodec):
             return self
-        layout = Layout(self.schema, form)
+        layout = Layout(self.codec.schema, form)
         return dataclasses.replace(self, shape=(layout.dim,), codec=TableCodec(layout))

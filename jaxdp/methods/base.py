@@ -13,15 +13,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeVar
 
-import numpy as np
 from jaxtyping import Array, Key
 
 from jaxdp.data import Private, Spec
-from jaxdp.kernels.kip import SupportSet
-from jaxdp.methods.made import Classifier, Made, shares, softmax
+from jaxdp.methods.made import Classifier, Made
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Runner
-from jaxdp.methods.stored import NOTHING, Earlier, Form, NoOptions
+from jaxdp.methods.stored import NOTHING, Earlier, Form
 from jaxdp.privacy import wording
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
 
@@ -48,6 +46,7 @@ class Story:
     Attributes:
         kind: "distilled", a few examples, or "generated", as many as one likes.
         num_made: how many examples will be made.
+        num_classes: that are told apart; None where those of the data are.
         covers: what is released under the guarantee, file by file.
         covers_again: the same for a release that is used again; None where its own words hold.
         objection: what speaks against a release beside its numbers.
@@ -77,6 +76,7 @@ class Story:
 
     kind: Literal["distilled", "generated"] = "distilled"
     num_made: int = 0
+    num_classes: int | None = None
     covers: tuple[str, ...] = FREE
     covers_again: tuple[str, ...] | None = None
     objection: str | None = None
@@ -146,52 +146,25 @@ class Plan(abc.ABC, Generic[R]):
         """Return what must be the same for a run and its resumption beside its settings."""
         return {}
 
-    @property
-    def earlier_certificate(self) -> dict[str, Any] | None:
-        """The certificate of an earlier run, where nothing is released anew."""
-        return self.earlier.certificate()
-
-    @property
-    def num_classes(self) -> int:
-        """Number of classes that are told apart."""
-        return self.spec.num_classes
-
-    def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
-        """Return what stored rows (n, d) are to the method's own classifier."""
-        raise NotImplementedError
-
-    def scores(self, result: Any, rows: np.ndarray) -> np.ndarray:
-        """Return the class scores of the method's own classifier.
-
-        Args:
-            result: what was released, or what a loop shows of a state.
-            rows: as `rows` returns them.
-        """
-        raise NotImplementedError
-
     def classifier(self, result: Any, runner: Runner) -> Classifier:
         """Return the method's own classifier, of examples as stored: post-processing.
 
         Args:
-            result: what was released, or a support set.
+            result: what was released, or what a loop shows of a state.
             runner: maps the rows.
+
+        Raises:
+            NotImplementedError: the method has none.
         """
-        to_probabilities = shares if isinstance(result, SupportSet) else softmax
-
-        def scores(x: np.ndarray) -> np.ndarray:
-            return self.scores(result, self.rows(x, runner, "features"))
-
-        return Classifier(self.spec, scores, to_probabilities)
+        raise NotImplementedError
 
     @property
     def form(self) -> Form | None:
-        """How what is released is kept; None where the result is all there is."""
-        return None
+        """How what is released is kept; None where the result is all there is.
 
-    @property
-    def stored_options(self) -> Any:
-        """How features of what is released are made, where there are options."""
-        return NoOptions()
+        Its options are those settings of the plan that have the same names.
+        """
+        return None
 
 
 def require_image(spec: Spec, setting: str, instead: str) -> tuple[int, int, int]:
@@ -205,9 +178,10 @@ def require_image(spec: Spec, setting: str, instead: str) -> tuple[int, int, int
     Raises:
         SettingsError: examples are rows.
     """
-    if not spec.is_image:
+    try:
+        return spec.image_shape
+    except ValueError as error:
         raise SettingsError(
-            f"{setting}: works on images, and --dataset={spec.name} holds rows of {spec.dim} "
-            f"values; {instead}"
-        )
-    return spec.image_shape
+            f"{setting}: works on images, and --dataset={spec.name} holds {spec.kind.holds(spec)}; "
+            f"{instead}"
+        ) from error

@@ -111,18 +111,7 @@ def dont(certificate: Mapping[str, Any], *more: str) -> str:
 def title(spec: Spec, kind: str) -> str:
     """Return the heading of a card."""
     made = "Distilled" if kind == "distilled" else "Synthetic"
-    return f"{made} {'images' if spec.is_image else 'records'} of {for_markdown(spec.name)}"
-
-
-def examples(spec: Spec) -> str:
-    """Say what examples are, as `images of 28x28 pixels, grey`."""
-    if spec.is_image:
-        height, width, channels = spec.image_shape
-        colour = {1: "grey", 3: "RGB"}.get(channels, f"{channels} channels")
-        return f"images of {width}x{height} pixels, {colour}"
-    if spec.schema is not None:
-        return f"records of {len(spec.schema.columns)} columns and a class"
-    return f"rows of {spec.dim} numbers"
+    return f"{made} {spec.kind.records} of {for_markdown(spec.name)}"
 
 
 def what(
@@ -137,7 +126,7 @@ def what(
     listed = ", ".join(named[:20]) + (", ..." if len(named) > 20 else "")
     classes = f"{len(named)} classes: {listed}" if len(named) > 1 else "no classes"
     return (
-        f"This folder holds {num_made} {examples(spec)}. There are {classes}.\n"
+        f"This folder holds {num_made} {spec.kind.describe(spec)}. There are {classes}.\n"
         f"They were made from {certificate['num_examples']} private ones. {_MADE[kind]}"
     )
 
@@ -157,18 +146,16 @@ def _leaving(certificate: Mapping[str, Any]) -> str:
 
 def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection[str]) -> str:
     table = isinstance(spec.codec, TableCodec) and f"{name}.csv" in files
-    new = "frame" if spec.schema is not None else "images" if spec.is_image else "rows"
-    lines = ["print(made.frame)" if spec.schema is not None else "print(made.x.shape, made.y)"]
+    use = spec.kind.use
+    lines = [use.show]
     if labelled:
-        lines.append(f"classes = made.predict({new})  # of your own, as the data were stored")
+        lines.append(f"classes = made.predict({use.new})  # of your own, as the data were stored")
     said = f"FOLDER is this folder. With the library:\n{_USE.format(lines=chr(10).join(lines))}"
     said += "\nWithout it:\n\n```python\n" + (_CSV if table else _npz(kind)).format(name=name)
     said += "\n```\n\nIn a checkout of jaxdp"
     commands = ["jaxdp export --run=FOLDER --format=huggingface --out=shared"]
     if labelled:
-        taken = "new.csv" if spec.schema is not None else "new.png folder/ new.npz"
-        taken = taken if spec.is_image or spec.schema is not None else "new.npz"
-        commands.insert(0, f"jaxdp classify --run=FOLDER {taken}")
+        commands.insert(0, f"jaxdp classify --run=FOLDER {use.files}")
     return said + ":\n\n```bash\n" + "\n".join(commands) + "\n```"
 
 

@@ -21,9 +21,10 @@ def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) ->
         earlier: what earlier runs have released of the same data; None where nobody counts them.
     """
     settings, spec, story = plan.settings, plan.spec, plan.story
-    if plan.earlier_certificate is not None:
+    used_again = reused(plan)
+    if used_again is not None:
         again = recertified(
-            plan.earlier_certificate,
+            used_again,
             allow_delta=settings.allow_delta,
             allow_epsilon=settings.allow_epsilon,
             covers=story.covers_again,
@@ -44,9 +45,14 @@ def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) ->
     return certificates.certify(plan.ledger, terms) | dict(story.beside)
 
 
+def reused(plan: "Plan[Any]") -> dict[str, Any] | None:
+    """Return the certificate of what is used again where a run releases nothing; None otherwise."""
+    return None if plan.ledger is not None else plan.earlier.certificate()
+
+
 def epsilon(plan: "Plan[Any]") -> float:
     """Return the budget: by setting, or that of what is used again; inf without privacy."""
-    return budget(plan.settings, plan.earlier_certificate)
+    return budget(plan.settings, reused(plan))
 
 
 def counted(plan: "Plan[Any]") -> Ledger | None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxdp.data import Codec, Spec, TableCodec
+from jaxdp.data.kinds import kind_of
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import Schema
 
@@ -18,7 +19,7 @@ def to_json(spec: Spec) -> dict[str, Any]:
     codec = spec.codec
     return {
         "name": spec.name,
-        "kind": spec.kind,
+        "kind": spec.kind.stored,
         "shape": list(spec.shape),
         "class_names": list(spec.class_names),
         "preparation": spec.preparation,
@@ -54,17 +55,15 @@ def _spec(stored: Mapping[str, Any], num_examples: Any) -> Spec:
     preparation = stored["preparation"]
     if preparation is not None and not isinstance(preparation, str):
         raise ValueError("its preparation is no text")
-    if stored["kind"] not in ("image", "table"):
-        raise ValueError(f"{str(stored['kind'])[:20]} is no kind of data")
     codec = _codec(stored["codec"])
+    if kind_of(shape, codec).stored != stored["kind"]:
+        raise ValueError(f"{str(stored['kind'])[:20]} is no kind of such data")
     if isinstance(codec, TableCodec):
-        schema, form = codec.schema, codec.layout.form
-        if stored["kind"] != "table" or names != schema.class_names:
+        if names != codec.schema.class_names:
             raise ValueError("its schema is of other data")
-        return Spec.table(stored["name"], schema, num_examples, form=form)
+        return Spec.table(stored["name"], codec.schema, num_examples, form=codec.layout.form)
     return Spec(
         name=stored["name"],
-        kind=stored["kind"],
         shape=shape,
         class_names=names,
         num_examples=num_examples,

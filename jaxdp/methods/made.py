@@ -23,10 +23,16 @@ _CERTIFICATE = "privacy.json"
 _SHOWN, _PIXELS, _GAP = 10, 48, 2
 
 
+def _as_they_are(rows: np.ndarray, what: str) -> np.ndarray:
+    del what
+    return rows
+
+
 class Classifier:
     """A classifier in the style of scikit-learn, of examples as stored; it was released.
 
-    It takes records of a table as a data frame, too.
+    It takes records of a table as a data frame, too. `scores(features(rows, what))` are what
+    `decision_function` returns; who looks at several classifiers of one map keeps the features.
     """
 
     def __init__(
@@ -34,9 +40,18 @@ class Classifier:
         spec: Spec,
         scores_fn: Callable[[np.ndarray], np.ndarray],
         probabilities_fn: Callable[[np.ndarray], np.ndarray],
+        features_fn: Callable[[np.ndarray, str], np.ndarray] = _as_they_are,
     ) -> None:
-        """Take functions of examples as rows (m, d) -> (m, c), and of scores (m, c) -> (m, c)."""
-        self._spec, self._scores, self._probabilities = spec, scores_fn, probabilities_fn
+        """Take the parts of a classifier.
+
+        Args:
+            spec: facts about the examples.
+            scores_fn: (m, p) features -> (m, c) scores.
+            probabilities_fn: (m, c) scores -> (m, c).
+            features_fn: (m, d) examples as stored, and what a bar calls this work, -> (m, p).
+        """
+        self._spec, self._probabilities = spec, probabilities_fn
+        self.features, self.scores = features_fn, scores_fn
         self.classes_ = np.arange(spec.num_classes)
 
     def decision_function(self, x: Any) -> np.ndarray:
@@ -45,10 +60,10 @@ class Classifier:
         Raises:
             ValueError: they have another shape than those that it was made from.
         """
-        x, shape = as_stored(self._spec, x), self._spec.stored_shape
+        x, shape = self._spec.kind.as_stored(x, self._spec), self._spec.stored_shape
         if x.ndim < 2 or x.size != len(x) * math.prod(shape) or len(x) == 0:
             raise ValueError(f"x has shape {x.shape}, and an example has {shape}")
-        return np.asarray(self._scores(x.reshape(len(x), -1)))
+        return np.asarray(self.scores(self.features(x.reshape(len(x), -1), "features")))
 
     def predict(self, x: Any) -> np.ndarray:
         """Return the classes (m,) of examples as stored."""
@@ -65,15 +80,6 @@ class Classifier:
     def score(self, x: Any, y: np.ndarray) -> float:
         """Return the part of examples whose class is predicted."""
         return float(np.mean(self.predict(x) == np.asarray(y)))
-
-
-def as_stored(spec: Spec, x: Any) -> np.ndarray:
-    """Return examples as an array; records of a table may be a data frame."""
-    if spec.schema is None or not hasattr(x, "columns"):
-        return np.asarray(x)
-    from jaxdp.tables import frames  # pandas takes a while
-
-    return frames.records(x, spec.schema)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -139,12 +145,8 @@ class Made:
         Raises:
             ValueError: it is no table with a schema.
         """
-        from jaxdp.tables import frames  # pandas takes a while
-
-        if self.spec.schema is None:
-            raise ValueError(f"{self.spec.name} has no schema: x and y are the set")
         labels = self.y if len(self.class_names) > 1 else None  # one class: labels were not used
-        return frames.decode(self.x, labels, self.spec.schema)
+        return self.spec.kind.frame(self.x, labels, self.spec)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the set into a folder, which is made if need be; return the file's path.
@@ -168,8 +170,8 @@ class Made:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, **self.arrays)
         files = {f"{self.name}.npz": buffer.getvalue()}
-        if self.spec.schema is not None:
-            files[f"{self.name}.csv"] = self.to_csv().encode()
+        for name in self.spec.kind.of_tables(f"{self.name}.csv"):
+            files[name] = self.to_csv().encode()
         beside = {} if self.beside is None else self.beside(self, place, files)
         content_by_name = {**files, **beside}
         others = _of_another_result(place, content_by_name.get(_CERTIFICATE))
@@ -187,9 +189,9 @@ class Made:
         """Return a table as the text of a CSV file."""
         from jaxdp.tables import frames
 
-        frame = self.frame
-        assert self.spec.schema is not None
-        return frames.to_csv(frame, self.spec.schema)
+        frame, schema = self.frame, self.spec.schema
+        assert schema is not None
+        return frames.to_csv(frame, schema)
 
     def __repr__(self) -> str:
         """Show how many examples of how many classes."""
@@ -197,13 +199,20 @@ class Made:
 
     def _repr_html_(self) -> str:
         """Show the first examples of every class, in a notebook."""
-        text = f"<p>{html.escape(repr(self))}</p>"
-        if self.spec.schema is not None:
-            return text + self.frame.head(_SHOWN).to_html(index=False)
-        if not self.spec.is_image:
-            return text
+        show = self.spec.kind.choose(
+            images=self._html_of_images, rows=self._html_of_rows, table=self._html_of_table
+        )
+        return f"<p>{html.escape(repr(self))}</p>{show()}"
+
+    def _html_of_rows(self) -> str:
+        return ""
+
+    def _html_of_table(self) -> str:
+        return str(self.frame.head(_SHOWN).to_html(index=False))
+
+    def _html_of_images(self) -> str:
         picture = b64encode(self._picture()).decode("ascii")
-        return f'{text}<img alt="examples of every class" src="data:image/png;base64,{picture}">'
+        return f'<img alt="examples of every class" src="data:image/png;base64,{picture}">'
 
     def _picture(self) -> bytes:
         from PIL import Image  # not before something is shown

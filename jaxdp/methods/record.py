@@ -19,7 +19,7 @@ import jaxdp
 from jaxdp.methods import card, certified, facts
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
-from jaxdp.methods.settings import rules
+from jaxdp.methods.settings import part_of, rules
 from jaxdp.methods.stored import Form, Stored
 
 META = "meta"
@@ -39,14 +39,16 @@ def json_bytes(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()
 
 
-def as_stored(plan: Plan[Any], released: Any, certificate: Mapping[str, Any]) -> Stored[Any]:
+def as_stored(
+    plan: Plan[Any], form: Form, released: Any, certificate: Mapping[str, Any]
+) -> Stored[Any]:
     """Return a release with everything that is needed to use it again."""
     return Stored(
         released=released,
-        options=plan.stored_options,
+        options=form.chosen or part_of(plan.settings, form.options),
         example_shape=plan.spec.stored_shape,
-        schema=None if plan.spec.schema is None else plan.spec.schema.to_json(),
-        num_classes=plan.num_classes,
+        schema=plan.spec.schema_json,
+        num_classes=released.num_classes,
         certificate=dict(certificate),
         source="",
     )
@@ -68,9 +70,8 @@ def release_bytes(form: Form, stored: Stored[Any]) -> bytes:
         form.options_key: dataclasses.asdict(stored.options),
         "example_shape": list(stored.example_shape),
         "certificate": stored.certificate,
+        **({"schema": stored.schema} if stored.schema else {}),
     }
-    if stored.schema is not None:
-        meta["schema"] = stored.schema
     return npz_bytes(**arrays, **{META: np.array(json.dumps(meta, allow_nan=False))})
 
 
@@ -130,7 +131,7 @@ def files_beside(
     """
     beside = dict[str, bytes]()
     if plan.form is not None and plan.story.released is not None:
-        stored = as_stored(plan, released, certificate)
+        stored = as_stored(plan, plan.form, released, certificate)
         beside[plan.story.released] = release_bytes(plan.form, stored)
     digests = {
         name: hashlib.sha256(content).hexdigest() for name, content in {**files, **beside}.items()

@@ -59,11 +59,10 @@ class Registry(Mapping[str, E], Generic[E]):
             SettingsError: it does not work on data of that kind.
         """
         entry = self._entries[name]
-        if spec.kind not in entry.kinds:
-            holds = f"rows of {spec.dim} values" if spec.kind == "table" else "images"
+        if spec.kind.stored not in entry.kinds:
             works = " and ".join({"image": "images", "table": "rows"}[kind] for kind in entry.kinds)
             raise SettingsError(
                 f"--{self._setting}={name}: works on {works}, and --dataset={spec.name} holds "
-                f"{holds}; {self._otherwise}"
+                f"{spec.kind.holds(spec)}; {self._otherwise}"
             )
         return entry

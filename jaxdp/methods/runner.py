@@ -153,7 +153,9 @@ def _digests(
         name, content = f"{made.name}.npz", record.npz_bytes(**made.arrays)
     else:
         name = plan.story.released
-        content = record.release_bytes(plan.form, record.as_stored(plan, released, certificate))
+        content = record.release_bytes(
+            plan.form, record.as_stored(plan, plan.form, released, certificate)
+        )
     return {name: hashlib.sha256(content).hexdigest()}
 
 

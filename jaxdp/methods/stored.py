@@ -29,6 +29,7 @@ class Form(NamedTuple):
         float32_arrays: arrays whose noise version 0.1.0 drew in float32.
         nothing: a release of nothing, where a method can do with one.
         untold: options that the oldest files do not tell, and what they were.
+        chosen: the options of a plan; None where they are among its settings.
     """
 
     what: str
@@ -39,6 +40,7 @@ class Form(NamedTuple):
     float32_arrays: tuple[str, ...] = ()
     nothing: Any = None
     untold: Mapping[str, Any] = {}
+    chosen: Any = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,7 +106,7 @@ class Earlier(NamedTuple):
     stored: Stored[Any] | None = None
     images: GeneratedImages | None = None
 
-    def certificate(self, *, also_images: bool = False) -> dict[str, Any] | None:
+    def certificate(self, *, also_images: bool = True) -> dict[str, Any] | None:
         """Return the certificate of what is used again in the place of a release; None without.
 
         Args:
@@ -136,7 +138,7 @@ def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None
                 f"{stored.source}: was made from {what} {there}, and --dataset={spec.name} has "
                 f"{here}{_remedy(here, there)}"
             )
-    if stored.schema != (None if spec.schema is None else spec.schema.to_json()):
+    if stored.schema != spec.schema_json:
         raise SettingsError(
             f"{stored.source}: was made from a table of another schema than --dataset={spec.name} "
             "has; give it the same --schema"

@@ -70,11 +70,9 @@ def _put(chosen: Mapping[str, str]) -> list[str]:
 
 def _choice(data: Any, epsilon: float, asked: str | None) -> _Chosen:
     """Return the method, the flags that it gets unless others are given, and the reason."""
-    from jaxdp.program.runs import commands, estimates, recommendation
+    from jaxdp.program.runs import commands, recommendation
 
-    facts = estimates.facts_of(data.spec, num_test=len(data.x_test))
-    schema = data.spec.schema is not None
-    for choice in recommendation.choices(facts, epsilon, source="", schema=schema):
+    for choice in recommendation.choices(data.spec, epsilon, source=""):
         method, flags = commands.parsed(choice.command)
         method = "dp_ntk" if method == "labelled" else method
         if asked in (None, method):

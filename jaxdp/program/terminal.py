@@ -10,7 +10,7 @@ from jaxdp.escapes import for_terminal
 from jaxdp.program.report.values import round_up
 
 if TYPE_CHECKING:
-    from jaxdp.program.data.dataset import Dataset
+    from jaxdp.data import Spec
 
 # How many classes a line names.
 _NAMED = 6
@@ -21,20 +21,9 @@ def bar_style() -> dict[str, Any]:
     return {} if sys.stderr.isatty() else {"mininterval": 10.0, "ascii": True}
 
 
-def colours(channels: int) -> str:
-    """Return what the channels of an image are, in a word or two."""
-    return {1: "grey", 3: "RGB"}.get(channels, f"{channels} channels")
-
-
-def in_a_line(data: Dataset) -> str:
+def in_a_line(spec: Spec, *, num_test: int) -> str:
     """Say what was read, of which all is public: how much, of what shape, which classes."""
-    spec, what = data.spec, "rows"
-    if spec.is_image:
-        height, width, channels = spec.image_shape
-        bits = "" if spec.codec.dtype == "uint8" else f" {spec.codec.dtype}"
-        what = f"images of {width}x{height} pixels, {colours(channels)}{bits}"
-    elif spec.schema is not None:
-        what = "records"
+    what = spec.kind.in_a_line(spec)
     said = f"{spec.num_examples} training {what}; {spec.num_classes} classes"
     said += _named(spec.class_names)
     if spec.counted_classes:
@@ -42,7 +31,7 @@ def in_a_line(data: Dataset) -> str:
             f", counted from the labels 0 to {spec.num_classes - 1}: labels begin at 0, and "
             "--class_names declares the classes"
         )
-    return f"{for_terminal(spec.name)}: {said}; {len(data.x_test)} test examples"
+    return f"{for_terminal(spec.name)}: {said}; {num_test} test examples"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -74,8 +74,8 @@ def classifier(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Classif
 def _taught(stored: Any, spec: Spec, cached: Cached) -> Classifier:
     """Return the classifier of a released teacher."""
     options, weights = stored.options, stored.released.weights
-    schema = None if spec.schema is None else spec.schema.to_json()
-    if tuple(stored.example_shape) != spec.stored_shape or stored.schema != schema:
+    found = tuple(stored.example_shape), stored.schema
+    if found != (spec.stored_shape, spec.schema_json):
         raise ValueError("its teacher was made from other data than config.json tells of")
     plan = _teacher_plan(spec, cached, **{name: getattr(options, name) for name in _MAP})
     wanted = num_columns(plan.feature_fn, plan.spec.dim), spec.num_classes
@@ -161,7 +161,9 @@ def _of_generated(folder: SavedFolder, spec: Spec) -> tuple[Classifier, str]:
         )
     spec = spec.in_form(ONE_HOT)
     x, y = labelled_examples(arrays, spec, spec.stored_shape)
-    chosen = chosen_rows(y, spec.num_classes, SUBSET if spec.is_image else None, seed=0)
+    chosen = chosen_rows(
+        y, spec.num_classes, spec.kind.choose(images=SUBSET, rows=None, table=None), seed=0
+    )
 
     def rows(stored: np.ndarray) -> np.ndarray:
         return np.asarray(spec.codec.to_unit(stored.reshape(len(stored), -1)))

@@ -13,7 +13,7 @@ import numpy as np
 from jaxdp.data import Spec, TableCodec
 from jaxdp.escapes import for_terminal
 from jaxdp.methods import facts
-from jaxdp.methods.made import Classifier, as_stored
+from jaxdp.methods.made import Classifier
 from jaxdp.methods.settings import InputError
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.saved import classifier, public_cache, sets, zips
@@ -85,12 +85,10 @@ class Loaded:
         Raises:
             ValueError: it is no table with a schema, or was not passed on.
         """
-        if self.spec.schema is None or self.made is None:
-            raise ValueError(f"{self.folder.flag}: holds no records of a table with a schema")
-        from jaxdp.tables import frames  # pandas takes a while
-
+        if self.made is None:
+            raise ValueError(f"{self.folder.flag}: its set was not passed on")
         labels = self.made.y if len(self.class_names) > 1 else None
-        return frames.decode(self.made.x, labels, self.spec.schema)
+        return self.spec.kind.frame(self.made.x, labels, self.spec)
 
     @functools.cached_property
     def _classifier(self) -> tuple[Classifier, str]:
@@ -129,7 +127,7 @@ class Loaded:
     def _checked(self, x: Any) -> np.ndarray:
         """Return new examples as stored, of the type and in the range of the data."""
         spec, codec = self.spec, self.spec.codec
-        x = as_stored(spec, x)
+        x = spec.kind.as_stored(x, spec)
         if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):
             raise ValueError("x has values that are no finite numbers")
         if isinstance(codec, TableCodec):

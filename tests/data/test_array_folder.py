@@ -31,9 +31,9 @@ def test_examples_stay_in_their_files(folder: Path) -> None:
     data = load_dataset("mine", data_dir=folder)
     assert data.spec.shape == (8, 8, 1)
     # A view of the mapped file, whichever axes it has got.
-    assert isinstance(data.x_train, np.memmap)
+    assert isinstance(data.private.x, np.memmap)
     assert isinstance(data.private.rows, np.memmap)
-    assert not data.x_train.flags.writeable
+    assert not data.private.x.flags.writeable
 
 
 def test_a_run_makes_of_them_what_it_makes_of_an_npz_file(folder: Path) -> None:

@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 from toy_data import arrays, check_message
 
+from jaxdp.program import terminal
 from jaxdp.program.data import classes
 from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.load import dataset_for, load_dataset
 from jaxdp.program.data.sources import Wanted
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
-from jaxdp.program.terminal import in_a_line
+
+
+def in_a_line(data: Dataset) -> str:
+    return terminal.in_a_line(data.spec, num_test=len(data.test.y))
 
 
 def _load(folder: Path, flag: str | None, name: str = "toy", **changes: Any) -> Dataset:
@@ -40,9 +44,9 @@ def test_labels_have_the_declared_order(
     tmp_path: Path, flag: str, labels: list[Any], expected: list[int]
 ) -> None:
     found = _load(tmp_path, flag, y_train=labels, y_test=labels[:2])
-    np.testing.assert_array_equal(found.y_train, expected)
-    np.testing.assert_array_equal(found.y_test, expected[:2])
-    assert found.class_names == tuple(part.strip() for part in flag.split(","))
+    np.testing.assert_array_equal(found.private.y, expected)
+    np.testing.assert_array_equal(found.test.y, expected[:2])
+    assert found.spec.class_names == tuple(part.strip() for part in flag.split(","))
     assert "counted" not in in_a_line(found)
 
 
@@ -50,8 +54,8 @@ def test_stored_classes_get_another_order_and_one_more(tmp_path: Path) -> None:
     stored = {"class_names": ["cat", "dog", "eel"]}
     found = _load(tmp_path, "eel,fox,dog,cat", **stored)
     plain = load_dataset("toy", data_dir=tmp_path, download=False)
-    before = np.array(plain.class_names)[plain.y_train]
-    np.testing.assert_array_equal(np.array(found.class_names)[found.y_train], before)
+    before = np.array(plain.spec.class_names)[plain.private.y]
+    np.testing.assert_array_equal(np.array(found.spec.class_names)[found.private.y], before)
     assert found.spec.num_classes == 4
 
 
@@ -65,7 +69,7 @@ def test_folders_are_classes_by_name(tmp_path: Path) -> None:
             image.save(tmp_path / "pets" / name / f"{k}.png")
     wanted = Wanted(class_names=("dog", "eel", "cat"))
     found = load_dataset("pets", data_dir=tmp_path, download=False, wanted=wanted)
-    np.testing.assert_array_equal(found.y_train, np.where(found.x_train[:, 0, 0, 0] < 50, 2, 0))
+    np.testing.assert_array_equal(found.private.y, np.where(found.private.x[:, 0, 0, 0] < 50, 2, 0))
     with pytest.raises(InputError, match=r"has labels that are not in class_names"):
         load_dataset(
             "pets", data_dir=tmp_path, download=False, wanted=Wanted(class_names=("dog", "eel"))
@@ -125,9 +129,11 @@ def test_what_the_refusal_of_numbers_says_to_do_works(tmp_path: Path) -> None:
     for texts, expected in ((y.astype(str), [2, 1, 0, 2]), (names[y], y)):
         stored = {"y_train": texts, "y_test": texts[:2]}
         found = _load(tmp_path, None, class_names=names, **stored)
-        np.testing.assert_array_equal(found.y_train, expected)
+        np.testing.assert_array_equal(found.private.y, expected)
     for only in ("0,1,2", "0,1,a", "2019,2020,2021"):  # these have one reading
-        np.testing.assert_array_equal(_load(tmp_path, None, class_names=only.split(",")).y_train, y)
+        np.testing.assert_array_equal(
+            _load(tmp_path, None, class_names=only.split(",")).private.y, y
+        )
 
 
 @pytest.mark.parametrize("text", ["", "cat", "cat,cat", "cat,,dog", "cat,"])

@@ -8,13 +8,17 @@ import pytest
 from toy_data import IMAGES, arrays, check_message, colour, save_image
 
 from jaxdp.data import Codec
+from jaxdp.program import terminal
 from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.image_folder import is_image_folder
 from jaxdp.program.data.load import load_dataset, random_subset
 from jaxdp.program.data.sources import Wanted
 from jaxdp.program.data.splits import held_out
 from jaxdp.program.errors import InputError
-from jaxdp.program.terminal import in_a_line
+
+
+def in_a_line(data: Dataset) -> str:
+    return terminal.in_a_line(data.spec, num_test=len(data.test.y))
 
 
 def load_folder(folder: Path, wanted: Wanted = Wanted()) -> Dataset:  # noqa: B008
@@ -23,14 +27,14 @@ def load_folder(folder: Path, wanted: Wanted = Wanted()) -> Dataset:  # noqa: B0
 
 def test_image_folder(folder: Path) -> None:
     dataset = load_folder(folder)
-    assert dataset.class_names == ("cat", "dog", "eel")
+    assert dataset.spec.class_names == ("cat", "dog", "eel")
     assert dataset.source == f"image folder {folder / 'toy'}"
     assert dataset.spec.shape == (4, 5, 3)
-    assert dataset.codec == Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
-    np.testing.assert_array_equal(dataset.y_train, [0, 1, 1])
-    np.testing.assert_array_equal(dataset.y_test, [2])
-    np.testing.assert_array_equal(dataset.x_train, [colour(3), colour(1), colour(2)])
-    np.testing.assert_array_equal(dataset.x_test, [colour(4)])
+    assert dataset.spec.codec == Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
+    np.testing.assert_array_equal(dataset.private.y, [0, 1, 1])
+    np.testing.assert_array_equal(dataset.test.y, [2])
+    np.testing.assert_array_equal(dataset.private.x, [colour(3), colour(1), colour(2)])
+    np.testing.assert_array_equal(dataset.test.x, [colour(4)])
 
 
 def test_image_folder_of_grey_images(tmp_path: Path) -> None:
@@ -40,8 +44,8 @@ def test_image_folder_of_grey_images(tmp_path: Path) -> None:
         save_image(tmp_path / "toy" / split / "1/b.png", IMAGES[2] > 48)
     dataset = load_folder(tmp_path)
     assert dataset.spec.shape == (4, 5, 1)
-    np.testing.assert_array_equal(dataset.x_test[:2, ..., 0], IMAGES[1:3])
-    np.testing.assert_array_equal(dataset.x_test[2, ..., 0], 255 * (IMAGES[2] > 48))
+    np.testing.assert_array_equal(dataset.test.x[:2, ..., 0], IMAGES[1:3])
+    np.testing.assert_array_equal(dataset.test.x[2, ..., 0], 255 * (IMAGES[2] > 48))
 
 
 def test_image_folder_takes_what_is_not_an_image_for_no_example(folder: Path) -> None:
@@ -49,14 +53,14 @@ def test_image_folder_takes_what_is_not_an_image_for_no_example(folder: Path) ->
     (folder / "toy/train/LICENSE").write_text("not a class")
     (folder / "toy/train/.ipynb_checkpoints").mkdir()
     dataset = load_folder(folder)
-    assert dataset.class_names == ("cat", "dog", "eel")
-    assert len(dataset.x_train) == 3
+    assert dataset.spec.class_names == ("cat", "dog", "eel")
+    assert len(dataset.private.x) == 3
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "jpeg", "JPG"])
 def test_image_folder_of_jpegs(folder: Path, suffix: str) -> None:
     save_image(folder / f"toy/train/eel/a.{suffix}", colour(9))
-    np.testing.assert_allclose(load_folder(folder).x_train[-1], colour(9), atol=3)
+    np.testing.assert_allclose(load_folder(folder).private.x[-1], colour(9), atol=3)
 
 
 @pytest.mark.parametrize("mode", ["P", "RGBA", "transparent palette"])
@@ -69,12 +73,12 @@ def test_image_folder_converts_to_rgb(folder: Path, mode: str) -> None:
     else:
         save_image(path, colour(0), mode)
     expected = colour(9) if mode == "transparent palette" else colour(0)
-    np.testing.assert_array_equal(load_folder(folder).x_train[-1], expected)
+    np.testing.assert_array_equal(load_folder(folder).private.x[-1], expected)
 
 
 def test_image_folder_converts_cmyk(folder: Path) -> None:
     save_image(folder / "toy/train/eel/a.jpg", colour(0), "CMYK")
-    assert load_folder(folder).x_train[-1].shape == (4, 5, 3)
+    assert load_folder(folder).private.x[-1].shape == (4, 5, 3)
 
 
 def test_image_folder_names_the_first_image_of_another_size(folder: Path) -> None:
@@ -179,7 +183,7 @@ def test_what_is_left_out_is_said_by_ending_and_of_no_class(folder: Path) -> Non
     (folder / "toy/train/dog/.DS_Store").touch()
     save_image(folder / "toy/train/astray.png", colour(1))
     dataset = load_folder(folder)
-    assert len(dataset.x_train) == 3
+    assert len(dataset.private.x) == 3
     said = dataset.notes[0]
     assert said.startswith("WARNING: left out, as they are no images in class folders: .txt 4, ")
     for part in ("folders in class folders 1", "no ending 1", "other endings 1"):
@@ -242,7 +246,7 @@ def test_what_macos_adds_to_archives_is_no_class(folder: Path) -> None:
     save_image(folder / "toy/train/.cache/a.png", colour(1))
     (folder / "toy/__MACOSX").mkdir()
     found = load_folder(folder)
-    assert found.class_names == ("cat", "dog", "eel")
+    assert found.spec.class_names == ("cat", "dog", "eel")
     assert "MACOSX" not in "".join(found.notes)
 
 
@@ -258,20 +262,20 @@ def unsplit(folder: Path, num: int = 10) -> Path:
 def test_images_are_held_out_where_there_is_no_test_folder(tmp_path: Path) -> None:
     unsplit(tmp_path)
     found = load_folder(tmp_path)
-    assert (len(found.x_train), len(found.x_test)) == (9, 1)
-    assert found.class_names == ("a", "b")
+    assert (len(found.private.x), len(found.test.x)) == (9, 1)
+    assert found.spec.class_names == ("a", "b")
     assert found.notes == (
         "0.1 of all images are held out for tests; --test_fraction changes that",
     )
     third = load_folder(tmp_path, Wanted(test_fraction=0.3))
     again = load_folder(tmp_path, Wanted(test_fraction=0.3))
     other = load_folder(tmp_path, Wanted(test_fraction=0.3, seed=1))
-    assert len(third.x_test) == 3
-    np.testing.assert_array_equal(third.x_test, again.x_test)
-    assert not np.array_equal(third.x_test, other.x_test)
-    every = np.concatenate([third.x_train, third.x_test])[:, 0, 0, 0]
+    assert len(third.test.x) == 3
+    np.testing.assert_array_equal(third.test.x, again.test.x)
+    assert not np.array_equal(third.test.x, other.test.x)
+    every = np.concatenate([third.private.x, third.test.x])[:, 0, 0, 0]
     assert sorted(every) == list(range(10))
-    np.testing.assert_array_equal(third.y_train, third.x_train[:, 0, 0, 0] % 2)
+    np.testing.assert_array_equal(third.private.y, third.private.x[:, 0, 0, 0] % 2)
 
 
 def test_guarantee_another_image_changes_one_training_image_at_most() -> None:
@@ -302,8 +306,8 @@ def test_guarantee_another_image_changes_one_of_a_subset_at_most(
         if is_split:
             save_image(root / "toy/test/a/0.png", colour(0))
         found = random_subset(load_folder(root), 20, seed=0)
-        assert len(found.x_train) == len(found.y_train) == 20
-        return {image.tobytes() for image in found.x_train}
+        assert len(found.private.x) == len(found.private.y) == 20
+        return {image.tobytes() for image in found.private.x}
 
     before = chosen(tmp_path / "before", "b/z.png", "b/z.png")
     for number, added in enumerate(("b/z.png", "b/00.png", "a/z.png")):

@@ -43,8 +43,8 @@ def test_formats_without_loss(tmp_path: Path, suffix: str, mode: str) -> None:
             path.parent.mkdir(parents=True)
             image.save(path)
     found = load(tmp_path)
-    assert found.x_train.dtype == np.uint8
-    np.testing.assert_array_equal(np.squeeze(found.x_train[0]), expected)
+    assert found.private.x.dtype == np.uint8
+    np.testing.assert_array_equal(np.squeeze(found.private.x[0]), expected)
 
 
 @pytest.mark.parametrize("suffix", ["png", "tif"])
@@ -53,10 +53,10 @@ def test_images_of_16_bits_are_read_without_loss(tmp_path: Path, suffix: str) ->
         for label in "ab":
             save_image(tmp_path / "toy" / split / label / f"x.{suffix}", DEEP)
     found = load(tmp_path)
-    assert found.x_train.dtype == np.uint16
-    np.testing.assert_array_equal(found.x_train[1, ..., 0], DEEP)
+    assert found.private.x.dtype == np.uint16
+    np.testing.assert_array_equal(found.private.x[1, ..., 0], DEEP)
     expected = Codec(shift=32767.5, scale=32767.5, low=0.0, high=65535.0, dtype="uint16")
-    assert found.codec == expected
+    assert found.spec.codec == expected
     require_range(found)
 
 
@@ -68,7 +68,7 @@ def test_big_endian_tiffs_of_16_bits(tmp_path: Path) -> None:
             image = PIL.Image.frombytes("I;16B", (5, 4), DEEP.astype(">u2").tobytes())
             image.save(path)
             assert path.read_bytes()[:2] == b"MM"
-    np.testing.assert_array_equal(load(tmp_path).x_train[0, ..., 0], DEEP)
+    np.testing.assert_array_equal(load(tmp_path).private.x[0, ..., 0], DEEP)
 
 
 def test_depths_are_not_mixed(tmp_path: Path) -> None:
@@ -109,22 +109,23 @@ def test_npz_of_16_bits(tmp_path: Path, dtype: Any) -> None:
     x = np.stack([DEEP] * 6).astype(dtype)
     np.savez(tmp_path / "toy.npz", **arrays(x_train=x[:4], x_test=x[4:]))
     found = load(tmp_path)
-    assert found.codec.dtype == np.dtype(dtype).name
-    assert found.codec.kernel_range == (-1, 1)
-    np.testing.assert_array_equal(found.x_train[..., 0], x[:4])
+    assert found.spec.codec.dtype == np.dtype(dtype).name
+    assert found.spec.codec.kernel_range == (-1, 1)
+    np.testing.assert_array_equal(found.private.x[..., 0], x[:4])
 
 
 def test_known_names_have_constants_of_bytes_alone(tmp_path: Path) -> None:
     x = np.stack([DEEP] * 6)
     np.savez(tmp_path / "mnist.npz", **arrays(x_train=x[:4], x_test=x[4:]))
     found = load_dataset("mnist", data_dir=tmp_path)
-    assert (found.codec.dtype, found.codec.high) == ("uint16", 65535)
+    assert (found.spec.codec.dtype, found.spec.codec.high) == ("uint16", 65535)
 
 
 def test_bits_in_use_declare_the_range(tmp_path: Path) -> None:
     x = np.stack([DEEP % 4096] * 6)
     np.savez(tmp_path / "toy.npz", **arrays(x_train=x[:4], x_test=x[4:]))
-    assert (load(tmp_path, bits=12).codec.low, load(tmp_path, bits=12).codec.high) == (0, 4095)
+    codec = load(tmp_path, bits=12).spec.codec
+    assert (codec.low, codec.high) == (0, 4095)
     with pytest.raises(InputError) as caught:
         load(tmp_path, bits=11)
     check_message(caught.value, "toy", "outside [0, 2047]", "raise --pixel_bits")
@@ -143,8 +144,9 @@ def test_signed_npz_needs_the_bits_in_use(tmp_path: Path, dtype: str) -> None:
         load(tmp_path)
     check_message(caught.value, "toy", "values of int16", "--pixel_bits=13 for -4096 to 4095")
     found = load(tmp_path, bits=13)
-    assert (found.codec.low, found.codec.high, found.codec.dtype) == (-4096, 4095, "int16")
-    np.testing.assert_array_equal(found.x_train[..., 0], x[:4])
+    codec = found.spec.codec
+    assert (codec.low, codec.high, codec.dtype) == (-4096, 4095, "int16")
+    np.testing.assert_array_equal(found.private.x[..., 0], x[:4])
     with pytest.raises(InputError) as caught:
         load(tmp_path, bits=12)
     check_message(caught.value, "toy", "outside [-2048, 2047]", "raise --pixel_bits")
@@ -157,7 +159,7 @@ def test_guarantee_the_range_of_16_bits_is_that_of_the_type(tmp_path: Path) -> N
     for high in (1, 900, 65535):
         x = np.full((6, 4, 5), high, np.uint16)
         np.savez(tmp_path / "toy.npz", **arrays(x_train=x[:4], x_test=x[4:]))
-        codecs.append(load(tmp_path).codec)
+        codecs.append(load(tmp_path).spec.codec)
     assert codecs[0] == codecs[1] == codecs[2]
 
 
@@ -209,15 +211,15 @@ CASES = {
 def test_dicom_is_read_without_loss_in_the_range_of_its_bits(tmp_path: Path, case: str) -> None:
     pixels, bits, dtype, low, high = CASES[case]
     found = load(dicom_folder(tmp_path, pixels, bits=bits))
-    assert found.x_train.dtype == found.codec.dtype == dtype
-    assert (found.codec.low, found.codec.high) == (low, high)
-    np.testing.assert_array_equal(np.squeeze(found.x_train[0]), pixels)
+    assert found.private.x.dtype == found.spec.codec.dtype == dtype
+    assert (found.spec.codec.low, found.spec.codec.high) == (low, high)
+    np.testing.assert_array_equal(np.squeeze(found.private.x[0]), pixels)
     require_range(found)
 
 
 def test_black_is_the_least_value_of_inverted_dicom(tmp_path: Path) -> None:
     inverted = dicom_folder(tmp_path, DEEP % 4096, bits=12, PhotometricInterpretation="MONOCHROME1")
-    np.testing.assert_array_equal(load(inverted).x_train[0, ..., 0], 4095 - DEEP % 4096)
+    np.testing.assert_array_equal(load(inverted).private.x[0, ..., 0], 4095 - DEEP % 4096)
 
 
 BAD_DICOM = {

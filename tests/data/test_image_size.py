@@ -116,8 +116,8 @@ def test_guarantee_an_image_of_a_folder_is_resized_by_itself(tmp_path: Path) -> 
     together = load(folder_of(tmp_path / "1", *images), "16")
     other = load(folder_of(tmp_path / "2", images[0], noise(200, 10), noise(3, 3)), "16")
     expected = [resized(image, (16, 16)) for image in (images[0], images[2], images[1])]
-    np.testing.assert_array_equal(together.x_train, expected)
-    np.testing.assert_array_equal(other.x_train[0], expected[0])
+    np.testing.assert_array_equal(together.private.x, expected)
+    np.testing.assert_array_equal(other.private.x[0], expected[0])
 
 
 def test_large_images_are_resized_by_default_and_a_line_says_so(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_arrays_are_resized_in_the_same_way(tmp_path: Path) -> None:
     np.savez(tmp_path / "toy.npz", **arrays(x_train=x, x_test=x[:2]))
     found = load(tmp_path, "8x6")
     assert found.spec.shape == (6, 8, 3)
-    np.testing.assert_array_equal(found.x_train[3], resized(x[3], (6, 8)))
+    np.testing.assert_array_equal(found.private.x[3], resized(x[3], (6, 8)))
     large = np.zeros((4, 100, 80), np.float32)
     np.savez(tmp_path / "toy.npz", **arrays(x_train=large, x_test=large[:2]))
     assert load(tmp_path).spec.shape == (64, 64, 1)

@@ -41,13 +41,13 @@ def test_images_are_those_in_memory_and_leave_no_file(
     size: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = _loaded(folder, size)
-    assert not isinstance(expected.x_train, np.memmap)
+    assert not isinstance(expected.private.x, np.memmap)
     monkeypatch.setattr("jaxdp.large_arrays.most_bytes", lambda: 50)
     found = _loaded(folder, size)
-    assert isinstance(found.x_train, np.memmap)
-    np.testing.assert_array_equal(found.x_train, expected.x_train)
-    np.testing.assert_array_equal(found.x_test, expected.x_test)
-    assert found.x_train.dtype == expected.x_train.dtype
+    assert isinstance(found.private.x, np.memmap)
+    np.testing.assert_array_equal(found.private.x, expected.private.x)
+    np.testing.assert_array_equal(found.test.x, expected.test.x)
+    assert found.private.x.dtype == expected.private.x.dtype
     assert not list((folder / "temporary").iterdir())
 
 
@@ -57,8 +57,8 @@ def test_an_npz_file_that_is_resized_goes_there_too(
     x, y = np.zeros((4, 8, 8), np.uint8), np.arange(4) % 2
     np.savez(tmp_path / "toy.npz", x_train=x, y_train=y, x_test=x, y_test=y)
     monkeypatch.setattr("jaxdp.large_arrays.most_bytes", lambda: 1500)
-    assert not isinstance(_loaded(tmp_path, None).x_train, np.memmap)
-    assert isinstance(_loaded(tmp_path, "40").x_train, np.memmap)
+    assert not isinstance(_loaded(tmp_path, None).private.x, np.memmap)
+    assert isinstance(_loaded(tmp_path, "40").private.x, np.memmap)
 
 
 def test_sizes_beyond_whole_numbers_of_64_bits_do_not_wrap_around(
@@ -77,10 +77,10 @@ def test_sizes_beyond_whole_numbers_of_64_bits_do_not_wrap_around(
 
 
 def test_a_system_without_reservations_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = _loaded(folder, None).x_train
+    expected = _loaded(folder, None).private.x
     monkeypatch.delattr(os, "posix_fallocate")
     monkeypatch.setattr("jaxdp.large_arrays.most_bytes", lambda: 50)
-    np.testing.assert_array_equal(_loaded(folder, None).x_train, expected)
+    np.testing.assert_array_equal(_loaded(folder, None).private.x, expected)
 
 
 def test_other_errors_of_the_disk_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

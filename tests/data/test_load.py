@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from toy_data import arrays, check_message
 
-from jaxdp.data import Codec
+from jaxdp.data import Codec, Private
 from jaxdp.escapes import for_terminal
 from jaxdp.program.data import load as data
 from jaxdp.program.data.load import load_dataset
@@ -38,20 +38,20 @@ def test_digits_are_split_the_same_way_every_time(tmp_path: Path) -> None:
     dataset = load_dataset("digits", data_dir=tmp_path / "absent")
     again = load_dataset("digits", data_dir=tmp_path)
     assert (dataset.spec.num_classes, dataset.spec.shape, dataset.spec.dim) == (10, (8, 8, 1), 64)
-    assert (len(dataset.x_train), len(dataset.x_test)) == (1437, 360)
-    np.testing.assert_array_equal(dataset.x_train, again.x_train)
+    assert (len(dataset.private.x), len(dataset.test.x)) == (1437, 360)
+    np.testing.assert_array_equal(dataset.private.x, again.private.x)
     # The first few labels pin the public permutation itself.
-    assert dataset.y_train[:8].tolist() == [2, 8, 2, 6, 6, 7, 1, 9]
-    both = np.concatenate([dataset.x_train, dataset.x_test]).reshape(-1, 64)
+    assert dataset.private.y[:8].tolist() == [2, 8, 2, 6, 6, 7, 1, 9]
+    both = np.concatenate([dataset.private.x, dataset.test.x]).reshape(-1, 64)
     expected = load_digits().data
     np.testing.assert_array_equal(both[np.lexsort(both.T)], expected[np.lexsort(expected.T)])
 
 
 def test_digits_scale_from_0_16() -> None:
     dataset = load_dataset("digits", data_dir=".")
-    assert dataset.codec == Codec(shift=0.0, scale=5.0, low=0.0, high=16.0)
-    assert (dataset.x_test.min(), dataset.x_test.max()) == (0, 16)
-    assert len(dataset.x_test) == 360
+    assert dataset.spec.codec == Codec(shift=0.0, scale=5.0, low=0.0, high=16.0)
+    assert (dataset.test.x.min(), dataset.test.x.max()) == (0, 16)
+    assert len(dataset.test.x) == 360
 
 
 # --- Names -------------------------------------------------------------------------------
@@ -96,16 +96,16 @@ def test_guarantee_without_its_last_example_a_subset_differs_in_one() -> None:
     labels = np.arange(1000, dtype=np.int32)
 
     def chosen(count: int) -> set[int]:
-        cut = dataclasses.replace(whole, x_train=rows[:count], y_train=labels[:count])
+        cut = dataclasses.replace(whole, private=Private(rows[:count], labels[:count]))
         found = data.random_subset(cut, 500, seed=0)
-        assert len(found.x_train) == 500
-        np.testing.assert_array_equal(found.x_train, rows[found.y_train])
-        return set(found.y_train.tolist())
+        assert len(found.private.x) == 500
+        np.testing.assert_array_equal(found.private.x, rows[found.private.y])
+        return set(found.private.y.tolist())
 
     for count in range(900, 1000):
         assert len(chosen(count + 1) - chosen(count)) <= 1
     other = data.random_subset(whole, 100, seed=1)
-    assert not np.array_equal(other.y_train, data.random_subset(whole, 100, seed=0).y_train)
+    assert not np.array_equal(other.private.y, data.random_subset(whole, 100, seed=0).private.y)
 
 
 def test_guarantee_who_is_in_a_subset_by_name_depends_on_names_and_the_seed_alone() -> None:
@@ -114,11 +114,10 @@ def test_guarantee_who_is_in_a_subset_by_name_depends_on_names_and_the_seed_alon
 
     def chosen(names: list[str], seed: int = 0) -> set[str]:
         n = len(names)
-        named = dataclasses.replace(
-            whole, x_train=whole.x_train[:n], y_train=whole.y_train[:n], names=np.array(names)
-        )
+        private = Private(whole.private.x[:n], whole.private.y[:n])
+        named = dataclasses.replace(whole, private=private, names=np.array(names))
         found = data.random_subset(named, 20, seed=seed)
-        assert len(found.x_train) == 20
+        assert len(found.private.x) == 20
         return set(found.names.tolist())
 
     names = [f"record {i}" for i in range(60)]
@@ -130,13 +129,13 @@ def test_guarantee_who_is_in_a_subset_by_name_depends_on_names_and_the_seed_alon
 
 
 def test_classes_that_nobody_declared_are_said_to_be_counted(tmp_path: Path) -> None:
-    assert not data.load_dataset("digits", data_dir=tmp_path).counted_classes
+    assert not data.load_dataset("digits", data_dir=tmp_path).spec.counted_classes
     x, y = np.zeros((4, 8, 8), np.uint8), np.array([0, 1, 0, 1])
     arrays = {"x_train": x, "y_train": y, "x_test": x, "y_test": y}
     np.savez(tmp_path / "mine.npz", **arrays)
-    assert data.load_dataset("mine", data_dir=tmp_path).counted_classes
+    assert data.load_dataset("mine", data_dir=tmp_path).spec.counted_classes
     np.savez(tmp_path / "named.npz", **arrays, class_names=np.array(["no", "yes"]))
-    assert not data.load_dataset("named", data_dir=tmp_path).counted_classes
+    assert not data.load_dataset("named", data_dir=tmp_path).spec.counted_classes
 
 
 @pytest.mark.parametrize("value", [1.5, -2.0])

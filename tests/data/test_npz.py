@@ -8,14 +8,18 @@ import pytest
 from toy_data import IMAGES, arrays, check_message
 
 from jaxdp.data import Codec
+from jaxdp.program import terminal
 from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.known import CLASS_NAMES
 from jaxdp.program.data.load import load_dataset
 from jaxdp.program.data.sources import TFDS_NAMES
 from jaxdp.program.errors import InputError
-from jaxdp.program.terminal import in_a_line
 
 ROWS = np.linspace(-1, 1, 18, dtype=np.float32).reshape(6, 3)
+
+
+def in_a_line(data: Dataset) -> str:
+    return terminal.in_a_line(data.spec, num_test=len(data.test.y))
 
 
 def load_npz(folder: Path, name: str = "toy", **changes: Any) -> Dataset:
@@ -25,14 +29,14 @@ def load_npz(folder: Path, name: str = "toy", **changes: Any) -> Dataset:
 
 def test_npz_of_grey_images(tmp_path: Path) -> None:
     dataset = load_npz(tmp_path)
-    assert (dataset.name, dataset.source) == ("toy", str(tmp_path / "toy.npz"))
+    assert (dataset.spec.name, dataset.source) == ("toy", str(tmp_path / "toy.npz"))
     assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.is_image) == ((4, 5, 1), 20, True)
-    assert dataset.class_names == ("0", "1", "2")
-    assert dataset.codec == Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
-    assert dataset.y_train.dtype == dataset.y_test.dtype == np.int32
-    assert dataset.x_train.dtype == np.uint8
-    np.testing.assert_array_equal(dataset.x_train[..., 0], IMAGES[:4])
-    np.testing.assert_array_equal(dataset.y_test, [2, 1])
+    assert dataset.spec.class_names == ("0", "1", "2")
+    assert dataset.spec.codec == Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
+    assert dataset.private.y.dtype == dataset.test.y.dtype == np.int32
+    assert dataset.private.x.dtype == np.uint8
+    np.testing.assert_array_equal(dataset.private.x[..., 0], IMAGES[:4])
+    np.testing.assert_array_equal(dataset.test.y, [2, 1])
 
 
 def test_npz_of_colour_images(tmp_path: Path) -> None:
@@ -45,26 +49,26 @@ def test_npz_of_colour_images(tmp_path: Path) -> None:
 def test_npz_of_scaled_rows(tmp_path: Path, dtype: type) -> None:
     dataset = load_npz(tmp_path, x_train=ROWS[:4].astype(dtype), x_test=ROWS[4:].astype(dtype))
     assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.is_image) == ((3,), 3, False)
-    assert dataset.codec == Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, dtype="float32")
-    assert dataset.x_train.dtype == dtype
-    np.testing.assert_array_equal(dataset.x_test, ROWS[4:].astype(dtype))
+    assert dataset.spec.codec == Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, dtype="float32")
+    assert dataset.private.x.dtype == dtype
+    np.testing.assert_array_equal(dataset.test.x, ROWS[4:].astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint64, np.int64, np.float64])
 def test_npz_labels_of_any_whole_number_type_and_column(tmp_path: Path, dtype: type) -> None:
     dataset = load_npz(tmp_path, y_train=np.array([[0], [1], [2], [0]], dtype))
-    np.testing.assert_array_equal(dataset.y_train, [0, 1, 2, 0])
+    np.testing.assert_array_equal(dataset.private.y, [0, 1, 2, 0])
 
 
 def test_npz_labels_that_are_names(tmp_path: Path) -> None:
     names = ["eel", "cat", "dog"]
     texts = {"y_train": np.array(["eel", "cat", "dog", "eel"]), "y_test": np.array([["dog"]] * 2)}
     dataset = load_npz(tmp_path, class_names=names, **texts)
-    np.testing.assert_array_equal(dataset.y_train, [0, 1, 2, 0])
-    np.testing.assert_array_equal(dataset.y_test, [2, 2])
-    assert not dataset.counted_classes
+    np.testing.assert_array_equal(dataset.private.y, [0, 1, 2, 0])
+    np.testing.assert_array_equal(dataset.test.y, [2, 2])
+    assert not dataset.spec.counted_classes
     digits = load_npz(tmp_path, "mnist", y_train=list("0120"), y_test=list("93"))
-    np.testing.assert_array_equal(digits.y_test, [9, 3])
+    np.testing.assert_array_equal(digits.test.y, [9, 3])
 
 
 def test_labels_that_are_counted_are_said_to_begin_at_0(tmp_path: Path) -> None:
@@ -82,15 +86,15 @@ def test_labels_that_are_counted_are_said_to_begin_at_0(tmp_path: Path) -> None:
 
 def test_npz_class_names_fix_the_number_of_classes(tmp_path: Path) -> None:
     dataset = load_npz(tmp_path, class_names=["cat", "dog", "eel", "never seen"])
-    assert dataset.class_names == ("cat", "dog", "eel", "never seen")
+    assert dataset.spec.class_names == ("cat", "dog", "eel", "never seen")
     assert dataset.spec.num_classes == 4
 
 
 @pytest.mark.parametrize("name", TFDS_NAMES)
 def test_npz_of_a_known_dataset_gets_its_class_names(tmp_path: Path, name: str) -> None:
     dataset = load_npz(tmp_path, name)
-    assert dataset.class_names == CLASS_NAMES[name]
-    assert len(set(dataset.class_names)) == (100 if name == "cifar100" else 10)
+    assert dataset.spec.class_names == CLASS_NAMES[name]
+    assert len(set(dataset.spec.class_names)) == (100 if name == "cifar100" else 10)
 
 
 def test_npz_comes_before_an_image_folder(tmp_path: Path) -> None:

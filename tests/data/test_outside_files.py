@@ -165,7 +165,7 @@ def test_links_within_a_dataset_and_of_the_whole_are_followed(toy: Path) -> None
     (toy / "toy/train/0/b.png").symlink_to("../1/a.png")
     (toy / "toy").rename(toy / "elsewhere")
     (toy / "toy").symlink_to(toy / "elsewhere")
-    assert len(load_dataset("toy", data_dir=toy).x_train) == 3
+    assert len(load_dataset("toy", data_dir=toy).private.x) == 3
 
 
 def test_pipes_and_links_in_circles_are_no_images(toy: Path) -> None:

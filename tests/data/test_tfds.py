@@ -59,7 +59,7 @@ def check_equal(dataset: Any, name: str) -> None:
     """Check a dataset against `examples` up to order, which tfds fixes by a hash of its keys."""
     expected = examples(name)
     for split in ("train", "test"):
-        x, y = getattr(dataset, f"x_{split}"), getattr(dataset, f"y_{split}")
+        x, y = dataset.private if split == "train" else dataset.test
         assert x.dtype == np.uint8
         assert x.shape == expected[split][0].shape
         found = {image.tobytes(): label for image, label in zip(x, y, strict=True)}
@@ -124,8 +124,8 @@ def test_prepared_data_is_read(data_dir: Path, name: str) -> None:
     check_equal(dataset, name)
     assert folder == data_dir / name / "3.0.2"
     assert dataset.source == f"tensorflow-datasets in {folder}"
-    assert dataset.class_names == CLASS_NAMES[name]
-    assert dataset.codec == CODECS[name]
+    assert dataset.spec.class_names == CLASS_NAMES[name]
+    assert dataset.spec.codec == CODECS[name]
 
 
 def test_prepared_data_in_the_default_folder_of_tfds(data_dir: Path, default_dir: Path) -> None:
@@ -220,12 +220,12 @@ def test_own_prepared_data_are_read_with_their_classes(data_dir: Path) -> None:
     folder = own(data_dir, train=own_examples(8), test=own_examples(4, seed=1))
     data = load_dataset("insects", data_dir=data_dir)
     assert data.source == f"tensorflow-datasets in {folder}"
-    assert data.class_names == NAMES
-    assert not data.counted_classes
-    assert (data.x_train.shape, data.x_test.shape) == ((8, *SIDES, 3), (4, *SIDES, 3))
+    assert data.spec.class_names == NAMES
+    assert not data.spec.counted_classes
+    assert (data.private.x.shape, data.test.x.shape) == ((8, *SIDES, 3), (4, *SIDES, 3))
     drawn = [(np.asarray(PIL.Image.open(e["image"])), e["label"]) for e in own_examples(8)]
     expected = {image.tobytes(): NAMES.index(label) for image, label in drawn}
-    pairs = zip(data.x_train, data.y_train, strict=True)
+    pairs = zip(data.private.x, data.private.y, strict=True)
     assert {image.tobytes(): label for image, label in pairs} == expected
     with pytest.raises(InputError, match="insects"):
         load_dataset("insect", data_dir=data_dir)
@@ -237,12 +237,12 @@ def test_own_prepared_data_without_a_test_split_hold_some_out(data_dir: Path) ->
     own(data_dir, train=own_examples(20))
     data = load_dataset("insects", data_dir=data_dir, wanted=Wanted(test_fraction=0.3))
     again = load_dataset("insects", data_dir=data_dir, wanted=Wanted(test_fraction=0.3))
-    assert (len(data.x_train), len(data.x_test)) == (14, 6)
-    np.testing.assert_array_equal(data.x_train, again.x_train)
-    together = {image.tobytes() for image in (*data.x_train, *data.x_test)}
+    assert (len(data.private.x), len(data.test.x)) == (14, 6)
+    np.testing.assert_array_equal(data.private.x, again.private.x)
+    together = {image.tobytes() for image in (*data.private.x, *data.test.x)}
     assert len(together) == 20
     other = load_dataset("insects", data_dir=data_dir, wanted=Wanted(test_fraction=0.3, seed=1))
-    assert {x.tobytes() for x in other.x_test} != {x.tobytes() for x in data.x_test}
+    assert {x.tobytes() for x in other.test.x} != {x.tobytes() for x in data.test.x}
 
 
 def test_guarantee_of_own_prepared_data_one_record_changes_one_training_record(
@@ -255,7 +255,7 @@ def test_guarantee_of_own_prepared_data_one_record_changes_one_training_record(
     def training(root: Path, examples: list[Any]) -> set[bytes]:
         own(root, train=examples)
         data = load_dataset("insects", data_dir=root, wanted=Wanted(test_fraction=0.5))
-        return {image.tobytes() for image in data.x_train}
+        return {image.tobytes() for image in data.private.x}
 
     before = training(tmp_path / "a", kept)
     # The new record has the last key, the others have moved up.
@@ -273,7 +273,7 @@ def test_guarantee_of_own_prepared_data_one_record_changes_one_of_a_subset(
     def chosen(root: Path, examples: list[Any]) -> set[bytes]:
         own(root, train=examples, **{split: own_examples(n, seed=1) for split, n in more.items()})
         data = random_subset(load_dataset("insects", data_dir=root), 15, seed=0)
-        return {image.tobytes() for image in data.x_train}
+        return {image.tobytes() for image in data.private.x}
 
     before = chosen(tmp_path / "a", kept)
     after = chosen(tmp_path / "b", [*kept_again[1:], other])
@@ -287,8 +287,8 @@ def test_own_prepared_data_are_resized_while_they_are_read(data_dir: Path) -> No
     with pytest.raises(InputError, match="--image_size"):
         load_dataset("insects", data_dir=data_dir)
     data = load_dataset("insects", data_dir=data_dir, wanted=Wanted(size=resizing.parse("7")))
-    assert data.x_train.shape == (8, 7, 7, 3)
-    assert data.preparation is not None
+    assert data.private.x.shape == (8, 7, 7, 3)
+    assert data.spec.preparation is not None
 
 
 @pytest.mark.parametrize(
@@ -426,9 +426,9 @@ def test_download_once_then_read_offline(server: Path, data_dir: Path, name: str
     WRITERS[name](server, name)
     dataset = load_dataset(name, data_dir=data_dir)
     check_equal(dataset, name)
-    assert dataset.class_names == CLASS_NAMES[name]
+    assert dataset.spec.class_names == CLASS_NAMES[name]
     again = load_dataset(name, data_dir=data_dir, download=False)
-    np.testing.assert_array_equal(again.x_train, dataset.x_train)
+    np.testing.assert_array_equal(again.private.x, dataset.private.x)
     # Nothing but the prepared data is left, neither downloads nor scratch folders.
     assert [path.name for path in data_dir.iterdir()] == [name]
     assert [path.name for path in (data_dir / name).iterdir()] == [Path(dataset.source).name]

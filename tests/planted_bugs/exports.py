@@ -191,12 +191,12 @@ MUTANTS = (
         "a result that is used again has the certificate that was stored with it",
         _CERTIFIED_BY,
         "        again = recertified(\n"
-        "            plan.earlier_certificate,\n"
+        "            used_again,\n"
         "            allow_delta=settings.allow_delta,\n"
         "            allow_epsilon=settings.allow_epsilon,\n"
         "            covers=story.covers_again,\n"
         "        )\n",
-        "        again = plan.earlier_certificate\n",
+        "        again = used_again\n",
         (
             "tests/test_teach_labelled.py::"
             "test_guarantee_a_labelled_run_brings_its_teacher_and_no_data_are_used",

@@ -16,21 +16,21 @@ MUTANTS = (
         _DRIVER,
         "        self._test_rows: np.ndarray | None = None\n",
         "        self._test_rows: np.ndarray | None = None\n"
-        '        self._metrics["classes"] = np.bincount(data.y_train).tolist()\n',
+        '        self._metrics["classes"] = np.bincount(data.private.y).tolist()\n',
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(
         "a mean of the data in the configuration",
         _DRIVER,
         'facts = {"data_source": data.source} | _facts(plan, run_flags)',
-        'facts = {"mean": float(data.x_train.mean())} | _facts(plan, run_flags)',
+        'facts = {"mean": float(data.private.x.mean())} | _facts(plan, run_flags)',
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(
         "bounds of the data for public ones",
-        "jaxdp/program/data/dataset.py",
-        "            codec=self.codec,\n",
-        "            codec=dataclasses.replace(self.codec, high=float(self.x_train.max())),\n",
+        "jaxdp/program/data/load.py",
+        "        codec=codec,\n",
+        "        codec=dataclasses.replace(codec, high=float(x_train.max())),\n",
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(
@@ -65,7 +65,7 @@ MUTANTS = (
         _DRIVER,
         "            generator_file.write(folder, made.generator)\n",
         "            generator_file.write(folder, made.generator)\n"
-        "            counts = np.bincount(self._data.y_train).tolist()\n"
+        "            counts = np.bincount(self._data.private.y).tolist()\n"
         '            folder.write_json("generator/classes.json", {"classes": counts})\n',
         (f"{_WRITTEN}[dp_ntk]",),
     ),
@@ -119,9 +119,9 @@ MUTANTS = (
     Mutant(
         "first images from a seed that the labels make",
         _DRIVER,
-        "    ready = checked(method, settings, run_flags, data)\n    announcement",
-        '    settings = type(settings)(**vars(settings) | {"seed": int(data.y_train.sum())})\n'
-        "    ready = checked(method, settings, run_flags, data)\n    announcement",
+        "    ready = checked(method, settings, run_flags, data.spec)\n",
+        '    settings = type(settings)(**vars(settings) | {"seed": int(data.private.y.sum())})\n'
+        "    ready = checked(method, settings, run_flags, data.spec)\n",
         (f"{_WRITTEN}[dp_kip_teacher]",),
     ),
     Mutant(

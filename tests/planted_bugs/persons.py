@@ -5,7 +5,7 @@ from planted_bugs.mutant import Mutant
 _ACCOUNTING, _P = "jaxdp/privacy/accounting.py", "tests/privacy/test_persons.py::"
 _RUNS = "tests/test_own_persons.py::"
 _NOISE = f"{_RUNS}test_guarantee_every_method_adds_the_noise_that_persons_need"
-_PERSONS, _DATASET = "jaxdp/program/data/persons.py", "jaxdp/program/data/dataset.py"
+_PERSONS, _DATASET = "jaxdp/program/data/persons.py", "jaxdp/program/data/load.py"
 _FILE, _F = "jaxdp/privacy/dataset_ledger.py", "tests/privacy/test_dataset_ledger.py::"
 _START, _S = "jaxdp/program/runs/ledger_entry.py", "tests/test_runs_on_one_dataset.py::"
 _ENTERED = (
@@ -111,16 +111,15 @@ MUTANTS = (
     Mutant(
         "persons of a table are accounted as records",
         _DATASET,
-        "                table,\n                records_per_person=self.records_per_person,\n",
-        "                table,\n",
+        "            spec,\n            records_per_person=persons.records_per_person,\n",
+        "            spec,\n",
         (f"{_RUNS}test_a_column_of_a_table_tells_persons",),
     ),
     Mutant(
         "persons of images are accounted as records",
         _DATASET,
-        "            preparation=self.preparation,\n"
-        "            records_per_person=self.records_per_person,\n",
-        "            preparation=self.preparation,\n",
+        "        records_per_person=wanted.persons.records_per_person,\n",
+        "",
         (f"{_RUNS}test_guarantee_no_more_records_of_a_person_are_used_than_certified",),
     ),
     Mutant(

@@ -2,7 +2,7 @@
 
 from planted_bugs.mutant import Mutant
 
-_CAUTIONS, _C = "jaxdp/program/runs/cautions.py", "tests/runs/test_cautions.py::"
+_C = "tests/runs/test_cautions.py::"
 _JUDGING, _DRIVER = "jaxdp/program/runs/judging.py", "jaxdp/program/runs/driver.py"
 _VALUES, _HEADLINE, _PAGE = (
     "jaxdp/program/report/values.py",
@@ -16,64 +16,29 @@ _WRITTEN = (
 _COMPARED = (
     "tests/test_check_fidelity.py::test_guarantee_a_comparison_changes_nothing_that_leaves",
 )
-_ROWS = (f"{_C}test_guarantee_values_of_training_rows_are_not_looked_at",)
+_HANDED = (f"{_C}test_guarantee_a_run_hands_the_test_split_alone_to_warnings_and_judges",)
 
 MUTANTS = (
     Mutant(
-        "a warning names the rare classes of the training split",
-        _CAUTIONS,
-        "counts = np.bincount(data.y_test, minlength=data.spec.num_classes)",
-        "counts = np.bincount(data.y_train, minlength=data.spec.num_classes)",
-        (f"{_C}test_guarantee_a_rare_class_of_the_training_split_is_not_told",),
+        "what is said before a run looks at the training split",
+        _DRIVER,
+        "method, ready.settings, run_flags, data.spec, data.test, data.notes",
+        "method, ready.settings, run_flags, data.spec, data.private, data.notes",
+        _HANDED,
     ),
     Mutant(
-        "a warning names the classes that the training split lacks",
-        _CAUTIONS,
-        "set(np.unique(data.y_test).tolist())",
-        "set(np.unique(data.y_train).tolist())",
-        (f"{_C}test_guarantee_a_class_that_the_training_split_lacks_is_not_told",),
-    ),
-    Mutant(
-        "a warning looks at the values of training rows",
-        _CAUTIONS,
-        "else np.abs(data.x_test).max()",
-        "else np.abs(data.x_train).max()",
-        _ROWS,
-    ),
-    Mutant(
-        "a schema is compared with training records",
-        _CAUTIONS,
-        "of_made = (*lost_classes(made), *misfits.warnings(made))",
-        "of_made = (\n"
-        "        *lost_classes(made),\n"
-        '        *misfits.warnings(made.__class__(**(vars(made) | {"x": data.x_train}))),\n'
-        "    )",
-        (f"{_C}test_guarantee_what_a_finished_table_is_warned_of_is_not_of_training_records",),
-    ),
-    Mutant(
-        "finer bins are advised by the values of training records",
-        _CAUTIONS,
-        "return (*found, *misfits.few_bins(settings, spec))",
-        "spread = len(np.unique(data.x_train)) > 1000\n"
-        "    return (*found, *(misfits.few_bins(settings, spec) if spread else ()))",
-        (f"{_C}test_guarantee_bins_are_advised_by_public_facts_alone",),
+        "what a finished run is warned of looks at the training split",
+        _DRIVER,
+        "self._method, plan, self._flags, self._data.test, self._metrics, made",
+        "self._method, plan, self._flags, self._data.private, self._metrics, made",
+        _HANDED,
     ),
     Mutant(
         "judges are tested on training examples",
-        _JUDGING,
-        "        x, x_test = made.rows.reshape(-1, *plan.spec.shape), made.scaled(data.x_test)\n"
-        "    problem = Problem(\n"
-        "        x=x,\n"
-        "        y=made.y,\n"
-        "        x_test=x_test,\n"
-        "        y_test=data.y_test,\n",
-        "        x, x_test = made.rows.reshape(-1, *plan.spec.shape), made.scaled(data.x_train)\n"
-        "    problem = Problem(\n"
-        "        x=x,\n"
-        "        y=made.y,\n"
-        "        x_test=x_test,\n"
-        "        y_test=data.y_train,\n",
-        (f"{_C}test_guarantee_judges_see_no_training_example",),
+        _DRIVER,
+        "judging.judged(self._judges, plan, made, self._data.test, self._flags)",
+        "judging.judged(self._judges, plan, made, self._data.private, self._flags)",
+        _HANDED,
     ),
     Mutant(
         "the distance of the nearest training image on the terminal",
@@ -99,9 +64,9 @@ MUTANTS = (
     Mutant(
         "the distance of the nearest training image in the metrics",
         _DRIVER,
-        "            judging.write_copies(plan, made, self._data, folder)\n",
-        "            judging.write_copies(plan, made, self._data, folder)\n"
-        "            apart = np.abs(self._data.x_train - made.x[:1].astype(float))\n"
+        "            judging.write_copies(made, self._data.private, self._data.test.x, folder)\n",
+        "            judging.write_copies(made, self._data.private, self._data.test.x, folder)\n"
+        "            apart = np.abs(self._data.private.x - made.x[:1].astype(float))\n"
         '            self._metrics["nearest"] = float(apart.max(axis=(1, 2, 3)).min())\n',
         (f"{_WRITTEN}[dp_ntk]",),
     ),
@@ -110,8 +75,8 @@ MUTANTS = (
         _DRIVER,
         "                made.x,\n                made.y,\n                made.class_names,\n"
         "                low=codec.low,",
-        "                np.concatenate([made.x, self._data.x_train[:10]]),\n"
-        "                np.concatenate([made.y, self._data.y_train[:10]]),\n"
+        "                np.concatenate([made.x, self._data.private.x[:10]]),\n"
+        "                np.concatenate([made.y, self._data.private.y[:10]]),\n"
         "                made.class_names,\n"
         "                low=codec.low,",
         (f"{_WRITTEN}[dp_kip]",),
@@ -120,8 +85,8 @@ MUTANTS = (
         "the picture has the contrast of the training images",
         _DRIVER,
         "                low=codec.low,\n                high=codec.high,\n",
-        "                low=float(self._data.x_train.min()),\n"
-        "                high=float(self._data.x_train.max()),\n",
+        "                low=float(self._data.private.x.min()),\n"
+        "                high=float(self._data.private.x.max()),\n",
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(

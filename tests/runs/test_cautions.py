@@ -14,12 +14,12 @@ import pytest
 import toy_runs
 from toy_tables import frame_of, write_table
 
+from jaxdp.data import Private, Spec
 from jaxdp.methods.made import distilled
-from jaxdp.methods.runner import PlainRunner
 from jaxdp.program.commands import dp_ntk
-from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.dataset import Dataset, HeldOut
 from jaxdp.program.data.load import load_dataset
-from jaxdp.program.runs import cautions, judging
+from jaxdp.program.runs import before, cautions, judging
 
 # --- What was made ------------------------------------------------------------------------------
 
@@ -64,7 +64,11 @@ def digits() -> Dataset:
 
 
 def said(data: Dataset, **settings: Any) -> tuple[str, ...]:
-    return cautions.before_work(SimpleNamespace(**settings), data)
+    return cautions.before_work(SimpleNamespace(**settings), data.spec, data.test)
+
+
+def with_test(data: Dataset, kept: np.ndarray) -> Dataset:
+    return dataclasses.replace(data, test=HeldOut(data.test.x[kept], data.test.y[kept]))
 
 
 def test_fewer_examples_than_distilled_ones(digits: Dataset) -> None:
@@ -74,58 +78,29 @@ def test_fewer_examples_than_distilled_ones(digits: Dataset) -> None:
 
 
 def test_a_class_that_the_test_split_lacks(digits: Dataset) -> None:
-    kept = digits.y_test < 8
-    data = dataclasses.replace(digits, x_test=digits.x_test[kept], y_test=digits.y_test[kept])
+    kept = digits.test.y < 8
+    data = with_test(digits, kept)
     (line,) = said(data, ipc=1)
     assert line.startswith("the test split has no example of 8, 9: test scores")
     assert said(data, unconditional=True) == ()
 
 
 def test_a_class_with_few_test_examples_where_others_have_more(digits: Dataset) -> None:
-    kept = np.flatnonzero((digits.y_test != 3) | (np.cumsum(digits.y_test == 3) <= 4))
-    data = dataclasses.replace(digits, x_test=digits.x_test[kept], y_test=digits.y_test[kept])
+    kept = np.flatnonzero((digits.test.y != 3) | (np.cumsum(digits.test.y == 3) <= 4))
+    data = with_test(digits, kept)
     assert said(data, ipc=1) == ("the test split has few examples of 3 (4)",)
     assert said(data, unconditional=True) == ()
     few = kept[:90]  # fewer than ten of each in any case
-    data = dataclasses.replace(digits, x_test=digits.x_test[few], y_test=digits.y_test[few])
+    data = with_test(digits, few)
     assert said(data, ipc=1) == ()
 
 
-def test_guarantee_a_class_that_the_training_split_lacks_is_not_told(digits: Dataset) -> None:
-    kept = digits.y_train > 0
-    data = dataclasses.replace(digits, x_train=digits.x_train[kept], y_train=digits.y_train[kept])
-    assert said(data, ipc=1) == ()
-
-
-def test_guarantee_a_rare_class_of_the_training_split_is_not_told(digits: Dataset) -> None:
-    kept = np.flatnonzero((digits.y_train != 3) | (np.cumsum(digits.y_train == 3) <= 4))
-    data = dataclasses.replace(digits, x_train=digits.x_train[kept], y_train=digits.y_train[kept])
-    assert said(data, ipc=1) == ()
-
-
-def test_guarantee_bins_are_advised_by_public_facts_alone(tmp_path: Path) -> None:
-    """Training records of one value each, or of as many as there are: the same is said."""
-    lines = []
-    for seed in (0, 1):
-        flags = write_table(tmp_path, frame_of(2000, seed=seed))
-        asked = (*flags, "--eps=100", "--delta=1e-4")
-        _, _, _, data = drivers.prepared("dp_ntk", *asked, f"--out_dir={tmp_path / 'run'}")
-        x_train = data.x_train if seed else np.zeros_like(data.x_train)
-        settings: Any = SimpleNamespace(features="marginals", eps=100.0, unconditional=True)
-        lines.append(cautions.before_work(settings, dataclasses.replace(data, x_train=x_train)))
-    assert lines[0] == lines[1]
-    assert any('give "bins"' in line for line in lines[0])
-
-
-def test_guarantee_values_of_training_rows_are_not_looked_at(digits: Dataset) -> None:
-    rows = {
-        name: getattr(digits, name).reshape(-1, 64).astype(np.float32) / 16
-        for name in ("x_train", "x_test")
-    }
-    scaled = dataclasses.replace(digits, **rows)
+def test_rows_beyond_the_usual_scale_are_told_of_by_test_rows(digits: Dataset) -> None:
+    x = digits.test.x.reshape(-1, 64).astype(np.float32) / 16
+    spec = Spec.rows("own", (1437, 64), class_names=digits.spec.class_names)
+    scaled = dataclasses.replace(digits, spec=spec, test=HeldOut(x, digits.test.y))
     assert said(scaled) == ()
-    assert said(dataclasses.replace(scaled, x_train=1000 * scaled.x_train)) == ()
-    (line,) = said(dataclasses.replace(scaled, x_test=1000 * scaled.x_test))
+    (line,) = said(dataclasses.replace(scaled, test=HeldOut(1000 * x, digits.test.y)))
     assert line.startswith("test rows hold values beyond 10")
     (line,) = said(scaled, num_synthetic=100)
     assert line.startswith("rows without a schema: values that are drawn may be beyond")
@@ -191,24 +166,31 @@ def test_a_run_whose_set_lacks_a_class_says_so_on_the_terminal_and_in_its_metric
     assert capsys.readouterr().err.count(f"WARNING: {line}\n") == 1
 
 
-def test_guarantee_what_a_finished_table_is_warned_of_is_not_of_training_records(
-    tmp_path: Path,
+def test_guarantee_a_run_hands_the_test_split_alone_to_warnings_and_judges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Training records of values that the schema cuts off: what was made tells alone."""
-    flags = write_table(tmp_path, frame_of(200))
-    method, asked = "dp_ntk", (*flags, "--eps=5", "--delta=1e-3", "--evaluate=none")
-    plan, _, run_flags, data = drivers.prepared(method, *asked, f"--out_dir={tmp_path / 'run'}")
-    made: Any = SimpleNamespace(
-        spec=data.spec,
-        x=data.x_train,
-        y=data.y_train,
-        class_names=data.class_names,
-        generator=SimpleNamespace(class_weights=None),
-    )
-    most = np.max(data.x_train, axis=0)
-    cut_off = dataclasses.replace(data, x_train=np.broadcast_to(most, data.x_train.shape).copy())
-    found = [cautions.of_run(method, plan, run_flags, each, {}, made) for each in (data, cut_off)]
-    assert found[0] == found[1]
+    """They take examples of either split alike, and what they say leaves without noise."""
+    seen: list[Any] = []
+
+    def spy(place: Any, name: str, held_out: int) -> None:
+        original = getattr(place, name)
+
+        def seeing(*given: Any, **named: Any) -> Any:
+            seen.append((name, given[held_out], [type(each) for each in given]))
+            return original(*given, **named)
+
+        monkeypatch.setattr(place, name, seeing)
+
+    spy(before.Announcement, "__init__", 5)
+    spy(cautions, "of_run", 3)
+    spy(judging, "judged", 3)
+    assert toy_runs.run("dp_kip", "--evaluate=logistic", f"--out_dir={tmp_path / 'run'}") == 0
+    assert {name for name, *_ in seen} == {"__init__", "of_run", "judged"}
+    data = load_dataset("digits", data_dir="nowhere", download=False)
+    held_out = {image.tobytes() for image in data.test.x}
+    for _, test, types in seen:
+        assert {image.tobytes() for image in test.x} < held_out
+        assert not {Dataset, Private} & set(types)
 
 
 def test_guarantee_judges_see_no_training_example(
@@ -226,10 +208,9 @@ def test_guarantee_judges_see_no_training_example(
         np.arange(10),
         shift=8.0,
         scale=8.0,
-        classifier=plan.classifier(None, PlainRunner(progress=False)),
     )
-    judging.judged(("mlp",), plan, made, data, run_flags)
+    judging.judged(("mlp",), plan, made, data.test, run_flags)
     (problem,) = seen
-    np.testing.assert_array_equal(problem.y_test, data.y_test)
-    np.testing.assert_array_equal(problem.x_test, made.scaled(data.x_test))
-    assert np.any(data.y_train != data.y_test)
+    np.testing.assert_array_equal(problem.y_test, data.test.y)
+    np.testing.assert_array_equal(problem.x_test, made.scaled(data.test.x))
+    assert np.any(data.private.y != data.test.y)

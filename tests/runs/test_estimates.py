@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import drivers
@@ -14,8 +14,8 @@ import pytest
 from jaxdp import large_arrays
 from jaxdp.methods.teacher.settings import Settings
 from jaxdp.program.run_flags import TeacherFlags
-from jaxdp.program.runs import amounts, before, estimates
-from jaxdp.program.runs.estimates import Estimate, Facts, Phase
+from jaxdp.program.runs import amounts, before, estimates, recommendation
+from jaxdp.program.runs.estimates import Estimate, Phase
 
 GREY, COLOUR = (28, 28, 1), (32, 32, 3)
 # Method, dataset, shape, n, settings, and the seconds of the whole command on two quiet cores:
@@ -53,12 +53,10 @@ def estimated(
     method: str, shape: tuple[int, ...], n: int, *, name: str = "own", **given: Any
 ) -> Estimate:
     package = importlib.import_module(f"jaxdp.methods.{method}.settings")
-    facts = Facts(shape, n, 3 if name == "large" else 10, 2000, name)
-    spec = SimpleNamespace(
-        name=name, shape=shape, num_examples=n, num_classes=10, dim=facts.dim, schema=None
-    )
-    spec.is_image, spec.kind = facts.is_image, "image"
-    return estimates.of_run(method, package.complete(package.Settings(**given), spec), facts)
+    spec = recommendation.spec_of(shape, n, 3 if name == "large" else 10)
+    spec = dataclasses.replace(spec, name=name)
+    settings = package.complete(package.Settings(**given), spec)
+    return estimates.of_run(method, settings, spec, num_test=2000)
 
 
 @pytest.mark.parametrize("case", MEASURED, ids=lambda case: f"{case[0]} {case[1]} {case[4]}")
@@ -146,18 +144,17 @@ def test_what_is_used_again_takes_no_time() -> None:
     settings = package.Settings(
         steps=100, batch_size=10, distill_steps=5, whiten=0.0, mirror=False, packing=1
     )
-    facts = Facts(GREY, 60000, 10)
-    anew, again = (estimates.of_run("teacher", settings, facts, reused=r) for r in (False, True))
+    spec = recommendation.spec_of(GREY, 60000, 10)
+    anew, again = (estimates.of_run("teacher", settings, spec, reused=r) for r in (False, True))
     assert "private teacher" in {phase.name for phase in anew.phases}
     assert "private teacher" not in {phase.name for phase in again.phases}
     assert again.seconds < anew.seconds
 
 
 def test_no_private_data_can_get_into_an_estimate() -> None:
-    """Its arguments are settings and numbers."""
+    """Its arguments are settings, public facts and numbers."""
     names = list(inspect.signature(estimates.of_run).parameters)
-    assert names == ["method", "settings", "facts", "judges", "reused"]
-    assert Facts._fields == ("shape", "num_examples", "num_classes", "num_test", "name")
+    assert names == ["method", "settings", "spec", "num_test", "judges", "reused"]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +192,9 @@ def test_lines_before_a_run_are_said_once(capsys: pytest.CaptureFixture[str]) ->
 
     data = load_dataset("digits", data_dir="nowhere", download=False)
     settings = complete(Settings(), data.spec)
-    announcement = before.Announcement("teacher", settings, TeacherFlags(), data)
+    announcement = before.Announcement(
+        "teacher", settings, TeacherFlags(), data.spec, data.test, data.notes
+    )
     assert list(announcement.watch(range(2))) == [0, 1]
     announcement.say()
     said = capsys.readouterr().out

@@ -121,7 +121,7 @@ def test_guarantee_images_that_the_run_did_not_make_are_refused(
 ) -> None:
     """Training images in the place of synthetic ones were taken for a private release."""
     folder = written(tmp_path / "run")
-    np.savez(folder / "synthetic.npz", x=digits.x_train, y=digits.y_train)
+    np.savez(folder / "synthetic.npz", x=digits.private.x, y=digits.private.y)
     with pytest.raises(InputError, match=r"synthetic\.npz is not the file that privacy\.json"):
         generated_images.read(str(folder), digits.spec, ipc=1)
 

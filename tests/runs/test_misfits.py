@@ -21,7 +21,7 @@ def said(values: list[Any], *, drawn: bool = True, **column: Any) -> tuple[str, 
     x, y = frames.encode(pd.DataFrame({"it": values, "ill": "no"}), schema)
     generator = SimpleNamespace() if drawn else None
     made: Any = SimpleNamespace(
-        spec=SimpleNamespace(schema=schema), x=x, y=y, generator=generator, class_names=("no",)
+        spec=Spec.table("it", schema, len(x)), x=x, y=y, generator=generator, class_names=("no",)
     )
     return misfits.warnings(made)
 
@@ -79,7 +79,7 @@ def test_of_many_columns_five_are_named() -> None:
     frame = pd.DataFrame({name: ["a", "b"] for name in columns} | {"ill": "no"})
     x, _ = frames.encode(frame, schema)
     made: Any = SimpleNamespace(
-        spec=SimpleNamespace(schema=schema), x=x, y=x, generator=1, class_names=("no",)
+        spec=Spec.table("it", schema, len(x)), x=x, y=x, generator=1, class_names=("no",)
     )
     *lines, rest = misfits.warnings(made)
     assert len(lines) == 5

@@ -14,10 +14,10 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from jaxdp.data import Spec
 from jaxdp.program.commands import recommend
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import commands, recommendation
-from jaxdp.program.runs.estimates import Facts
 from jaxdp.program.runs.measured import POINTS
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ ENTRIES = {
 def of(shape: tuple[int, ...], n: int, c: int, epsilon: float) -> tuple[recommendation.Choice, ...]:
     table = len(shape) == 1
     source = "--csv=x.csv --schema=x.json" if table else "--dataset=own"
-    return recommendation.choices(Facts(shape, n, c), epsilon, source=source, schema=table)
+    return recommendation.choices(recommendation.spec_of(shape, n, c), epsilon, source=source)
 
 
 def test_every_command_of_a_grid_of_facts_is_one_that_its_program_takes() -> None:
@@ -60,7 +60,8 @@ def test_a_teacher_comes_first_for_images_and_counts_for_tables() -> None:
     assert of((14,), 30_000, 2, 1)[0].method == "labelled"
     assert of((14,), 300, 2, 1)[0].method == "dp_ntk"
     assert of((28, 28, 1), 60_000, 10, math.inf)[0].method == "dp_kip"
-    (only,) = recommendation.choices(Facts((30,), 569, 2), 1, source="--dataset=own")
+    rows = Spec.rows("own", (569, 30), class_names=["no", "yes"])
+    (only,) = recommendation.choices(rows, 1, source="--dataset=own")
     assert only.method == "dp_kip"
 
 
@@ -83,20 +84,21 @@ def test_scores_are_those_of_measured_sets_and_others_are_said_to_be_extrapolate
 
 
 def test_noise_that_hides_all_is_said() -> None:
-    line = recommendation.warning(Facts((28, 28, 1), 300, 10), 1)
+    spec = recommendation.spec_of((28, 28, 1), 300, 10)
+    line = recommendation.warning(spec, 1)
     assert line is not None
     assert "is 30; below 100 noise hides most" in line
     assert "--eps=10," in line
-    assert recommendation.warning(Facts((28, 28, 1), 300, 10), 10) is None
+    assert recommendation.warning(spec, 10) is None
 
 
 def test_what_does_better_is_another_command_or_a_larger_budget() -> None:
-    facts = Facts((16, 16, 3), 310, 3)
-    found = recommendation.better(facts, 1, method="dp_kip", source="--dataset=own", schema=False)
+    spec = recommendation.spec_of((16, 16, 3), 310, 3)
+    found = recommendation.better(spec, 1, method="dp_kip", source="--dataset=own")
     assert found.endswith("jaxdp run teacher --dataset=own --ipc=1 --eps=1")
-    found = recommendation.better(facts, 1, method="teacher", source="--dataset=own", schema=False)
+    found = recommendation.better(spec, 1, method="teacher", source="--dataset=own")
     assert found.startswith("a larger --eps")
-    found = recommendation.better(facts, 0.1, method="dp_kip", source="", schema=False)
+    found = recommendation.better(spec, 0.1, method="dp_kip", source="")
     assert "noise hides most" in found
 
 

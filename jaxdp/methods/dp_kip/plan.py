@@ -23,7 +23,7 @@ from jaxdp.methods.dp_kip import release as algorithm
 from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
 from jaxdp.methods.dp_kip.settings import Settings
 from jaxdp.methods.dp_kip.story import COVERS, STORY
-from jaxdp.methods.made import Made, distilled
+from jaxdp.methods.made import Classifier, Made, distilled, shares
 from jaxdp.methods.noise import calibrated, poisson_steps
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import SettingsError, bad, part_of
@@ -59,7 +59,7 @@ class KipPlan(base.Plan[SupportSet]):
         return dataclasses.replace(
             STORY,
             num_made=settings.ipc * spec.num_classes,
-            covers=COVERS if spec.schema is None else (*COVERS, DISTILLED_TABLE),
+            covers=(*COVERS, *spec.kind.of_tables(DISTILLED_TABLE)),
             beside={"clip_space": settings.clip_space},
             num_bytes=4 * sum(leaf.size * leaf.dtype.itemsize for leaf in state) + 2**24,
             page_title=f"DP-KIP: {title}",
@@ -102,22 +102,20 @@ class KipPlan(base.Plan[SupportSet]):
             options["seed"] = self.settings.seed
         return RowMap(_row_fn(self.kernel, self.spec), options, np.float32)
 
-    def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
-        """Return what stored rows (n, d) are to the regression: scaled, or their features."""
-        if self.kernel.features is None:
-            return np.asarray(self.spec.codec.to_kernel(x))
-        return runner.rows(self.row_map, x, what=what)
+    def classifier(self, result: SupportSet, runner: Runner) -> Classifier:
+        """Return kernel ridge regression on a support set.
 
-    def scores(self, result: SupportSet, rows: np.ndarray) -> np.ndarray:
-        """Return the class scores of kernel ridge regression on a support set.
-
-        Args:
-            result: the support set.
-            rows: as `rows` returns them.
-
-        Raises:
-            SettingsError: the support has diverged.
+        Its scores raise a `SettingsError` where the support has diverged.
         """
+
+        def features(x: np.ndarray, what: str) -> np.ndarray:
+            if self.kernel.features is None:
+                return np.asarray(self.spec.codec.to_kernel(x))
+            return runner.rows(self.row_map, x, what=what)
+
+        return Classifier(self.spec, functools.partial(self._scores, result), shares, features)
+
+    def _scores(self, result: SupportSet, rows: np.ndarray) -> np.ndarray:
         kernel, x_s = self.kernel, result.x
         if self.kernel.features is not None:
             kernel, x_s = kernels.linear(), _jitted(self.kernel.features)(x_s)
@@ -263,7 +261,7 @@ def _free_columns(settings: Settings, spec: Spec) -> Array | None:
     """Return the columns that are distilled: all but a random subset of pixels, by the seed."""
     if settings.corrupt == 0:
         return None
-    channels = spec.shape[-1] if spec.is_image else 1
+    channels = spec.kind.choose(images=spec.shape[-1], rows=1, table=1)
     return corruption.free_columns(
         jax.random.fold_in(jax.random.key(settings.seed), 1),
         num_pixels=spec.dim // channels,
@@ -276,7 +274,7 @@ def _bounds(settings: Settings, spec: Spec) -> tuple[float, float] | None:
     """Return the range of scaled pixels, which is public where pixels are whole numbers."""
     if not settings.bounded:
         return None
-    if not (spec.is_image and spec.codec.is_whole):
+    if not spec.kind.choose(images=spec.codec.is_whole, rows=False, table=False):
         raise SettingsError(
             f"--bounded: the range of values is known for images of whole numbers, and "
             f"--dataset={spec.name} holds others; leave it out"
@@ -285,6 +283,7 @@ def _bounds(settings: Settings, spec: Spec) -> tuple[float, float] | None:
 
 
 def _smoothing(settings: Settings, spec: Spec) -> optax.GradientTransformation:
-    if not spec.is_image:
-        return optax.identity()
-    return smoothing.smooth_gradients(spec.image_shape, settings.smoothing)
+    def of_images() -> optax.GradientTransformation:
+        return smoothing.smooth_gradients(spec.image_shape, settings.smoothing)
+
+    return spec.kind.choose(images=of_images, rows=optax.identity, table=optax.identity)()

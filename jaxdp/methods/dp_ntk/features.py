@@ -214,12 +214,12 @@ def _marginals(options: "FeatureOptions", spec: Any, num_logits: int, cached: An
     del num_logits, cached
     from jaxdp.features import marginals
 
-    if spec.schema is None:
+    if not spec.columns:
         raise SettingsError(
             f"--features={options.features}: counts the cells of columns, and nobody has declared "
             f"the columns of --dataset={spec.name}; give a table with --csv and --schema"
         )
-    return marginals.marginal_features(spec.dim, len(spec.schema.columns))
+    return marginals.marginal_features(spec.dim, len(spec.columns))
 
 
 def _pairs(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:

@@ -85,9 +85,14 @@ class NetworkMaker(Maker):
             class_names=self.class_names,
             shape=self.spec.stored_shape,
             codec=self.spec.codec,
-            class_weights=None if self.spec.is_image else _floats(released.class_weights),
+            class_weights=self._shares_of_classes(released),
         )
         return generator, np.asarray(released.class_weights)
+
+    def _shares_of_classes(self, released: Released) -> tuple[float, ...] | None:
+        """Return the released shares, in which records are drawn; images are drawn evenly."""
+        shares = _floats(released.class_weights)
+        return self.spec.kind.choose(images=None, rows=shares, table=shares)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -171,17 +176,27 @@ def _floats(values: Array) -> tuple[float, ...]:
 
 def _network(settings: Settings, spec: Spec) -> Any:
     """Return the generator's module."""
-    name = settings.generator
-    if (name == "table") == spec.is_image:
+    of_records = {"table": _of_records}
+    of_images = dict.fromkeys(("dense", "conv", "resnet"), _of_images)
+    fitting = spec.kind.choose(images=of_images, rows=of_records, table=of_records)
+    name = str(settings.generator)
+    if name not in fitting:
         raise bad(
             settings,
             "generator",
             f"does not make examples of shape {spec.shape}; leave it out",
         )
-    if name == "table":
-        if isinstance(spec.codec, TableCodec):
-            return generators.TableGen(_widths(spec.codec))
-        return generators.TabularGen(spec.dim)
+    return fitting[name](name, spec)
+
+
+def _of_records(name: str, spec: Spec) -> Any:
+    del name
+    if isinstance(spec.codec, TableCodec):
+        return generators.TableGen(_widths(spec.codec))
+    return generators.TabularGen(spec.dim)
+
+
+def _of_images(name: str, spec: Spec) -> Any:
     if name == "dense":
         return generators.DenseGen(spec.dim)
     kind = generators.ConvCondGen if name == "conv" else generators.ResnetG

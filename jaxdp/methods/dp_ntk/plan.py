@@ -53,24 +53,20 @@ class NtkPlan(base.Plan[Released]):
         title = (
             f"{spec.name}, {self.options.features} features, epsilon {certified.epsilon(self):g}"
         )
-        kept = 4 * self.num_classes * self.features.dim
+        kept = 4 * len(self.class_names) * self.features.dim
         return dataclasses.replace(
             STORY,
             num_made=drawn,
-            covers=COVERS if spec.schema is None else (*COVERS, TABLE),
+            num_classes=len(self.class_names),
+            covers=(*COVERS, *spec.kind.of_tables(TABLE)),
             num_bytes=self.maker.num_bytes + kept + drawn * spec.dim,
             page_title=f"Synthetic {title}",
             picture_title=f"synthetic {title}",
         )
 
     @property
-    def num_classes(self) -> int:
-        """Number of classes that are told apart; 1 where labels are not used."""
-        return num_classes_of(self.settings, self.spec)
-
-    @property
     def class_names(self) -> tuple[str, ...]:
-        """Names of those classes."""
+        """Names of the classes that are told apart; one where labels are not used."""
         return class_names_of(self.settings, self.spec)
 
     @property
@@ -91,11 +87,6 @@ class NtkPlan(base.Plan[Released]):
         """How what is released is kept."""
         return FORM
 
-    @property
-    def stored_options(self) -> FeatureOptions:
-        """How features of what is released are made."""
-        return self.options
-
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
         """Return the noisy embedding of private data."""
         released = releasing.release(
@@ -103,7 +94,7 @@ class NtkPlan(base.Plan[Released]):
             key,
             feature_maps.of_stored(self.features, self.spec.codec.to_unit),
             self.releases,
-            num_classes=self.num_classes,
+            num_classes=len(self.class_names),
             watch=runner.watched("mean embedding"),
         )
         return jax.block_until_ready(released)
@@ -135,7 +126,7 @@ class NtkPlan(base.Plan[Released]):
         return dataclasses.asdict(self.options) | {
             "num_features": self.features.dim,
             "generator": self.maker.name,
-            "num_classes": self.num_classes,
+            "num_classes": len(self.class_names),
         }
 
 

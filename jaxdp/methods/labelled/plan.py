@@ -26,12 +26,12 @@ from jaxdp.methods.labelled.earlier import check_earlier
 from jaxdp.methods.labelled.released import FORM, Options, Released
 from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
 from jaxdp.methods.labelled.story import COVERS, STORY
-from jaxdp.methods.made import Made, relabelled, softmax
+from jaxdp.methods.made import Classifier, Made, relabelled, softmax
 from jaxdp.methods.noise import calibrated
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
-from jaxdp.methods.teacher import classifier
+from jaxdp.methods.teacher import classifier as linear
 from jaxdp.methods.teacher.plan import TeacherPlan
 from jaxdp.methods.teacher.planning import make_plan as make_teacher_plan
 from jaxdp.methods.teacher.released import Released as Taught
@@ -65,7 +65,7 @@ class LabelledPlan(base.Plan[Released]):
         return dataclasses.replace(
             STORY,
             num_made=drawn.num_made,
-            covers=COVERS if self.spec.schema is None else (*COVERS, TABLE),
+            covers=(*COVERS, *self.spec.kind.of_tables(TABLE)),
             num_bytes=drawn.num_bytes + taught.num_bytes,
             page_title=f"{drawn.page_title}, labelled by a teacher",
             picture_title=f"{drawn.picture_title}, labelled by a teacher",
@@ -87,22 +87,15 @@ class LabelledPlan(base.Plan[Released]):
 
     @property
     def form(self) -> Form:
-        """How what is released is kept."""
-        return FORM
-
-    @property
-    def stored_options(self) -> Options:
-        """How features of what is released are made."""
+        """How what is released is kept, with what features of both are made from."""
         ours, theirs = self.generation.options, self.teaching.options
-        return Options(**dataclasses.asdict(ours), **dataclasses.asdict(theirs))
+        return FORM._replace(
+            chosen=Options(**dataclasses.asdict(ours), **dataclasses.asdict(theirs))
+        )
 
-    def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
-        """Return the teacher's features of stored rows."""
-        return self.teaching.rows(x, runner, what)
-
-    def scores(self, result: Any, rows: np.ndarray) -> np.ndarray:
-        """Return the teacher's scores; `result` may be a state of its training."""
-        return self.teaching.scores(_taught(result), rows)
+    def classifier(self, result: Any, runner: Runner) -> Classifier:
+        """Return the teacher; `result` may be a state of its training."""
+        return self.teaching.classifier(_taught(result), runner)
 
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
         """Return a private teacher and a noisy embedding."""
@@ -121,20 +114,24 @@ class LabelledPlan(base.Plan[Released]):
 
     def finish(self, released: Released, runner: Runner) -> Made:
         """Return what the generator draws, labelled by the teacher."""
-        uniform = jnp.full(self.num_classes, 1 / self.num_classes)
+        uniform = jnp.full(self.spec.num_classes, 1 / self.spec.num_classes)
         drawn = self.generation.finish(Embedded(released.mu, uniform), runner)
-        if self.spec.is_image:
-            made = self._chosen(drawn, released, runner)
-        else:
-            probabilities = self._probabilities(released, drawn.x, runner)
-            labels = None
-            if isinstance(self.generation.maker, CellMaker):
-                # Counts tell the classes' shares, with noise, and records are drawn in them: they
-                # are of what was released already, and nothing is spent to keep them. Networks
-                # draw equally many of each class, which says nothing.
-                labels = labels_in_shares(probabilities, drawn.y)
-            made = relabelled(drawn, drawn.x, probabilities, labels)
+        label = self.spec.kind.choose(
+            images=self._chosen, rows=self._all_labelled, table=self._all_labelled
+        )
+        made = label(drawn, released, runner)
         return dataclasses.replace(made, classifier=self.classifier(released, runner))
+
+    def _all_labelled(self, drawn: Made, released: Released, runner: Runner) -> Made:
+        """Return all records that were drawn, with what the teacher says of them."""
+        probabilities = self._probabilities(released, drawn.x, runner)
+        labels = None
+        if isinstance(self.generation.maker, CellMaker):
+            # Counts tell the classes' shares, with noise, and records are drawn in them: they are
+            # of what was released already, and nothing is spent to keep them. Networks draw equally
+            # many of each class, which says nothing.
+            labels = labels_in_shares(probabilities, drawn.y)
+        return relabelled(drawn, drawn.x, probabilities, labels)
 
     def _chosen(self, drawn: Made, released: Released, runner: Runner) -> Made:
         """Return the candidates that a network learns most from, of as many as were drawn."""
@@ -157,7 +154,7 @@ class LabelledPlan(base.Plan[Released]):
         features = self.teaching.row_map
 
         def scores(rows: Array) -> Array:
-            return classifier.scores(weights, features.fn(rows).astype(features.dtype))
+            return linear.scores(weights, features.fn(rows).astype(features.dtype))
 
         digest = hashlib.sha256(released.weights.tobytes()).hexdigest()
         row_map = RowMap(scores, features.options | {"scores_of": digest}, np.float32)

@@ -19,17 +19,26 @@ from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods import base, certified
 from jaxdp.methods.base import DISTILLED_TABLE, Story
-from jaxdp.methods.made import Made, distilled, shares, softmax, with_packed, with_soft_labels
+from jaxdp.methods.made import (
+    Classifier,
+    Made,
+    distilled,
+    shares,
+    softmax,
+    with_packed,
+    with_soft_labels,
+)
 from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import Form
-from jaxdp.methods.teacher import classifier, starts
+from jaxdp.methods.teacher import classifier as linear
 from jaxdp.methods.teacher import finish as distillation
 from jaxdp.methods.teacher import release as releasing
+from jaxdp.methods.teacher import starts
 from jaxdp.methods.teacher.earlier import BESIDE
 from jaxdp.methods.teacher.public_maps import mean_map, public_map
 from jaxdp.methods.teacher.released import FORM, Released
-from jaxdp.methods.teacher.settings import MapOptions, ReleaseOptions
+from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.methods.teacher.story import (
     COVERS,
     DERIVED,
@@ -92,7 +101,7 @@ class TeacherPlan(base.Plan[Released]):
 
     def _covers(self) -> tuple[str, ...]:
         """What is released under the guarantee."""
-        table = () if self.spec.schema is None else (DISTILLED_TABLE,)
+        table = self.spec.kind.of_tables(DISTILLED_TABLE)
         if not self.uses_teacher and self.earlier.images is not None:
             return (*DERIVED_FROM_IMAGES, *table)
         released = self.settings.match if self.earlier.images is None else "beside images"
@@ -106,19 +115,14 @@ class TeacherPlan(base.Plan[Released]):
     @property
     def _makes_soft_labels(self) -> bool:
         """What the teacher says of each image, or labels that were learnt."""
-        return self.uses_teacher and self.spec.is_image
-
-    @property
-    def earlier_certificate(self) -> dict[str, Any] | None:
-        """The certificate of an earlier run, where nothing is released anew."""
-        return self.earlier.certificate(also_images=not self.uses_teacher)
+        return self.spec.kind.choose(images=self.uses_teacher, rows=False, table=False)
 
     @property
     def ledger(self) -> Ledger | None:
         """What the run releases itself, and what that is accounted beside; None where nothing."""
-        if self.earlier_certificate is not None:
+        stored, images = self.earlier
+        if stored is not None or (images is not None and not self.uses_teacher):
             return None
-        images = self.earlier.images
         return Ledger(
             num_examples=self.spec.num_examples,
             delta=self.settings.delta,
@@ -153,11 +157,6 @@ class TeacherPlan(base.Plan[Released]):
         """How what is released is kept."""
         return FORM
 
-    @property
-    def stored_options(self) -> ReleaseOptions:
-        """How features of what is released are made."""
-        return part_of(self.settings, ReleaseOptions)
-
     @functools.cached_property
     def feature_fn(self) -> FeatureFn:
         """The public map of rows in [0, 1]."""
@@ -179,9 +178,11 @@ class TeacherPlan(base.Plan[Released]):
     @property
     def packing(self) -> Packing | None:
         """How small images lie in distilled ones; None for records of a table."""
-        if not self.spec.is_image:
-            return None
-        return Packing(image_shape=self.spec.image_shape, factor=self.settings.packing)
+
+        def of_images() -> Packing:
+            return Packing(image_shape=self.spec.image_shape, factor=self.settings.packing)
+
+        return self.spec.kind.choose(images=of_images, rows=_nothing, table=_nothing)()
 
     @functools.cached_property
     def row_map(self) -> RowMap:
@@ -191,26 +192,26 @@ class TeacherPlan(base.Plan[Released]):
         return RowMap(
             fn=lambda rows: feature_fn(codec.to_unit(rows)),
             options=dataclasses.asdict(self.options)
-            | (scale if self.spec.schema is None else codec.facts()),
+            | self.spec.kind.choose(images=scale, rows=scale, table=codec.facts()),
             dtype=np.float16,
         )
 
-    def rows(self, x: np.ndarray, runner: Runner, what: str) -> np.ndarray:
-        """Return the features (n, p) of stored rows, in float16."""
-        return runner.rows(self.row_map, x, what=what)
+    def classifier(self, result: Released | SupportSet, runner: Runner) -> Classifier:
+        """Return that of a teacher, or kernel ridge regression on a support.
 
-    def scores(self, result: Released | SupportSet, rows: np.ndarray) -> np.ndarray:
-        """Return class scores: of a teacher, or of kernel ridge regression on a support.
-
-        Args:
-            result: what was released or made.
-            rows: as `rows` returns them.
-
-        Raises:
-            SettingsError: the support has diverged.
+        Its features are float16. Its scores raise a `SettingsError` where the support has diverged.
         """
+
+        def features(x: np.ndarray, what: str) -> np.ndarray:
+            return runner.rows(self.row_map, x, what=what)
+
+        scores = functools.partial(self._scores, result)
+        to_probabilities = shares if isinstance(result, SupportSet) else softmax
+        return Classifier(self.spec, scores, to_probabilities, features)
+
+    def _scores(self, result: Released | SupportSet, rows: np.ndarray) -> np.ndarray:
         weights = self._induced(result) if isinstance(result, SupportSet) else result.weights
-        return np.asarray(classifier.predict(jnp.asarray(weights), jnp.asarray(rows)))
+        return np.asarray(linear.predict(jnp.asarray(weights), jnp.asarray(rows)))
 
     def _induced(self, support: SupportSet) -> Array:
         phi = jax.jit(self.feature_fn)(support.x)
@@ -231,8 +232,8 @@ class TeacherPlan(base.Plan[Released]):
         limit = _CHUNK_LIMIT.here
         size = sampling.chunk_size_for(self.mechanism.expected_batch_size, limit=limit)
         settings = self.settings
-        config = classifier.TeacherConfig(
-            optimizer=classifier.momentum_in_phases(
+        config = linear.TeacherConfig(
+            optimizer=linear.momentum_in_phases(
                 self.mechanism.num_steps,
                 learning_rate=settings.learning_rate,
                 final_learning_rate=settings.final_learning_rate,
@@ -306,7 +307,7 @@ class TeacherPlan(base.Plan[Released]):
         if self.settings.learn_labels:
             return shares(np.asarray(support.y))
         # Not by the runner, which may keep rows: these few are new in every run.
-        return softmax(self.scores(released, np.asarray(jax.jit(self.feature_fn)(support.x))))
+        return softmax(self._scores(released, np.asarray(jax.jit(self.feature_fn)(support.x))))
 
     def config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
@@ -316,3 +317,7 @@ class TeacherPlan(base.Plan[Released]):
             **({"synthetic_digest": images.digest} if images else {}),
             "num_classes": self.spec.num_classes,
         }
+
+
+def _nothing() -> None:
+    return None

@@ -35,12 +35,9 @@ def make_plan(
     Raises:
         SettingsError: whatever is wrong.
     """
-    if spec.schema is not None:
-        spec = spec.in_form(BINS)
-        check_table(settings, earlier)
-    else:
-        require_image_map(settings, spec)
-        check_packing(settings, spec)
+    spec = spec.in_form(BINS)
+    check = spec.kind.choose(images=_check_images, rows=_check_images, table=_check_records)
+    check(settings, spec, earlier)
     check_earlier(settings, spec, earlier)
     mechanism, multiplier = mechanisms_for(settings, spec, earlier)
     plan = TeacherPlan(
@@ -52,8 +49,19 @@ def make_plan(
         cached=cached,
     )
     if earlier.stored is not None:
-        if plan.uses_teacher and spec.is_image:
+        if plan.uses_teacher:
             check_width(earlier.stored, num_features(settings, spec))
         if plan.uses_means:
             check_means(earlier.stored)
     return plan
+
+
+def _check_images(settings: Settings, spec: Spec, earlier: Earlier) -> None:
+    del earlier
+    require_image_map(settings, spec)
+    check_packing(settings, spec)
+
+
+def _check_records(settings: Settings, spec: Spec, earlier: Earlier) -> None:
+    del spec
+    check_table(settings, earlier)

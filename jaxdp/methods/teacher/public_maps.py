@@ -57,8 +57,16 @@ def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
         spec: of the images, or of rows that are one-hot over the cells of every column.
         cached: keeps what is computed on synthetic images.
     """
-    if spec.schema is not None:
-        return cells_of(len(spec.schema.columns))
+    make = spec.kind.choose(images=_map_of_images, rows=_map_of_images, table=_map_of_records)
+    return make(options, spec, cached)
+
+
+def _map_of_records(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
+    del options, cached
+    return cells_of(len(spec.columns))
+
+
+def _map_of_images(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
     parts = image_maps.pooled_levels(spec.image_shape, mirror=bool(options.mirror))
     if not options.whiten:
         return levels.side_by_side(parts)
@@ -138,7 +146,17 @@ def _white_patches(options: MapOptions, spec: Spec, cached: Cached) -> Level:
 
 
 def num_features(options: MapOptions, spec: Spec) -> int:
-    """Return how many features `public_map` has of images."""
+    """Return how many features `public_map` has."""
+    count = spec.kind.choose(images=_num_of_images, rows=_num_of_images, table=_num_of_records)
+    return count(options, spec)
+
+
+def _num_of_records(options: MapOptions, spec: Spec) -> int:
+    del options
+    return spec.dim
+
+
+def _num_of_images(options: MapOptions, spec: Spec) -> int:
     mirror = bool(options.mirror)
     row = jax.ShapeDtypeStruct((1, spec.dim), jnp.float32)
     phi = image_maps.pooled_map(spec.image_shape, mirror=mirror)

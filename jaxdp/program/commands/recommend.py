@@ -9,12 +9,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from jaxdp.data import Spec
 from jaxdp.methods.settings import bad, setting
 from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import DataFlags
-from jaxdp.program.runs import amounts, estimates, recommendation
-from jaxdp.program.runs.estimates import Facts
+from jaxdp.program.runs import amounts, recommendation
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,11 +42,10 @@ _CAVEAT = (
 
 
 class Found(NamedTuple):
-    """Public facts, the flags that name the data, whether a table's columns are declared, notes."""
+    """Public facts, the flags that name the data, a line on it, notes."""
 
-    facts: Facts
+    spec: Spec
     source: str
-    has_schema: bool
     line: str
     notes: tuple[str, ...] = ()
 
@@ -72,11 +71,11 @@ def facts_from_flags(asked: RecommendFlags) -> Found:
         raise bad(asked, "shape", "has neither 1, 3 nor 4 channels")
     assert asked.n is not None
     assert asked.classes is not None
-    what = "x".join(map(str, shape)) if len(shape) == 3 else f"{shape[0]} columns"
+    what = "x".join(map(str, shape)) if len(shape) > 1 else f"{shape[0]} columns"
     line = f"{what}, {asked.n} training examples, {asked.classes} classes"
-    table = len(shape) == 1
-    source = "--csv=FILE.csv --schema=FILE.json" if table else "--dataset=NAME"
-    return Found(Facts(shape, asked.n, asked.classes), source, table, line)
+    spec = recommendation.spec_of(shape, asked.n, asked.classes)
+    images, table = "--dataset=NAME", "--csv=FILE.csv --schema=FILE.json"
+    return Found(spec, spec.kind.choose(images=images, rows=images, table=table), line)
 
 
 def facts_of_data(asked: RecommendFlags) -> Found:
@@ -89,22 +88,15 @@ def facts_of_data(asked: RecommendFlags) -> Found:
     from jaxdp.program.terminal import in_a_line
 
     data = dataset_for(asked, seed=0)
-    facts = estimates.facts_of(data.spec, num_test=len(data.x_test))
-    return Found(
-        facts,
-        recommendation.source_of(asked),
-        data.spec.schema is not None,
-        in_a_line(data),
-        data.notes,
-    )
+    line = in_a_line(data.spec, num_test=len(data.test.y))
+    return Found(data.spec, recommendation.source_of(asked), line, data.notes)
 
 
 def text(found: Found, epsilon: float) -> str:
     """Return what is recommended, in lines for a terminal."""
-    facts = found.facts
-    chosen = recommendation.choices(facts, epsilon, source=found.source, schema=found.has_schema)
+    chosen = recommendation.choices(found.spec, epsilon, source=found.source)
     parts = [found.line, *found.notes]
-    lack = recommendation.warning(facts, epsilon)
+    lack = recommendation.warning(found.spec, epsilon)
     parts += [f"WARNING: {lack}"] if lack else []
     for number, choice in enumerate(chosen):
         whole, phases = amounts.in_words(choice.estimate)

@@ -121,12 +121,13 @@ def _basic(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
     from jaxdp.methods import card
 
     facts, made = loaded.certificate.facts, loaded.made
-    own = _own(loaded, runs)
+    own, spec = _own(loaded, runs), loaded.spec
+    number = "No" if made is None else len(made.x)
     kind = "distilled" if made is not None and made.file.startswith("distilled") else "generated"
     return {
-        "name": card.title(loaded.spec, kind),
+        "name": card.title(spec, kind),
         "data_curators": [{"data_curator_name": FILL_IN, "data_curator_type": FILL_IN}],
-        "description": f"{len(made.x) if made is not None else 'No'} {card.examples(loaded.spec)}, "
+        "description": f"{number} {spec.kind.describe(spec)}, "
         f"made from {facts['num_examples']} private ones.",
         "intended_use": FILL_IN,
         "data_product_type": "Synthetic data",
@@ -137,12 +138,10 @@ def _basic(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
 
 
 def _domain(loaded: "Loaded") -> str:
-    from jaxdp.methods import card
 
     count = loaded.certificate.facts["num_examples"]
-    return (
-        f"{count} {card.examples(loaded.spec)}, each with one of {loaded.spec.num_classes} classes"
-    )
+    spec = loaded.spec
+    return f"{count} {spec.kind.describe(spec)}, each with one of {spec.num_classes} classes"
 
 
 def _own(loaded: "Loaded", runs: "Sequence[Entry]") -> "Entry | None":

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxdp.data import WHOLE_TYPES, Codec, TableCodec
+from jaxdp.data import WHOLE_TYPES, Codec, Private, Spec, TableCodec
 from jaxdp.program.data import (
     array_files,
     classes,
@@ -29,7 +29,7 @@ from jaxdp.program.data import (
 )
 from jaxdp.program.data import sources as data_sources
 from jaxdp.program.data.checks import check_inputs, check_labels, check_range
-from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.dataset import Dataset, HeldOut
 from jaxdp.program.data.known import CODECS, FLOATS, whole_numbers
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.data.persons import Persons
@@ -37,7 +37,6 @@ from jaxdp.program.data.resizing import ImageSize
 from jaxdp.program.data.sources import TFDS_NAMES, RawData, Wanted, dataset_error
 from jaxdp.program.data.splits import in_random_order
 from jaxdp.program.errors import InputError
-from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import ONE_HOT
 
 _BY_DEFAULT = Wanted()
@@ -95,20 +94,23 @@ def load_dataset(
     size = _new_size(name, raw, x_train.shape, wanted.size)
     if size is not None:
         x_train, x_test = (_resized(name, x, size) for x in (x_train, x_test))
-    found = Dataset(
+    spec = Spec(
         name=name,
-        x_train=x_train,
-        y_train=check_range(name, raw, "y_train", y_train, len(names)),
-        x_test=x_test,
-        y_test=check_range(name, raw, "y_test", y_test, len(names)),
+        shape=x_train.shape[1:],
         class_names=names,
+        num_examples=len(x_train),
         codec=codec,
-        source=raw.source,
         counted_classes=classes.known(name, raw) is None,
         preparation=None if size is None else resizing.preparation(size),
-        notes=(*raw.notes, *_note(raw, size, wanted.size)),
         records_per_person=wanted.persons.records_per_person,
         persons_declared=wanted.persons.most is not None,
+    )
+    found = Dataset(
+        spec=spec,
+        private=Private(x_train, check_range(name, raw, "y_train", y_train, len(names))),
+        test=HeldOut(x_test, check_range(name, raw, "y_test", y_test, len(names))),
+        source=raw.source,
+        notes=(*raw.notes, *_note(raw, size, wanted.size)),
         names=told,
     )
     if wanted.bits is not None:
@@ -176,13 +178,13 @@ def _codec(name: str, raw: RawData, dtype: np.dtype, bits: int | None) -> Codec:
 
 def require_range(data: Dataset) -> None:
     """Raise an `InputError` where images hold values beyond the public range of their type."""
-    low, high = data.codec.low, data.codec.high
-    for key, x in (("x_train", data.x_train), ("x_test", data.x_test)):
-        if data.spec.is_image and (x.min() < low or x.max() > high):
+    for key, x in (("x_train", data.private.x), ("x_test", data.test.x)):
+        if not data.spec.kind.in_range(x, data.spec):
+            codec = data.spec.codec
             raise dataset_error(
-                data.name,
-                f"{key} in {data.source} holds values outside [{low:g}, {high:g}], the range of "
-                f"images of {x.dtype}: {_in_range(data.codec)}",
+                data.spec.name,
+                f"{key} in {data.source} holds values outside [{codec.low:g}, {codec.high:g}], the "
+                f"range of images of {x.dtype}: {_in_range(codec)}",
             )
 
 
@@ -252,17 +254,18 @@ def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
     train, test = tables.read_splits(flags, schema, seed=seed)
     used = persons.used(train.persons, where=f"--person_column={persons.column}")
     train = train if used is None else train.part(used)
+    spec = Spec.table(
+        Path(flags.csv).name.split(".")[0], schema, len(train.x), form=flags.codes or ONE_HOT
+    )
     return Dataset(
-        name=Path(flags.csv).name.split(".")[0],
-        x_train=train.x,
-        y_train=train.y,
-        x_test=test.x,
-        y_test=test.y,
-        class_names=schema.class_names,
-        codec=TableCodec(Layout(schema, flags.codes or ONE_HOT)),
+        spec=dataclasses.replace(
+            spec,
+            records_per_person=persons.records_per_person,
+            persons_declared=persons.most is not None,
+        ),
+        private=Private(train.x, train.y),
+        test=HeldOut(test.x, test.y),
         source=flags.csv,
-        records_per_person=persons.records_per_person,
-        persons_declared=persons.most is not None,
         names=train.names,
     )
 
@@ -279,19 +282,19 @@ def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:
         where one training example is replaced by another, of any class and name.
     """
     streams = np.random.SeedSequence(seed).spawn(2)
-    train, test = (
+    private, test = data.private, data.test
+    chosen, held_out = (
         np.argsort(np.random.default_rng(stream).random(len(x)), kind="stable")[:size]
-        for stream, x in zip(streams, (data.x_train, data.x_test), strict=True)
+        for stream, x in zip(streams, (private.x, test.x), strict=True)
     )
     if data.names is not None:
-        train = np.array(in_random_order(data.names.tolist(), f"subset/{seed}")[:size])
+        chosen = np.array(in_random_order(data.names.tolist(), f"subset/{seed}")[:size])
     return dataclasses.replace(
         data,
-        x_train=data.x_train[train],
-        y_train=data.y_train[train],
-        names=None if data.names is None else data.names[train],
-        x_test=data.x_test[test],
-        y_test=data.y_test[test],
+        spec=dataclasses.replace(data.spec, num_examples=len(chosen)),
+        private=Private(private.x[chosen], private.y[chosen]),
+        test=HeldOut(test.x[held_out], test.y[held_out]),
+        names=None if data.names is None else data.names[chosen],
     )
 
 

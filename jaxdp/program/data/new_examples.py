@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxdp.data import Spec, TableCodec
+from jaxdp.data.kinds import colours
 from jaxdp.program.data import image_file, resizing, tables
 from jaxdp.program.errors import InputError
-from jaxdp.program.terminal import colours
 from jaxdp.saved import npz as npz_files
 
 _ARRAYS = ("x", "x_test")
@@ -105,10 +105,13 @@ def _require_inside(path: Path, folder: Path) -> None:
 
 
 def _require_image_run(text: str, spec: Spec) -> None:
-    if spec.schema is not None:
-        raise InputError(f"{text}: the run is of a table; give .csv, .parquet or .npz")
-    if not spec.is_image:
-        raise InputError(f"{text}: the run is of rows of {spec.dim} values; give .npz")
+    other = spec.kind.choose(
+        images=None,
+        rows=f"{spec.kind.holds(spec)}; give .npz",
+        table="a table; give .csv, .parquet or .npz",
+    )
+    if other is not None:
+        raise InputError(f"{text}: the run is of {other}")
     if not spec.codec.is_whole:
         raise InputError(
             f"{text}: the run is of images of floats, whose scale a file of an image does not "
@@ -156,8 +159,7 @@ def _array(text: str, spec: Spec) -> np.ndarray:
     x = next((arrays[name] for name in _ARRAYS if name in arrays), None)
     if x is None:
         raise InputError(f"{text}: has no array {' or '.join(_ARRAYS)}; store examples as x")
-    if x.ndim == 3 and spec.is_image and spec.shape[-1] == 1:
-        x = x[..., np.newaxis]
+    x = spec.kind.with_channels(x, spec)
     fits, wanted = x.dtype.kind == "f", "floats"
     if spec.codec.is_whole:
         fits, wanted = x.dtype == spec.codec.dtype, spec.codec.dtype
@@ -200,7 +202,10 @@ def _require_range(text: str, x: np.ndarray, spec: Spec) -> None:
 def _records(text: str, spec: Spec) -> np.ndarray:
     """Read the records of a table, by the run's schema."""
     if spec.schema is None:
-        kind = "images" if spec.is_image else f"rows of {spec.dim} values, without a schema"
-        instead = "images or .npz" if spec.is_image else ".npz with x"
-        raise InputError(f"{text}: is a table, and the run is of {kind}; give {instead}")
+        other = spec.kind.choose(
+            images="images; give images or .npz",
+            rows=f"{spec.kind.holds(spec)}, without a schema; give .npz with x",
+            table="",
+        )
+        raise InputError(f"{text}: is a table, and the run is of {other}")
     return tables.read_records(tables.Source("", text), spec.schema)

@@ -135,9 +135,8 @@ def for_generated(spec: Spec, *, fast: bool = False) -> Recipe:
         spec: of the data.
         fast: whether the run is to be a fast one.
     """
-    if not spec.is_image:
-        return GENERATED_ROWS
-    return GENERATED_QUICKLY if fast and spec.dim > _LARGE else GENERATED
+    of_images = GENERATED_QUICKLY if fast and spec.dim > _LARGE else GENERATED
+    return spec.kind.choose(images=of_images, rows=GENERATED_ROWS, table=GENERATED_ROWS)
 
 
 def training_rows(recipe: Recipe, y: np.ndarray, num_classes: int) -> list[np.ndarray]:

@@ -40,11 +40,9 @@ def write_png(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
         InputError: examples are no images.
     """
     flag = "--format=png"
-    if not loaded.spec.is_image:
-        raise InputError(
-            f"{flag}: the run is of {'a table' if loaded.spec.schema else 'rows of numbers'}; take "
-            "--format=torch or huggingface"
-        )
+    other = loaded.spec.kind.choose(images=None, rows="rows of numbers", table="a table")
+    if other is not None:
+        raise InputError(f"{flag}: the run is of {other}; take --format=torch or huggingface")
     images = pixels.of_set(made.x, loaded.spec, flag)
     names = folder_names(made.class_names)
     for _ in write_images(folder, images.x, made.y, names):
@@ -96,9 +94,7 @@ def write_torch(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
         "y": made.y.astype(np.int64),
         "class_names": np.array(made.class_names),
     }
-    if spec.is_image:
-        height, width, channels = spec.image_shape
-        x = x.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
+    x = spec.kind.channels_first(x, spec)
     if isinstance(spec.codec, TableCodec):
         blocks = spec.codec.layout.blocks
         arrays["columns"] = np.repeat(
@@ -108,18 +104,22 @@ def write_torch(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
         if name in made.arrays:
             arrays[name] = made.arrays[name].astype(np.float32)
     (folder / "data.npz").write_bytes(npz_bytes(x=np.ascontiguousarray(x), **arrays))
+    about = spec.kind.choose(images=_about_numbers, rows=_about_numbers, table=_about_records)
     shown = {"x": x, **arrays}
     lines = [f"{name} {each.dtype if each.dtype.kind != 'U' else 'texts'} {each.shape}"
              for name, each in shown.items()]  # fmt: skip
-    return Exported((f"`data.npz`: {', '.join(lines)}. {_about_x(spec, x)}",), _TORCH)
+    return Exported((f"`data.npz`: {', '.join(lines)}. {about(spec, x)}",), _TORCH)
 
 
-def _about_x(spec: Spec, x: np.ndarray) -> str:
-    if spec.schema is not None:
-        return (
-            "A row of `x` has numbers in [0, 1] and categories one-hot; `columns` names the column "
-            "of each value."
-        )
+def _about_records(spec: Spec, x: np.ndarray) -> str:
+    del spec, x
+    return (
+        "A row of `x` has numbers in [0, 1] and categories one-hot; `columns` names the column of "
+        "each value."
+    )
+
+
+def _about_numbers(spec: Spec, x: np.ndarray) -> str:
     codec = spec.codec
     about = f"In `x`, 0 stands for {codec.low:g} in the data and 1 for {codec.high:g}."
     if np.min(x) < 0 or np.max(x) > 1:

@@ -22,16 +22,18 @@ _FEW = 50
 
 def write_huggingface(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
     """Write what `datasets.load_dataset` takes: images with metadata.csv, or a CSV file."""
-    if loaded.spec.is_image:
-        return _write_images(folder, loaded, made)
-    if loaded.spec.schema is not None:
-        from jaxdp.tables import frames
+    write = loaded.spec.kind.choose(images=_write_images, rows=_write_rows, table=_write_table)
+    return write(folder, loaded, made)
 
-        text = frames.to_csv(loaded.frame, loaded.spec.schema)
-        (folder / "data.csv").write_bytes(text.encode("utf-8", "backslashreplace"))
-        files = ("`data.csv`: the records, with the columns of the schema",)
-        return Exported(files, _loading(()), _front(loaded, made, "tabular", "data.csv"))
-    return _write_rows(folder, loaded, made)
+
+def _write_table(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
+    from jaxdp.tables import frames
+
+    assert loaded.spec.schema is not None
+    text = frames.to_csv(loaded.frame, loaded.spec.schema)
+    (folder / "data.csv").write_bytes(text.encode("utf-8", "backslashreplace"))
+    files = ("`data.csv`: the records, with the columns of the schema",)
+    return Exported(files, _loading(()), _front(loaded, made, "tabular", "data.csv"))
 
 
 def _write_images(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from jaxdp.data import Spec
 from jaxdp.methods.runner import PUBLIC_MAP, PlainRunner
 from jaxdp.methods.steps import Watch
-from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.dataset import HeldOut
 from jaxdp.program.runs import amounts, cautions, estimates
 from jaxdp.program.terminal import in_a_line
 
@@ -25,23 +26,34 @@ _LOWER = {
 class Announcement:
     """The lines that a run begins with, which are said once."""
 
-    def __init__(self, method: Any, settings: Any, run_flags: Any, data: Dataset) -> None:
+    def __init__(
+        self,
+        method: Any,
+        settings: Any,
+        run_flags: Any,
+        spec: Spec,
+        test: HeldOut,
+        notes: Sequence[str],
+    ) -> None:
         """Take what is run.
 
         Args:
             method: of `jaxdp.methods` by its name, or another one.
             settings: complete.
             run_flags: of the run.
-            data: of which public facts and the test split are looked at.
+            spec: facts about the data.
+            test: the test split.
+            notes: on how the data were read.
         """
         self._method, self._settings, self._flags = method, settings, run_flags
-        self._data, self._said = data, False
+        self._spec, self._test, self._notes = spec, test, notes
+        self._said = False
         self._bar = PlainRunner().watched(PUBLIC_MAP)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is odd about the data and the settings."""
-        return cautions.before_work(self._settings, self._data)
+        return cautions.before_work(self._settings, self._spec, self._test)
 
     @property
     def watch(self) -> Watch:
@@ -60,19 +72,23 @@ class Announcement:
         self._said = True
         found = self._estimate()
         whole, phases = amounts.in_words(found)
-        print(f"{in_a_line(self._data)}\nestimate: {whole}\n  {phases}", flush=True)
+        print(
+            f"{in_a_line(self._spec, num_test=len(self._test.y))}\nestimate: {whole}\n  {phases}",
+            flush=True,
+        )
         lack = memory_warning(
             found, available_bytes(), lower=_LOWER.get(str(self._method), "--subset")
         )
         warnings = [f"WARNING: {each}" for each in (*lack, *self.warnings)]
-        for line in (*warnings, *self._data.notes):
+        for line in (*warnings, *self._notes):
             print(line, file=sys.stderr)
 
     def _estimate(self) -> estimates.Estimate:
         return estimates.of_run(
             self._method,
             self._settings,
-            estimates.facts_of(self._data.spec, num_test=len(self._data.x_test)),
+            self._spec,
+            num_test=len(self._test.y),
             judges=self._flags.evaluate,
             reused=any(getattr(self._flags, name, None) for name in ("teacher", "embedding")),
         )

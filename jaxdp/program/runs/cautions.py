@@ -4,16 +4,18 @@ They come from public facts, the made set and the test split. As test scores, wh
 covers, they go to the terminal and into metrics.json, and not into the certificate.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from jaxdp.data import Spec
 from jaxdp.methods import certified
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
-from jaxdp.program.data.dataset import Dataset
-from jaxdp.program.runs import chance, estimates, misfits, recommendation
+from jaxdp.program.data.dataset import HeldOut
+from jaxdp.program.runs import chance, misfits, recommendation
+from jaxdp.program.runs.judging import num_classes
 
 _LISTED = 5
 # Beyond it a value is hardly of a column that was scaled to about [-1, 1].
@@ -24,19 +26,19 @@ _FEW = 10
 _LEAST_PART = 0.1
 
 
-def before_work(settings: Any, data: Dataset) -> tuple[str, ...]:
+def before_work(settings: Any, spec: Spec, test: HeldOut) -> tuple[str, ...]:
     """Return what is odd about the data and the settings.
 
     Args:
         settings: complete.
-        data: of which the number of training examples and the test split are looked at.
+        spec: facts about the data.
+        test: the test split.
     """
-    spec = data.spec
     found = []
     made = getattr(settings, "ipc", 0) * spec.num_classes
     if made > spec.num_examples:
         found.append(f"{made} examples are to be distilled from {spec.num_examples}; lower --ipc")
-    missing = sorted(set(range(spec.num_classes)) - set(np.unique(data.y_test).tolist()))
+    missing = sorted(set(range(spec.num_classes)) - set(np.unique(test.y).tolist()))
     if missing and not getattr(settings, "unconditional", False):
         names = [ascii(spec.class_names[label])[1:-1] for label in missing[:_LISTED]]
         more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
@@ -44,29 +46,38 @@ def before_work(settings: Any, data: Dataset) -> tuple[str, ...]:
             f"the test split has no example of {', '.join(names)}{more}: test scores say "
             "nothing about that"
         )
-    found += [] if getattr(settings, "unconditional", False) else _rare(data)
-    largest = 0.0 if spec.is_image or spec.schema is not None else np.abs(data.x_test).max()
-    if largest > _LARGEST_SCALED:
-        found.append(
+    found += [] if getattr(settings, "unconditional", False) else _rare(spec, test.y)
+    odd = spec.kind.choose(images=_of_others, rows=_of_rows, table=_of_others)(settings, test.x)
+    return (*found, *odd, *misfits.few_bins(settings, spec))
+
+
+def _of_others(settings: Any, x_test: np.ndarray) -> Iterator[str]:
+    del settings, x_test
+    return iter(())
+
+
+def _of_rows(settings: Any, x_test: np.ndarray) -> Iterator[str]:
+    """Yield what is odd about rows without a schema."""
+    if np.abs(x_test).max() > _LARGEST_SCALED:
+        yield (
             f"test rows hold values beyond {_LARGEST_SCALED:g} in size, and rows are taken as "
             "scaled to about [-1, 1]; divide the columns by public constants"
         )
-    if hasattr(settings, "num_synthetic") and not spec.is_image and spec.schema is None:
-        found.append(
+    if hasattr(settings, "num_synthetic"):
+        yield (
             "rows without a schema: values that are drawn may be beyond all real ones; a table by "
             "--csv and --schema has valid records, and better ones"
         )
-    return (*found, *misfits.few_bins(settings, spec))
 
 
-def _rare(data: Dataset) -> list[str]:
+def _rare(spec: Spec, y_test: np.ndarray) -> list[str]:
     """Return a line where a class has few test examples, and as many of each would be enough."""
-    counts = np.bincount(data.y_test, minlength=data.spec.num_classes)
-    if len(data.y_test) < _FEW * len(counts):
+    counts = np.bincount(y_test, minlength=spec.num_classes)
+    if len(y_test) < _FEW * len(counts):
         return []
     rare = [
         f"{ascii(name)[1:-1]} ({number})"
-        for name, number in zip(data.spec.class_names, counts, strict=True)
+        for name, number in zip(spec.class_names, counts, strict=True)
         if 0 < number < _FEW
     ][:_LISTED]
     return [f"the test split has few examples of {', '.join(rare)}"] if rare else []
@@ -102,7 +113,7 @@ def of_run(
     method: str,
     plan: Plan[Any],
     run_flags: Any,
-    data: Dataset,
+    test: HeldOut,
     metrics: Mapping[str, Any],
     made: Made,
 ) -> list[str]:
@@ -112,19 +123,18 @@ def of_run(
         method: of `jaxdp.methods`.
         plan: of the run.
         run_flags: that name the data.
-        data: of which public facts and the test split are looked at.
+        test: the test split.
         metrics: of the run.
         made: what the run has made.
     """
-    num_test = len(data.x_test)
+    spec = plan.spec
     instead = recommendation.better(
-        estimates.facts_of(data.spec, num_test=num_test),
+        spec,
         certified.epsilon(plan),
         method=method,
         source=recommendation.source_of(run_flags),
-        schema=data.spec.schema is not None,
     )
-    names = data.spec.class_names[: plan.num_classes]
-    guesses = chance.warnings(metrics, class_names=names, num_test=num_test, instead=instead)
+    names = spec.class_names[: num_classes(plan)]
+    guesses = chance.warnings(metrics, class_names=names, num_test=len(test.y), instead=instead)
     of_made = (*lost_classes(made), *misfits.warnings(made))
-    return [*before_work(plan.settings, data), *of_made, *guesses]
+    return [*before_work(plan.settings, spec, test), *of_made, *guesses]

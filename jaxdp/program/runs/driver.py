@@ -13,12 +13,12 @@ from jaxdp.escapes import for_terminal
 from jaxdp.methods import facts as data_facts
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
-from jaxdp.methods.made import Made
+from jaxdp.methods.made import Classifier, Made
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
 from jaxdp.privacy.mechanism import private_key
 from jaxdp.program.data.dataset import Dataset
-from jaxdp.program.data.load import dataset_for
+from jaxdp.program.data.load import dataset_for, require_range
 from jaxdp.program.evaluation import registry
 from jaxdp.program.evaluation.figures import Prediction, figures
 from jaxdp.program.runs import before, cautions, judging, released
@@ -52,10 +52,14 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
     if not processes.is_first():
         _share(method, settings, run_flags, data)
         return
-    ready = checked(method, settings, run_flags, data)
-    announcement = before.Announcement(method, ready.settings, run_flags, data)
-    plan, folder = planned(ready, data, watch=announcement.watch), ready.folder
-    judges = judging.chosen(plan, run_flags, data)
+    ready = checked(method, settings, run_flags, data.spec)
+    announcement = before.Announcement(
+        method, ready.settings, run_flags, data.spec, data.test, data.notes
+    )
+    plan, folder = planned(ready, watch=announcement.watch), ready.folder
+    judges = judging.chosen(plan, run_flags)
+    if plan.story.needs_range or registry.needs_range(judges):
+        require_range(data)
     if run_flags.check_fidelity or getattr(run_flags, "check_copies", False):
         folder.require_not_for_release()
     facts = {"data_source": data.source} | _facts(plan, run_flags)
@@ -73,7 +77,7 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
 def _share(method: Any, settings: Any, run_flags: Any, data: Dataset) -> None:
     """Take part in the release of the first process, if it makes one; leave the rest to it."""
     package = package_of(method)
-    earlier = earlier_of(package, settings, run_flags, data)
+    earlier = earlier_of(package, settings, run_flags, data.spec)
     complete = package.complete(settings, data.spec, earlier)
     plan: Plan[Any] = package.make_plan(complete, data.spec, earlier, cached=public_cache.cached)
     if processes.told(False):
@@ -123,23 +127,20 @@ class _Run:
 
     def _accuracy(self, result: Any) -> float:
         """Return the accuracy of a method's own classifier on the test split."""
-        return float(np.mean(np.argmax(self._scores(result), axis=1) == self._data.y_test))
+        return float(np.mean(np.argmax(self._scores(result)[1], axis=1) == self._data.test.y))
 
     def _figures_of(self, result: Any) -> dict[str, Any]:
         """Return what else is told of it: see `figures.figures`."""
-        scores, plan = self._scores(result), self._plan
-        probabilities = plan.classifier(result, self._runner).probabilities(scores)
-        prediction = Prediction(np.argmax(scores, axis=1), probabilities)
-        return figures(self._data.y_test, [prediction], plan.num_classes)
+        own, scores = self._scores(result)
+        prediction = Prediction(np.argmax(scores, axis=1), own.probabilities(scores))
+        return figures(self._data.test.y, [prediction], judging.num_classes(self._plan))
 
-    def _scores(self, result: Any) -> np.ndarray:
-        """Return the scores (t, c) of a method's own classifier on the test split."""
+    def _scores(self, result: Any) -> tuple[Classifier, np.ndarray]:
+        """Return a method's own classifier, and its scores (t, c) on the test split."""
+        own, x = self._plan.classifier(result, self._runner), self._data.test.x
         if self._test_rows is None:
-            x = self._data.x_test
-            self._test_rows = self._plan.rows(
-                x.reshape(len(x), -1), self._runner, "features of the test split"
-            )
-        return self._plan.scores(result, self._test_rows)
+            self._test_rows = own.features(x.reshape(len(x), -1), "features of the test split")
+        return own, own.scores(self._test_rows)
 
     def finish(self) -> None:
         """Release, or take what was released; make what is made of it; write the results."""
@@ -178,7 +179,7 @@ class _Run:
         if path.exists():
             return released.read(path, form).released
         # What is used again is written as it is, certificate included.
-        found = stored or record.as_stored(plan, self._release(), self._certificate)
+        found = stored or record.as_stored(plan, form, self._release(), self._certificate)
         released.write(self._log, story.released, form, found)
         self._folder.write_json(METRICS, self._metrics)
         return found.released
@@ -216,17 +217,17 @@ class _Run:
                 title=story.picture_title,
             )
         folder.write_bytes(story.picture, picture)
-        self._metrics |= judging.judged(self._judges, plan, made, self._data, self._flags)
+        self._metrics |= judging.judged(self._judges, plan, made, self._data.test, self._flags)
         if "krr_test_accuracy" in self._metrics:
             support = support_of(made.arrays, plan.spec)
             self._figures = {"krr": self._figures_of(support), **self._figures}
         if self._figures:
             self._metrics["figures"] = self._figures
         self._metrics["warnings"] = cautions.of_run(
-            self._method, plan, self._flags, self._data, self._metrics, made
+            self._method, plan, self._flags, self._data.test, self._metrics, made
         )
         if getattr(self._flags, "check_copies", False):
-            judging.write_copies(plan, made, self._data, folder)
+            judging.write_copies(made, self._data.private, self._data.test.x, folder)
         self._metrics["finished"] = True
         folder.write_json(METRICS, self._metrics)
         public = (story.released, f"{made.name}.npz", f"{made.name}.csv", story.picture)
@@ -248,7 +249,7 @@ class _Run:
         )
         folder.write_bytes("report.html", page.encode())
         if self._flags.check_fidelity:
-            judging.write_fidelity(plan, made, self._data, folder)
+            judging.write_fidelity(made, self._data.private, folder)
 
 
 def _print_summary(

@@ -12,6 +12,8 @@ import math
 from typing import Any, NamedTuple
 
 from jaxdp import large_arrays
+from jaxdp.data import Spec
+from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.methods.teacher.settings import defaults
 from jaxdp.program.runs.image_levels import FLOP, Level, levels_of, patches_of, seconds_of
@@ -33,34 +35,37 @@ _JUDGE = {"convnet": 720.0, "cnn": 240.0, "wrn": 2400.0, "twelve": 60.0, "incept
 _JUDGED_RECORDS = 30_000  # of a table, in the seconds that an evaluation takes
 _STUDENT = 90_000  # images that it sees, in all passes
 _PROGRAM_BYTES = 6e8
+NUM_TEST = 1000
+"""Test examples where nobody says how many there are."""
 _RELEASING = ("private teacher", "class means", "mean embedding")
 
 
-class Facts(NamedTuple):
-    """What is public about data.
+class _Data(NamedTuple):
+    """What seconds and bytes are estimated by.
 
     Attributes:
-        shape: (h, w, channels) of an image, (values,) of a row, (columns,) of a table.
-        num_examples: n.
-        num_classes: c.
+        spec: facts about the data.
+        num_examples: n that a release reads; 0 where one is used again.
         num_test: test examples.
-        name: of the dataset; some have defaults of their own.
     """
 
-    shape: tuple[int, ...]
+    spec: Spec
     num_examples: int
-    num_classes: int
-    num_test: int = 1000
-    name: str = ""
+    num_test: int
 
     @property
-    def is_image(self) -> bool:
-        """Whether examples are images."""
-        return len(self.shape) == 3
+    def shape(self) -> tuple[int, ...]:
+        """Of an example as stored: (h, w, channels), (values,) of a row, (columns,) of a table."""
+        return self.spec.stored_shape
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes c."""
+        return self.spec.num_classes
 
     @property
     def dim(self) -> int:
-        """Values of an example."""
+        """Values of an example as stored."""
         return math.prod(self.shape)
 
 
@@ -91,17 +96,12 @@ class Estimate:
         return sum(phase.seconds for phase in self.phases)
 
 
-def facts_of(spec: Any, *, num_test: int) -> Facts:
-    """Return the facts of a `jaxdp.Spec`; of a table how many columns it has."""
-    shape = spec.shape if spec.schema is None else (len(spec.schema.columns),)
-    return Facts(tuple(shape), spec.num_examples, spec.num_classes, num_test, spec.name)
-
-
 def of_run(
     method: Any,
     settings: Any,
-    facts: Facts,
+    spec: Spec,
     *,
+    num_test: int = NUM_TEST,
     judges: str | None = None,
     reused: bool = False,
 ) -> Estimate:
@@ -110,21 +110,15 @@ def of_run(
     Args:
         method: of `jaxdp.methods` by its name; of another one nothing is known but its start.
         settings: complete.
-        facts: about the data.
+        spec: facts about the data.
+        num_test: test examples.
         judges: as `--evaluate` names them; None for those by default.
         reused: whether it takes what an earlier run has released, and no private data.
     """
-    read = facts
+    read = facts = _Data(spec, spec.num_examples, num_test)
     if reused:
         facts = facts._replace(num_examples=0)
-    if method == "teacher":
-        found = _teacher(settings, facts)
-    elif method == "dp_kip":
-        found = _kip(settings, facts)
-    elif method in ("dp_ntk", "labelled"):
-        found = _generator(method, settings, facts)
-    else:
-        found = Estimate((), 0.0, 0.0)
+    found = _OF_METHODS.get(str(method), _of_another)(settings, facts)
     made = settings.ipc * facts.num_classes if hasattr(settings, "ipc") else None
     judging = _judging(judges, facts, made)
     start = Phase("start", _START + facts.num_examples * facts.dim / 1e8)
@@ -153,15 +147,15 @@ def _public_map(parts: list[Level]) -> Estimate:
     return Estimate((Phase("public map (once)", seconds),), memory, disk)
 
 
-def _of_teacher(facts: Facts, *, mirror: bool, patches: int) -> list[Level]:
+def _of_teacher(facts: _Data, *, mirror: bool, patches: int) -> list[Level]:
     """Return what the teacher's map of an image is made of."""
     parts = levels_of(facts.shape, mirror=mirror)
     return [*parts, patches_of(patches, facts.shape, mirror=mirror)] if patches else parts
 
 
-def _labelling(settings: Any, facts: Facts) -> Estimate:
+def _labelling(settings: Any, facts: _Data) -> Estimate:
     """Estimate a teacher of images, what it says of candidates, and the student that learns it."""
-    table = defaults(TeacherSettings(eps=settings.eps), facts.name, beside_images=False)
+    table = defaults(TeacherSettings(eps=settings.eps), facts.spec.name, beside_images=False)
     parts = _of_teacher(facts, mirror=table["mirror"], patches=table["patches"])
     each, p = seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
     n, asked = facts.num_examples, settings.candidates * settings.num_synthetic
@@ -180,36 +174,52 @@ def _labelling(settings: Any, facts: Facts) -> Estimate:
     return Estimate(phases, memory, public.disk)
 
 
-def _teacher(settings: Any, facts: Facts) -> Estimate:
+def _teacher(settings: Any, facts: _Data) -> Estimate:
     n, c = facts.num_examples, facts.num_classes
     made = settings.ipc * settings.packing**2 * c
-    phases: list[Phase] = []
-    memory = disk = pixels = 0.0
-    if facts.is_image:
-        parts = _of_teacher(facts, mirror=bool(settings.mirror), patches=settings.patches)
-        p, pixels = (sum(column) for column in list(zip(*parts, strict=True))[1::-1])
-        each, back = (seconds_of(parts, facts.shape, rate) for rate in (_FORWARD, _BACKWARD))
-        if settings.whiten:
-            public = _public_map(parts)
-            phases, memory, disk = list(public.phases), public.memory, public.disk
-    else:
-        each, back, p = 1e-6, 1e-5, _CELLS * facts.dim
+    see = facts.spec.kind.choose(
+        images=_seen_of_images, rows=_seen_of_records, table=_seen_of_records
+    )
+    each, back, p, pixels, (phases, memory, disk) = see(settings, facts)
     if settings.uses_teacher:
-        phases.append(Phase("features", _COMPILE + (n + facts.num_test) * each))
+        phases += (Phase("features", _COMPILE + (n + facts.num_test) * each),)
         step = n * _DRAW + settings.batch_size * p * (1e-9 + 1.5e-10 * c)
-        phases.append(Phase("private teacher", _COMPILE + settings.steps * step))
+        phases += (Phase("private teacher", _COMPILE + settings.steps * step),)
         memory = max(memory, _held(6 * p * (n + facts.num_test)))
-    if settings.match != "teacher":
+    if settings.match in ("embedding", "both"):
         forward, backward = _class_means(settings, facts)
-        phases.append(Phase("class means", _COMPILE + n * forward))
+        phases += (Phase("class means", _COMPILE + n * forward),)
         back = backward + (back if settings.cosine_weight else 0.0)
     seconds = 1.5 * _COMPILE + settings.distill_steps * made * back
-    phases.append(Phase("distilling", seconds))
+    phases += (Phase("distilling", seconds),)
     memory += 1e3 * made * pixels + 64 * made * facts.dim
-    return Estimate(tuple(phases), memory, disk + 64 * made * facts.dim)
+    return Estimate(phases, memory, disk + 64 * made * facts.dim)
 
 
-def _class_means(settings: Any, facts: Facts) -> tuple[float, float]:
+class _Seen(NamedTuple):
+    """A map of examples: seconds of one, and with its gradient; features, pixels, making it."""
+
+    forward: float
+    backward: float
+    features: float
+    pixels: float
+    public: tuple[tuple[Phase, ...], float, float]
+
+
+def _seen_of_records(settings: Any, facts: _Data) -> _Seen:
+    del settings
+    return _Seen(1e-6, 1e-5, _CELLS * facts.dim, 0.0, ((), 0.0, 0.0))
+
+
+def _seen_of_images(settings: Any, facts: _Data) -> _Seen:
+    parts = _of_teacher(facts, mirror=bool(settings.mirror), patches=settings.patches)
+    p, pixels = (sum(column) for column in list(zip(*parts, strict=True))[1::-1])
+    each, back = (seconds_of(parts, facts.shape, rate) for rate in (_FORWARD, _BACKWARD))
+    public = _public_map(parts) if settings.whiten else Estimate((), 0.0, 0.0)
+    return _Seen(each, back, p, pixels, (public.phases, public.memory, public.disk))
+
+
+def _class_means(settings: Any, facts: _Data) -> tuple[float, float]:
     """Return seconds of an image in the map of class means, and of a step with its gradient."""
     if settings.networks:
         seen = min(facts.shape[0], 32) * min(facts.shape[1], 32)
@@ -218,7 +228,7 @@ def _class_means(settings: Any, facts: Facts) -> tuple[float, float]:
     return _FORWARD * seen, _BACKWARD * seen
 
 
-def _kip(settings: Any, facts: Facts) -> Estimate:
+def _kip(settings: Any, facts: _Data) -> Estimate:
     n, c, d = facts.num_examples, facts.num_classes, facts.dim
     s, batch = settings.ipc * c, settings.batch_size
     phases, p, beside = [], float(d), 0.0
@@ -240,18 +250,32 @@ def _kip(settings: Any, facts: Facts) -> Estimate:
     return Estimate(tuple(phases), kept + 16 * batch * p + 800 * s * s, 32.0 * s * d)
 
 
-def _generator(method: str, settings: Any, facts: Facts) -> Estimate:
+def _labelled(settings: Any, facts: _Data) -> Estimate:
     """Estimate a generator, and the teacher that labels what it makes."""
+    drawn = _generator(settings, facts)
+    if settings.features not in COUNTS:
+        return _beside(drawn, _labelling(settings, facts))
+    *embedding, drawing = drawn.phases
+    learning = Phase("private teacher", 2 * _COMPILE + facts.num_examples * facts.dim * 4e-6)
+    return dataclasses.replace(drawn, phases=(*embedding, learning, drawing))
+
+
+def _counts(settings: Any, facts: _Data) -> Estimate:
+    """Estimate a generator of records that draws from noisy counts."""
     n, d, made = facts.num_examples, facts.dim, settings.num_synthetic
-    if settings.features in ("marginals", "pairs"):
-        cells = _CELLS * d * (d if settings.features == "pairs" else 1)
-        phases = [Phase("mean embedding", _COMPILE + n * d * 1e-6 + cells * 1e-5)]
-        if method == "labelled":
-            phases.append(Phase("private teacher", 2 * _COMPILE + n * d * 4e-6))
-        phases.append(Phase("drawing", 2.0 + made * d * 2e-6))
-        return Estimate(
-            tuple(phases), 8.0 * cells * facts.num_classes + 60.0 * made * d, 30.0 * made
-        )
+    cells = _CELLS * d * (d if settings.features == PAIRS else 1)
+    phases = (
+        Phase("mean embedding", _COMPILE + n * d * 1e-6 + cells * 1e-5),
+        Phase("drawing", 2.0 + made * d * 2e-6),
+    )
+    return Estimate(phases, 8.0 * cells * facts.num_classes + 60.0 * made * d, 30.0 * made)
+
+
+def _generator(settings: Any, facts: _Data) -> Estimate:
+    """Estimate a generator."""
+    if settings.features in COUNTS:
+        return _counts(settings, facts)
+    n, d, made = facts.num_examples, facts.dim, settings.num_synthetic
     phases, per_example, forward, memory, disk = [], 0.0, 0.0, 0.0, 0.0
     if settings.features == "scatter_rbf":
         parts = levels_of(facts.shape, fine=True)
@@ -277,8 +301,21 @@ def _generator(method: str, settings: Any, facts: Facts) -> Estimate:
     phases.append(Phase("training", 2 * _COMPILE + settings.steps * step))
     phases.append(Phase("drawing", 2.0 + made * _of_generator(settings.generator, facts) / 3))
     memory += 12.0 * made * d + 2e2 * settings.batch_size * d + 1e9
-    found = Estimate(tuple(phases), memory, disk + made * d * 1.0 + 1e7)
-    return _beside(found, _labelling(settings, facts)) if method == "labelled" else found
+    return Estimate(tuple(phases), memory, disk + made * d * 1.0 + 1e7)
+
+
+def _of_another(settings: Any, facts: _Data) -> Estimate:
+    """Estimate a method of which nothing is known."""
+    del settings, facts
+    return Estimate((), 0.0, 0.0)
+
+
+_OF_METHODS = {
+    "teacher": _teacher,
+    "dp_kip": _kip,
+    "dp_ntk": _generator,
+    "labelled": _labelled,
+}
 
 
 def _beside(one: Estimate, other: Estimate) -> Estimate:
@@ -286,7 +323,7 @@ def _beside(one: Estimate, other: Estimate) -> Estimate:
     return Estimate(one.phases + other.phases, max(one.memory, other.memory), one.disk + other.disk)
 
 
-def _of_generator(name: str, facts: Facts) -> float:
+def _of_generator(name: str, facts: _Data) -> float:
     """Return the seconds that a generated example takes, with its gradient."""
     if name == "resnet":
         return _RESNET * facts.dim / facts.shape[2]
@@ -299,7 +336,7 @@ def _weights(widths: str, dim: int) -> float:
     return float(sum(a * b for a, b in itertools.pairwise(sizes)) + 10 * sizes[-1])
 
 
-def _judging(judges: str | None, facts: Facts, made: int | None) -> float:
+def _judging(judges: str | None, facts: _Data, made: int | None) -> float:
     if judges == "none":
         return 0.0
     if judges is None and made is not None:

@@ -3,11 +3,13 @@
 import json
 from typing import Any
 
-from jaxdp.data import TableCodec
+import numpy as np
+
+from jaxdp.data import Private, TableCodec
+from jaxdp.data.kinds import IMAGES, TABLE
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
-from jaxdp.program.data.dataset import Dataset
-from jaxdp.program.data.load import require_range
+from jaxdp.program.data.dataset import HeldOut
 from jaxdp.program.errors import InputError
 from jaxdp.program.evaluation import copies, fidelity, inception, registry
 from jaxdp.program.evaluation.facts import Facts
@@ -24,7 +26,26 @@ def recipe_of(plan: Plan[Any]) -> Recipe:
     return for_generated(plan.spec, fast=getattr(plan.settings, "preset", "") == "fast")
 
 
-def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
+_MEANT = {
+    "check_copies": (
+        (IMAGES,),
+        "compares images, and --dataset={name} holds {holds}; leave it out",
+    ),
+    "check_fidelity": (
+        (TABLE,),
+        "compares tables with a schema, and --dataset={name} has none; leave it out, or name a "
+        "table by --csv and --schema",
+    ),
+}
+"""Flags that compare with private data: the kinds that they are for, and what is said of others."""
+
+
+def num_classes(plan: Plan[Any]) -> int:
+    """Return how many classes a run tells apart."""
+    return plan.story.num_classes or plan.spec.num_classes
+
+
+def chosen(plan: Plan[Any], run_flags: Any) -> tuple[str, ...]:
     """Return the names of the judges, checked before any work.
 
     Raises:
@@ -34,7 +55,7 @@ def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
     facts = Facts(
         holder=f"--dataset={spec.name}",
         shape=spec.shape,
-        num_classes=plan.num_classes,
+        num_classes=num_classes(plan),
         num_made=plan.story.num_made,
         recipe=recipe_of(plan),
         inception_weights=getattr(run_flags, "inception_weights", None),
@@ -43,40 +64,29 @@ def chosen(plan: Plan[Any], run_flags: Any, data: Dataset) -> tuple[str, ...]:
     names = registry.chosen(run_flags.evaluate, facts)
     if facts.inception_weights is not None:
         inception.require(facts.inception_weights)
-    if registry.needs_range(names):
-        require_range(data)
-    if getattr(run_flags, "check_copies", False) and not spec.is_image:
-        raise InputError(
-            f"--check_copies: compares images, and --dataset={spec.name} holds rows of "
-            f"{spec.dim} values; leave it out"
-        )
-    if run_flags.check_fidelity and spec.schema is None:
-        raise InputError(
-            f"--check_fidelity: compares tables with a schema, and --dataset={spec.name} has none; "
-            "leave it out, or name a table by --csv and --schema"
-        )
+    for name, (kinds, said) in _MEANT.items():
+        if getattr(run_flags, name, False) and spec.kind not in kinds:
+            holds = spec.kind.holds(spec)
+            raise InputError(f"--{name}: {said.format(name=spec.name, holds=holds)}")
     return names
 
 
 def judged(
-    names: tuple[str, ...], plan: Plan[Any], made: Made, data: Dataset, run_flags: Any
+    names: tuple[str, ...], plan: Plan[Any], made: Made, test: HeldOut, run_flags: Any
 ) -> dict[str, Any]:
     """Return what judges found, by the keys of metrics.json."""
     if not names:
         return {}
     codec = plan.spec.codec
-    if plan.story.kind == "generated" and plan.spec.schema is not None:
-        # Judges see the records that are written, whatever the rows that features see.
-        to_unit = plan.spec.in_form(ONE_HOT).codec.to_unit
-        x, x_test = to_unit(made.x), to_unit(data.x_test)
-    else:
-        x, x_test = made.rows.reshape(-1, *plan.spec.shape), made.scaled(data.x_test)
+    x, x_test = plan.spec.kind.choose(
+        images=_as_the_classifier_sees, rows=_as_the_classifier_sees, table=_as_written
+    )(plan, made, test.x)
     problem = Problem(
         x=x,
         y=made.y,
         x_test=x_test,
-        y_test=data.y_test,
-        num_classes=plan.num_classes,
+        y_test=test.y,
+        num_classes=num_classes(plan),
         recipe=recipe_of(plan),
         low=(codec.low - made.shift) / made.scale,
         high=(codec.high - made.shift) / made.scale,
@@ -89,16 +99,31 @@ def judged(
     return registry.generated_metrics(found)
 
 
-def write_copies(plan: Plan[Any], made: Made, data: Dataset, folder: RunFolder) -> None:
+def _as_the_classifier_sees(
+    plan: Plan[Any], made: Made, x_test: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what judges see of a made set and of test examples."""
+    return made.rows.reshape(-1, *plan.spec.shape), made.scaled(x_test)
+
+
+def _as_written(plan: Plan[Any], made: Made, x_test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same of a table: generated records as written, whatever rows features see."""
+    if plan.story.kind == "distilled":
+        return _as_the_classifier_sees(plan, made, x_test)
+    to_unit = plan.spec.in_form(ONE_HOT).codec.to_unit
+    return to_unit(made.x), to_unit(x_test)
+
+
+def write_copies(made: Made, private: Private, x_test: np.ndarray, folder: RunFolder) -> None:
     """Write how near the made set comes to private examples: for its owner alone, not released."""
-    sets = [made.scaled(x).reshape(len(x), -1) for x in (data.x_train, data.x_test)]
+    sets = [made.scaled(x).reshape(len(x), -1) for x in (private.x, x_test)]
     found = copies.nearest_neighbours(made.rows, *sets, seed=0)
     content = json.dumps(found, indent=2, allow_nan=False) + "\n"
     path = folder.write_not_for_release("copies.json", content.encode())
     print(f"NOT FOR RELEASE: {path} was computed from private data without noise")
 
 
-def write_fidelity(plan: Plan[Any], made: Made, data: Dataset, folder: RunFolder) -> None:
+def write_fidelity(made: Made, private: Private, folder: RunFolder) -> None:
     """Compare a made table with the private one: for its owner alone, not released.
 
     Guarantee:
@@ -106,17 +131,17 @@ def write_fidelity(plan: Plan[Any], made: Made, data: Dataset, folder: RunFolder
     """
     from jaxdp.program.report import fidelity as report  # imports matplotlib
 
-    codec = plan.spec.codec
+    codec = made.spec.codec
     assert isinstance(codec, TableCodec)  # see `chosen`
     found = fidelity.compare(
         codec.layout,
-        (data.x_train, data.y_train),
+        private,
         (made.x, made.y),
         labelled=len(made.class_names) > 1,
     )
     text = json.dumps(fidelity.figures(found), indent=2, allow_nan=False) + "\n"
     folder.write_not_for_release("fidelity.json", text.encode())
-    page = report.render(found, codec.layout, title=f"{plan.spec.name}: made and private records")
+    page = report.render(found, codec.layout, title=f"{made.spec.name}: made and private records")
     path = folder.write_not_for_release("fidelity.html", page.encode())
     print(
         f"NOT FOR RELEASE: {path} was computed from private records without noise; the guarantee "

@@ -42,7 +42,7 @@ def warnings(made: Made) -> tuple[str, ...]:
         return ()
     cells = Layout(schema).cells(np.asarray(made.x))
     lines = []
-    for column, values in zip(schema.columns, cells.T, strict=True):
+    for column, values in zip(made.spec.columns, cells.T, strict=True):
         lines += _of_number(column, values) if column.is_numeric else _of_category(column, values)
     more = len(lines) - _LISTED
     return (*lines[:_LISTED], *([f"{more} more columns fit as little"] if more > 0 else []))
@@ -57,9 +57,9 @@ def few_bins(settings: Any, spec: Spec) -> tuple[str, ...]:
         settings: complete.
         spec: facts about the data.
     """
-    if spec.schema is None or getattr(settings, "features", None) not in COUNTS:
+    if getattr(settings, "features", None) not in COUNTS:  # which tables with a schema alone have
         return ()
-    columns = spec.schema.columns
+    columns = spec.columns
     unit = spec.num_classes * spec.records_per_person * math.sqrt(len(columns))
     strength = spec.num_examples * settings.eps / unit
     finer = next((bins for least, bins in _FINER if strength >= least), NUM_BINS)

@@ -8,8 +8,6 @@ from jaxdp.data import Spec
 from jaxdp.methods.base import Plan
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.methods.stored import Earlier
-from jaxdp.program.data.dataset import Dataset
-from jaxdp.program.data.load import require_range
 from jaxdp.program.runs import released
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.rows import require_apart
@@ -34,16 +32,14 @@ class Ready(NamedTuple):
     folder: RunFolder
 
 
-def prepared(
-    method: Any, settings: Any, run_flags: Any, data: Dataset
-) -> tuple[Plan[Any], RunFolder]:
+def prepared(method: Any, settings: Any, run_flags: Any, spec: Spec) -> tuple[Plan[Any], RunFolder]:
     """Return the checked plan of a run, and its folder, to which nothing has been written.
 
     Raises:
         SettingsError: whatever is wrong.
     """
-    ready = checked(method, settings, run_flags, data)
-    return planned(ready, data), ready.folder
+    ready = checked(method, settings, run_flags, spec)
+    return planned(ready), ready.folder
 
 
 def package_of(method: Any) -> Any:
@@ -51,15 +47,14 @@ def package_of(method: Any) -> Any:
     return importlib.import_module(f"jaxdp.methods.{method}") if isinstance(method, str) else method
 
 
-def checked(method: Any, settings: Any, run_flags: Any, data: Dataset) -> Ready:
+def checked(method: Any, settings: Any, run_flags: Any, spec: Spec) -> Ready:
     """Return what a plan is made of.
 
     Raises:
         SettingsError: whatever is wrong.
     """
     package = package_of(method)
-    spec = data.spec
-    earlier = earlier_of(package, settings, run_flags, data)
+    earlier = earlier_of(package, settings, run_flags, spec)
     complete = package.complete(settings, spec, earlier)
     # A folder that is taken is found before features are built, which may whiten public images.
     name = package.folder_name(complete, spec, earlier)
@@ -70,12 +65,11 @@ def checked(method: Any, settings: Any, run_flags: Any, data: Dataset) -> Ready:
     return Ready(package, complete, spec, earlier, folder)
 
 
-def planned(ready: Ready, data: Dataset, *, watch: Watch = unwatched) -> Plan[Any]:
+def planned(ready: Ready, *, watch: Watch = unwatched) -> Plan[Any]:
     """Return the plan of a run.
 
     Args:
         ready: what it is made of.
-        data: whose range is checked.
         watch: shows how far a public map is.
 
     Raises:
@@ -85,12 +79,10 @@ def planned(ready: Ready, data: Dataset, *, watch: Watch = unwatched) -> Plan[An
         *(ready.settings, ready.spec, ready.earlier),
         cached=functools.partial(public_cache.cached, watch=watch),
     )
-    if plan.story.needs_range:
-        require_range(data)
     return plan
 
 
-def earlier_of(package: Any, settings: Any, run_flags: Any, data: Dataset) -> Earlier:
+def earlier_of(package: Any, settings: Any, run_flags: Any, spec: Spec) -> Earlier:
     """Return what earlier runs have released that the flags name."""
     form, stored = getattr(package, "FORM", None), None
     if form is not None and getattr(run_flags, form.flag) is not None:
@@ -100,4 +92,4 @@ def earlier_of(package: Any, settings: Any, run_flags: Any, data: Dataset) -> Ea
         return Earlier(stored)
     from jaxdp.program.runs import generated_images  # imports flax
 
-    return generated_images.beside(stored, folder, data.spec, settings)
+    return generated_images.beside(stored, folder, spec, settings)

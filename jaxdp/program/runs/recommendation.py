@@ -9,11 +9,14 @@ import itertools
 import math
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
+from jaxdp.data import Spec
+from jaxdp.data.kinds import IMAGES
 from jaxdp.program.run_flags import DataFlags
 from jaxdp.program.runs import amounts, commands, estimates
-from jaxdp.program.runs.estimates import Facts
 from jaxdp.program.runs.measured import POINTS, Point
+from jaxdp.tables.schema import Schema
 
 # How far a measured set may be to be like another one, as a factor of its strength, of the number
 # of its examples and of its classes.
@@ -56,25 +59,21 @@ class Choice:
     estimate: estimates.Estimate
 
 
-def choices(
-    facts: Facts, epsilon: float, *, source: str, schema: bool = False
-) -> tuple[Choice, ...]:
+def choices(spec: Spec, epsilon: float, *, source: str) -> tuple[Choice, ...]:
     """Return commands for a dataset, the best first.
 
     Args:
-        facts: public facts; of a table with a schema its columns are the shape.
+        spec: facts about it.
         epsilon: the budget; infinity for none.
         source: flags that name the data, such as --dataset=mnist.
-        schema: whether the columns of a table are declared.
     """
-    if facts.is_image:
-        return _of_images(facts, epsilon, source)
-    return _of_table(facts, epsilon, source) if schema else _of_rows(facts, epsilon, source)
+    choose = spec.kind.choose(images=_of_images, rows=_of_rows, table=_of_table)
+    return choose(spec, epsilon, source)
 
 
-def strength(facts: Facts, epsilon: float) -> float:
+def strength(spec: Spec, epsilon: float) -> float:
     """Return epsilon times the examples of a class."""
-    return epsilon * facts.num_examples / facts.num_classes
+    return epsilon * spec.num_examples / spec.num_classes
 
 
 def source_of(flags: DataFlags) -> str:
@@ -87,12 +86,12 @@ def source_of(flags: DataFlags) -> str:
     )
 
 
-def warning(facts: Facts, epsilon: float) -> str | None:
+def warning(spec: Spec, epsilon: float) -> str | None:
     """Return a line where noise leaves little of the data, whatever the command."""
-    found = strength(facts, epsilon)
+    found = strength(spec, epsilon)
     if found >= LEAST_STRENGTH:
         return None
-    enough = math.ceil(10 * _ENOUGH_STRENGTH * facts.num_classes / facts.num_examples) / 10
+    enough = math.ceil(10 * _ENOUGH_STRENGTH * spec.num_classes / spec.num_examples) / 10
     return (
         f"epsilon times the examples of a class is {found:.3g}; below {LEAST_STRENGTH:g} noise "
         f"hides most, whatever the method: --eps={enough:g}, more examples or fewer classes "
@@ -100,32 +99,31 @@ def warning(facts: Facts, epsilon: float) -> str | None:
     )
 
 
-def better(facts: Facts, epsilon: float, *, method: str, source: str, schema: bool) -> str:
+def better(spec: Spec, epsilon: float, *, method: str, source: str) -> str:
     """Return what would do better than a run that is at chance.
 
     Args:
-        facts: of its data.
+        spec: facts about its data.
         epsilon: that it had.
         method: of `jaxdp.methods`, that it ran.
         source: flags that name the data.
-        schema: whether the columns of a table are declared.
     """
-    lack = warning(facts, epsilon)
+    lack = warning(spec, epsilon)
     if lack is not None:
         return lack
-    first = choices(facts, epsilon, source=source, schema=schema)[0]
+    first = choices(spec, epsilon, source=source)[0]
     if first.method != method:
         return f"this does better: {first.command}"
     return "a larger --eps, more examples or fewer classes do better"
 
 
-def _of_images(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
-    ipc = _ipc(facts)
+def _of_images(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
+    ipc = _ipc(spec)
     plain = f"{source} --ipc={ipc} --eps={epsilon:g}"
     if math.isinf(epsilon):
         return (
             _choice(
-                facts,
+                spec,
                 epsilon,
                 "dp_kip",
                 f"jaxdp run dp_kip {plain}",
@@ -134,16 +132,16 @@ def _of_images(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
             ),
         )
     generate = f"{source} --eps={epsilon:g} --features=scatter_rbf"
-    enough = facts.num_examples >= 2 * _TEN * facts.num_classes
+    enough = spec.num_examples >= 2 * _TEN * spec.num_classes
     fast = " --preset=fast"
-    if facts.shape[2] > 1:  # the default for colour wants a GPU
-        sides = any(side % 4 for side in facts.shape[:2])
+    if spec.shape[2] > 1:  # the default for colour wants a GPU
+        sides = any(side % 4 for side in spec.shape[:2])
         fast += f" --generator={'dense' if sides else 'conv'}"
-    full = commands.estimate(facts, epsilon, f"jaxdp run dp_ntk {generate}")
+    full = commands.estimate(spec, epsilon, f"jaxdp run dp_ntk {generate}")
     slow = full.seconds > _SLOW_SECONDS
     return (
         _choice(
-            facts,
+            spec,
             epsilon,
             "teacher",
             f"jaxdp run teacher {plain}",
@@ -153,7 +151,7 @@ def _of_images(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
             "here, and mostly more.",
         ),
         _choice(
-            facts,
+            spec,
             epsilon,
             "match",
             f"jaxdp run teacher {source} --ipc={_TEN if enough else 1} --eps={epsilon:g} "
@@ -162,7 +160,7 @@ def _of_images(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
             "Half of the budget goes to class means, which the images are moved towards as well.",
         ),
         _choice(
-            facts,
+            spec,
             epsilon,
             "generate",
             f"jaxdp run dp_ntk {generate}{fast if slow else ''}",
@@ -171,7 +169,7 @@ def _of_images(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
             "draw for ever. It is less accurate than a teacher.",
         ),
         _choice(
-            facts,
+            spec,
             epsilon,
             "dp_kip",
             f"jaxdp run dp_kip {plain}",
@@ -181,10 +179,10 @@ def _of_images(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
     )
 
 
-def _of_table(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
+def _of_table(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
     synthetic = f"jaxdp run dp_ntk {source} --eps={epsilon:g}"
     labelled = _choice(
-        facts,
+        spec,
         epsilon,
         "table",
         f"{synthetic} --labels=teacher",
@@ -192,7 +190,7 @@ def _of_table(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
         "Noisy counts of the columns make the records, and a private teacher labels them.",
     )
     counted = _choice(
-        facts,
+        spec,
         epsilon,
         "counts",
         synthetic,
@@ -200,7 +198,7 @@ def _of_table(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
         "Noisy counts get the whole budget, which few records need.",
     )
     distilled = _choice(
-        facts,
+        spec,
         epsilon,
         "distilled table",
         f"jaxdp run teacher {source} --ipc=10 --eps={epsilon:g}",
@@ -208,16 +206,16 @@ def _of_table(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
         "They come from a private teacher. They train other classifiers worse than a synthetic "
         "table does.",
     )
-    enough = facts.num_examples >= _RECORDS_FOR_TEACHER
+    enough = spec.num_examples >= _RECORDS_FOR_TEACHER
     first = (labelled, counted) if enough else (counted, labelled)
     return (*first, distilled)
 
 
-def _of_rows(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
+def _of_rows(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
     plain = f"{source} --ipc=1 --eps={epsilon:g}"
     return (
         _choice(
-            facts,
+            spec,
             epsilon,
             "dp_kip",
             f"jaxdp run dp_kip {plain}",
@@ -229,52 +227,53 @@ def _of_rows(facts: Facts, epsilon: float, source: str) -> tuple[Choice, ...]:
     )
 
 
-def _ipc(facts: Facts) -> int:
+def _ipc(spec: Spec) -> int:
     """Return images per class: ten gain a point where there are enough real ones."""
-    return _TEN if facts.num_examples >= 1000 * facts.num_classes else 1
+    return _TEN if spec.num_examples >= 1000 * spec.num_classes else 1
 
 
-def _choice(facts: Facts, epsilon: float, line: str, words: str, purpose: str, why: str) -> Choice:
+def _choice(spec: Spec, epsilon: float, line: str, words: str, purpose: str, why: str) -> Choice:
     return Choice(
         purpose=purpose,
         method=commands.parsed(words)[0],
         command=words,
         why=why,
-        expected=expected(facts, epsilon, line),
-        estimate=commands.estimate(facts, epsilon, words),
+        expected=expected(spec, epsilon, line),
+        estimate=commands.estimate(spec, epsilon, words),
     )
 
 
-def expected(facts: Facts, epsilon: float, line: str) -> str:
+def expected(spec: Spec, epsilon: float, line: str) -> str:
     """Return the score that measured sets of about this strength have, or that there is none."""
-    kind = "table" if not facts.is_image else "grey" if facts.shape[2] == 1 else "colour"
+    colour = "grey" if spec.shape[-1] == 1 else "colour"
+    kind = spec.kind.choose(images=colour, rows="table", table="table")
     points = [point for point in POINTS if point.method == line and point.kind == kind]
     points = [point for point in points if math.isinf(point.epsilon) == math.isinf(epsilon)]
     if not points:
         return "no measured set like this"
-    distances = [_distance(point, facts, epsilon) for point in points]
+    distances = [_distance(point, spec, epsilon) for point in points]
     # The nearest one, where none is like it.
     most = max(1.0, min(distances))
     near = [point for point, far in zip(points, distances, strict=True) if far <= most]
-    if most == 1 and _is_like(facts, near):
+    if most == 1 and _is_like(spec, near):
         return f"{_range(near)} ({_SCORES[line]}; measured on {_names(near)})"
     said = f"{_names(near)} {'have' if len(near) > 1 else 'has'} {_range(near)}"
     return f"no measured set like this; {said} ({_SCORES[line]})"
 
 
-def _distance(point: Point, facts: Facts, epsilon: float) -> float:
+def _distance(point: Point, spec: Spec, epsilon: float) -> float:
     """Return how far a point is, 1 or less where it is near."""
-    size = abs(math.log(point.num_examples / facts.num_examples)) / math.log(_ALIKE_SIZE)
+    size = abs(math.log(point.num_examples / spec.num_examples)) / math.log(_ALIKE_SIZE)
     if math.isinf(epsilon):
         return size
-    return max(size, abs(math.log(point.strength / strength(facts, epsilon))) / math.log(_ALIKE))
+    return max(size, abs(math.log(point.strength / strength(spec, epsilon))) / math.log(_ALIKE))
 
 
-def _is_like(facts: Facts, near: Sequence[Point]) -> bool:
+def _is_like(spec: Spec, near: Sequence[Point]) -> bool:
     """Whether the number of classes and the size are like those of measured sets."""
-    classes = facts.num_classes / near[0].num_classes
-    small = not facts.is_image or max(facts.shape[:2]) <= _LARGEST_MEASURED
-    return small and 1 / _ALIKE_CLASSES <= classes <= _ALIKE_CLASSES
+    classes = spec.num_classes / near[0].num_classes
+    side = spec.kind.choose(images=max(spec.shape[:2]), rows=1, table=1)
+    return side <= _LARGEST_MEASURED and 1 / _ALIKE_CLASSES <= classes <= _ALIKE_CLASSES
 
 
 def _range(points: Sequence[Point]) -> str:
@@ -298,6 +297,24 @@ _TABLE = [
 ]
 
 
+def spec_of(shape: Sequence[int], num_examples: int, num_classes: int) -> Spec:
+    """Return the facts about data that nobody has seen.
+
+    Args:
+        shape: (h, w, channels) of an image, or (columns,) of a table, whose columns are then taken
+            as declared.
+        num_examples: n.
+        num_classes: c.
+    """
+    names = [str(label) for label in range(num_classes)]
+    if len(shape) == IMAGES.axes:
+        return Spec.images("NAME", (num_examples, *shape), class_names=names)
+    number = {"type": "numeric", "lower": 0, "upper": 1}
+    columns: dict[str, Any] = {f"column {place}": number for place in range(shape[0])}
+    columns["class"] = {"type": "categorical", "categories": names, "target": True}
+    return Spec.table("NAME", Schema.from_json({"columns": columns}), num_examples)
+
+
 def as_markdown() -> str:
     """Return the table of first choices that docs/which.md has."""
     lines = [
@@ -305,14 +322,16 @@ def as_markdown() -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for shape, n, classes, epsilon in _TABLE:
-        facts, table = Facts(shape, n, classes), len(shape) == 1
-        source = "--csv=FILE --schema=FILE" if table else "--dataset=NAME"
-        first = choices(facts, epsilon, source=source, schema=table)[0]
-        what = f"tables of {shape[0]} columns"
-        if not table:
-            colour = "grey" if shape[2] == 1 else "colour"
-            what = f"{colour} images of {shape[1]} x {shape[0]}"
-        weak = "" if warning(facts, epsilon) is None else "noise hides most; "
+        spec = spec_of(shape, n, classes)
+        table, colour = f"tables of {shape[0]} columns", "grey" if shape[-1] == 1 else "colour"
+        images = f"{colour} images of {shape[1]} x {shape[0]}" if len(shape) > 1 else ""
+        source, what = spec.kind.choose(
+            images=("--dataset=NAME", images),
+            rows=("--dataset=NAME", table),
+            table=("--csv=FILE --schema=FILE", table),
+        )
+        first = choices(spec, epsilon, source=source)[0]
+        weak = "" if warning(spec, epsilon) is None else "noise hides most; "
         cells = (
             *(what, f"{n:,}", classes, f"{epsilon:g}", f"`{first.command}`"),
             *(weak + first.expected.split(" (")[0], amounts.duration(first.estimate.seconds)),

@@ -240,7 +240,7 @@ def stored_of(method: Any, certificate: Any = None) -> Stored[Any]:
     plan = method.make_plan(method.complete(asked, SPEC), SPEC)
     return Stored(
         released=method.Released(np.zeros((2, SPEC.in_form("bins").dim)), np.zeros((7, 2))),
-        options=plan.stored_options,
+        options=plan.form.chosen or part_of(plan.settings, plan.form.options),
         example_shape=SPEC.stored_shape,
         num_classes=2,
         certificate=certified.certificate(plan) if certificate is None else certificate,
