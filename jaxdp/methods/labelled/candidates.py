@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Shaped
 from jaxdp.data import Codec
 from jaxdp.images import augmented, colour_jittered, cutmix
 
-# By held-out training images, as docs/results.md tells. A side's shift is in parts of it.
+# By held-out training images, as docs/tried.md tells. A side's shift is in parts of it.
 _SHIFT, _SCALING, _ROTATION = 1 / 14, 0.2, 15.0
 _MOVED = 0.5  # of grey copies; coloured ones lose by it
 # Parts of grey and of coloured copies that get rectangles of others, and how many.
