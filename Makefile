@@ -9,7 +9,7 @@ PIP := -m pip --disable-pip-version-check
 # Files keep the order of tests/conftest.py.
 PYTEST_ARGS ?= -n 2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test lint typecheck pytest docs test-nt mutants install clean
+.PHONY: demo test lint typecheck pytest docs results test-nt mutants install clean
 
 demo: $(VENV)/.installed
 	$(BIN)/jaxdp demo
@@ -28,6 +28,10 @@ pytest: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "Open site/index.html in a browser; its search needs a server: $(BIN)/python -m mkdocs serve"
+
+# The tables of the README, docs/results.md and docs/which.md, from what benchmarks/results has.
+results: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.pages
 
 # The oracle comparisons and the core on the oldest supported jax, beside neural-tangents.
 test-nt: $(VENV_NT)/.installed

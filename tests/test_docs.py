@@ -328,14 +328,6 @@ def test_pictures_are_those_of_published_runs() -> None:
     assert all(picture.read_bytes() in published for picture in pictures)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/which.md"])
-def test_figures_that_are_repeated_are_those_of_the_results(page: str) -> None:
-    rows = [row for row in prose(ROOT / page).splitlines() if row.startswith("|")]
-    figures = set(re.findall(r"\d+\.\d", _CODE.sub("", "\n".join(rows))))
-    assert figures
-    assert figures <= set(re.findall(r"\d+\.\d", (DOCS / "results.md").read_text()))
-
-
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 

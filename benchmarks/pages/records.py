@@ -1,0 +1,139 @@
+"""Blocks of tables: synthetic and distilled records."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from benchmarks.pages.stored import cases, cited
+from benchmarks.pages.text import above, code, fixed, percent, table
+
+NAMES = ("adult", "census", "intrusion", "credit", "cervical", "epileptic", "covtype", "isolet")
+_MULTICLASS = ("intrusion", "covtype")
+_WIDE = ("epileptic", "isolet")  # whose pairs of columns are too many
+_AT_ONE = "tables_eps1_cpu.txt"
+_OTHERS = {"0.2": "tables_eps02_cpu.txt", "10": "tables_eps10_cpu.txt"}
+_DISTILLED = "tables_distilled_eps1_cpu.txt"
+Found = Mapping[str, Mapping[str, Any]]
+
+
+def means(found: Found, name: str, method: str, epsilon: str = "1") -> list[float]:
+    """Return a method's figures on a table, means over splits: ROC and PRC, or F1; or none."""
+    seeds = [found.get(f"{name} {method} eps={epsilon} seed={seed}") for seed in range(5)]
+    measured = [case for case in seeds if case]
+    figures = ("f1",) if name in _MULTICLASS else ("roc", "prc")
+    return [statistics.fmean(case[figure] for case in measured) for figure in figures if measured]
+
+
+def _shown(figures: list[float]) -> str:
+    return " / ".join(fixed(figure, 3) for figure in figures)
+
+
+def _made(file: str, method: str, epsilon: str, paper: str = "tables") -> Callable[[str], str]:
+    found = cases(file)
+
+    def cell(name: str) -> str:
+        figures = means(found, name, method, epsilon)
+        if method == "pairs" and name in _WIDE:
+            return "too many columns"
+        return above(_shown(figures), _shown(cited(paper, name))) if figures else ""
+
+    return cell
+
+
+def _name(name: str) -> str:
+    return name
+
+
+def _real(name: str) -> str:
+    return _shown(means(cases(_AT_ONE), name, "real"))
+
+
+def _of_papers(name: str) -> str:
+    return _shown(cited("tables", name))
+
+
+def synthetic() -> str:
+    """Twelve classifiers on records that were made at epsilon 1, beside the papers."""
+    methods = ("mst", "aim", "independent", "marginals", "pairs", "labelled")
+    return table(
+        NAMES,
+        {"table": _name, "papers": _of_papers}
+        | {code(method): _made(_AT_ONE, method, "1") for method in methods}
+        | {"real records": _real},
+    )
+
+
+def other_budgets() -> str:
+    """The same at epsilon 0.2 and 10; one split and one draw each."""
+    columns = {
+        f"{code(method)}, {epsilon}": _made(file, method, epsilon)
+        for epsilon, file in _OTHERS.items()
+        for method in ("marginals", "pairs", "labelled")
+    }
+    return table(
+        NAMES,
+        {"table": _name, "papers, epsilon 1": _of_papers} | columns | {"real records": _real},
+    )
+
+
+def seconds() -> str:
+    """How long making the records took at epsilon 1, over all tables and splits."""
+    found = cases(_AT_ONE)
+    taken = {
+        method: [case["seconds"] for name, case in found.items() if name.split()[1] == method]
+        for method in ("marginals", "pairs", "labelled", "mst", "aim")
+    }
+    return table(
+        taken.items(),
+        {
+            "method": lambda row: code(row[0]),
+            "seconds, shortest": lambda row: fixed(min(row[1])),
+            "longest": lambda row: fixed(max(row[1])),
+        },
+    )
+
+
+def distilled() -> str:
+    """Ten records of each class: distilled ones, and the first that are drawn."""
+    return table(
+        NAMES,
+        {"table": _name, "DP-KIP (paper)": lambda name: _shown(cited("dp_kip_tables", name))}
+        | {
+            code(method): _made(_DISTILLED, method, "1", "dp_kip_tables")
+            for method in ("dp_kip", "dp_kip_teacher", "drawn")
+        },
+    )
+
+
+def rare_class() -> str:
+    """What is learnt of a rare class: logistic regression and trees, means of three tables."""
+    found = cases("rare_class_eps1_cpu.txt") | cases("rare_class_eps10_cpu.txt")
+
+    def mean(row: tuple[str, str], method: str, figure: str) -> float:
+        part, epsilon = row
+        return statistics.fmean(
+            found[f"{part} {method} eps={epsilon} seed={seed}"][figure] for seed in range(3)
+        )
+
+    def area(method: str) -> Callable[[tuple[str, str]], str]:
+        return lambda row: _shown([mean(row, method, "logistic"), mean(row, method, "trees")])
+
+    methods = ("likeliest", "labelled", "drawn")
+    return table(
+        itertools.product(("0.03", "0.1", "0.5"), ("1", "10")),
+        {
+            "positive": lambda row: f"{fixed(100 * float(row[0]))} %",
+            "epsilon": lambda row: row[1],
+        }
+        | {
+            f"made positive, {code(name)}": lambda row, name=name: (
+                f"{percent(mean(row, name, 'positive'))} %"
+            )
+            for name in methods[:2]
+        }
+        | {code(name): area(name) for name in methods}
+        | {"real records": area("real")},
+    )
