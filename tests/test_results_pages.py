@@ -1,4 +1,4 @@
-"""The pages have what the stored results say, and nothing else in their tables."""
+"""The pages and `jaxdp recommend` have what the stored results say, and tables nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.pages import __main__ as pages
-from benchmarks.pages import chosen, distilled, generated, records, speed, stored, text
+from benchmarks.pages import chosen, distilled, generated, points, records, speed, stored, text
 
 ROOT = Path(__file__).parents[1]
 MODULES = (chosen, distilled, generated, records, speed)
@@ -21,8 +21,8 @@ def written() -> dict[Path, str]:
     return pages.files()
 
 
-@pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
-def test_a_page_is_as_the_stored_results_write_it(path: Path, written: dict[Path, str]) -> None:
+@pytest.mark.parametrize("path", [points.FILE, *pages.PAGES], ids=lambda path: path.name)
+def test_a_file_is_as_the_stored_results_write_it(path: Path, written: dict[Path, str]) -> None:
     assert path.read_text() == written[path], "write it anew: make results"
 
 

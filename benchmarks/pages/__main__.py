@@ -2,7 +2,8 @@
 
 A page has marked blocks, `<!-- results: MODULE.FUNCTION -->` up to `<!-- end -->`, and a function
 of this folder says what is in each: which runs, which columns, how rounded. `make results` writes
-all blocks anew; a test compares them with what is there.
+all blocks anew, and the figures that `jaxdp recommend` goes by; a test compares both with what is
+there.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import importlib
 import re
 from pathlib import Path
 
+from benchmarks.pages import points
 from benchmarks.pages.stored import ROOT
 
 BLOCK = re.compile(
@@ -20,8 +22,9 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 
 
 def files() -> dict[Path, str]:
-    """Return every page, with its blocks written anew."""
-    return {path: page(path.read_text()) for path in PAGES}
+    """Return every file that is written, and what is in it."""
+    made = {points.FILE: points.measured()}
+    return made | {path: page(path.read_text()) for path in PAGES}
 
 
 def page(text: str) -> str:
@@ -37,10 +40,17 @@ def block(module: str, function: str) -> str:
 
 def main() -> None:
     """Write the files that differ, and name them."""
+    # The program, whose choices are on a page, reads its figures when it is imported.
+    written(points.FILE, points.measured())
     for path, text in files().items():
-        if text != path.read_text():
-            path.write_text(text)
-            print(f"written: {path.relative_to(ROOT)}")
+        written(path, text)
+
+
+def written(path: Path, text: str) -> None:
+    """Write a file if it differs, and name it."""
+    if not path.exists() or text != path.read_text():
+        path.write_text(text)
+        print(f"written: {path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from operator import itemgetter
+
 from benchmarks.pages import distilled, generated, records
 from benchmarks.pages.stored import Runs, cases, cited, papers
-from benchmarks.pages.text import NAMES, above, fixed, percent, table
+from benchmarks.pages.text import NAMES, above, code, fixed, percent, table
 
 # A task, its stored runs, the paper's figure of a run and ours.
 _IMAGES = [
@@ -35,6 +38,14 @@ _IMAGES = [
     ),
 ]
 _RECORDS = "twelve classifiers on synthetic records (area under the ROC curve of predictions)"
+
+# Shape, examples, classes and epsilon of what the program is asked for.
+_ASKED = [
+    *itertools.product([(28, 28, 1)], [300, 1000, 5000, 60000], [10], [1, 10]),
+    *itertools.product([(32, 32, 3)], [5000, 50000], [10], [1, 10]),
+    ((224, 224, 1), 2000, 3, 10),
+    *itertools.product([(14,)], [500, 20000], [2], [1]),
+]
 
 
 def headline() -> str:
@@ -71,9 +82,27 @@ def demo() -> str:
 
 def recommended() -> str:
     """First choices of the program."""
-    from jaxdp.program.runs import recommendation
+    from jaxdp.program.runs import amounts, recommendation  # whose figures are written first
 
-    return recommendation.as_markdown()
+    def row(shape: tuple[int, ...], n: int, classes: int, epsilon: float) -> tuple[str, ...]:
+        spec = recommendation.spec_of(shape, n, classes)
+        source = "--csv=FILE --schema=FILE" if len(shape) == 1 else "--dataset=NAME"
+        first = recommendation.choices(spec, epsilon, source=source)[0]
+        weak = "noise hides most; " if recommendation.warning(spec, epsilon) else ""
+        return (
+            *(_examples(shape), f"{n:,}", str(classes), f"{epsilon:g}", code(first.command)),
+            *(weak + first.expected.split(" (")[0], amounts.duration(first.estimate.seconds)),
+        )
+
+    headings = ("examples", "n", "classes", "epsilon", "command", "expected", "about")
+    rows = [row(*facts) for facts in _ASKED]
+    return table(rows, {name: itemgetter(i) for i, name in enumerate(headings)})
+
+
+def _examples(shape: tuple[int, ...]) -> str:
+    if len(shape) == 1:
+        return f"tables of {shape[0]} columns"
+    return f"{'grey' if shape[2] == 1 else 'colour'} images of {shape[1]} x {shape[0]}"
 
 
 def sources() -> str:

@@ -18,7 +18,6 @@ from jaxdp.data import Spec
 from jaxdp.program.commands import recommend
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import commands, recommendation
-from jaxdp.program.runs.measured import POINTS
 
 ROOT = Path(__file__).parents[2]
 SHAPES = [(8, 8, 1), (28, 28, 1), (33, 47, 3), (32, 32, 3), (224, 224, 4), (14,)]
@@ -109,21 +108,6 @@ def test_flags_that_name_data_are_given_again() -> None:
     assert recommendation.source_of(RunFlags()) == "--dataset=digits"
     table = RunFlags(csv="a.csv", schema="a.json")
     assert recommendation.source_of(table) == "--csv=a.csv --schema=a.json"
-
-
-def test_points_are_in_their_sources() -> None:
-    for point in POINTS:
-        lines = (ROOT / point.source).read_text().splitlines()
-        score = point.score / 100 if point.kind == "table" else point.score
-        shown = f"{score:.3f}" if point.kind == "table" else f"{score:.1f}"
-        name = point.data.split(" of ")[-1]
-        found = any(shown in line and name in line for line in lines)
-        assert found, f"{point} is in no line of {point.source}"
-
-
-def test_the_page_has_the_table_of_these_rules() -> None:
-    table = recommendation.as_markdown()
-    assert table in (ROOT / "docs/which.md").read_text(), "write it by: jaxdp recommend --markdown"
 
 
 # --- The program -------------------------------------------------------------------------------

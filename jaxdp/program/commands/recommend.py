@@ -30,7 +30,6 @@ class RecommendFlags(DataFlags):
     )
     n: int | None = setting(None, "Without data: training examples.", at_least=1)
     classes: int | None = setting(None, "Without data: classes.", at_least=2)
-    markdown: bool = setting(False, "Print the table of docs/which.md instead.")
 
 
 KINDS = command_line.define(RecommendFlags)
@@ -116,9 +115,6 @@ def main(argv: Sequence[str]) -> None:
     del argv
     with command_line.one_line_errors():
         asked = command_line.settings_of(RecommendFlags)
-        if asked.markdown:
-            print(recommendation.as_markdown())
-            return
         if asked.shape is None and (asked.n, asked.classes) == (None, None):
             found = facts_of_data(asked)
         elif asked.csv is not None or asked.dataset != "digits":

@@ -5,7 +5,6 @@ set is like the one in question, the answer says so.
 """
 
 import dataclasses
-import itertools
 import math
 import shlex
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from typing import Any
 from jaxdp.data import Spec
 from jaxdp.data.kinds import IMAGES
 from jaxdp.program.run_flags import DataFlags
-from jaxdp.program.runs import amounts, commands, estimates
+from jaxdp.program.runs import commands, estimates
 from jaxdp.program.runs.measured import POINTS, Point
 from jaxdp.tables.schema import Schema
 
@@ -289,14 +288,6 @@ def _names(points: Sequence[Point]) -> str:
     return ", ".join(dict.fromkeys(f"{p.data} at epsilon {p.epsilon:g}" for p in points))
 
 
-_TABLE = [
-    *itertools.product([(28, 28, 1)], [300, 1000, 5000, 60000], [10], [1, 10]),
-    *itertools.product([(32, 32, 3)], [5000, 50000], [10], [1, 10]),
-    ((224, 224, 1), 2000, 3, 10),
-    *itertools.product([(14,)], [500, 20000], [2], [1]),
-]
-
-
 def spec_of(shape: Sequence[int], num_examples: int, num_classes: int) -> Spec:
     """Return the facts about data that nobody has seen.
 
@@ -313,28 +304,3 @@ def spec_of(shape: Sequence[int], num_examples: int, num_classes: int) -> Spec:
     columns: dict[str, Any] = {f"column {place}": number for place in range(shape[0])}
     columns["class"] = {"type": "categorical", "categories": names, "target": True}
     return Spec.table("NAME", Schema.from_json({"columns": columns}), num_examples)
-
-
-def as_markdown() -> str:
-    """Return the table of first choices that docs/which.md has."""
-    lines = [
-        "| examples | n | classes | epsilon | command | expected | about |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for shape, n, classes, epsilon in _TABLE:
-        spec = spec_of(shape, n, classes)
-        table, colour = f"tables of {shape[0]} columns", "grey" if shape[-1] == 1 else "colour"
-        images = f"{colour} images of {shape[1]} x {shape[0]}" if len(shape) > 1 else ""
-        source, what = spec.kind.choose(
-            images=("--dataset=NAME", images),
-            rows=("--dataset=NAME", table),
-            table=("--csv=FILE --schema=FILE", table),
-        )
-        first = choices(spec, epsilon, source=source)[0]
-        weak = "" if warning(spec, epsilon) is None else "noise hides most; "
-        cells = (
-            *(what, f"{n:,}", classes, f"{epsilon:g}", f"`{first.command}`"),
-            *(weak + first.expected.split(" (")[0], amounts.duration(first.estimate.seconds)),
-        )
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
