@@ -4,7 +4,8 @@
     python tests/offline_shape.py --root=FOLDER        # of another checkout
     python tests/offline_shape.py --out=FILE
 
-All is read off the text, so a checkout of any version can be measured.
+All but the last rows is read off the text, and these watch a run (`offline_moves.py`): a checkout
+of any version can be measured.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
+import offline_moves  # noqa: E402
 import results_file  # noqa: E402
 
 _KINDS = {"is_image", "is_table", "schema"}
@@ -82,6 +84,13 @@ def asks_for_method(test: ast.expr) -> bool:
     return any(text in _METHODS for text in texts if isinstance(text, str))
 
 
+def choices(paths: list[Path]) -> int:
+    """Return how often a kind of data chooses among values that are given for each."""
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text()))]
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    return sum(isinstance(each, ast.Attribute) and each.attr == "choose" for each in called)
+
+
 def names_of_datasets(root: Path) -> int:
     """Return how often settings of methods name a dataset."""
     paths = list((root / "jaxdp" / "methods").rglob("settings.py"))
@@ -110,9 +119,14 @@ def measured(root: Path) -> list[list[object]]:
         ["definitions of these in plans of methods", overrides(root, plan)],
         ["branches that ask for the kind of data", len(kinds)],
         ["files that have them", len(set(kinds))],
+        ["choices of one value for each kind", choices(files)],
         ["branches of the program on a method's name", len(methods)],
         ["names of datasets in settings", names_of_datasets(root)],
         ["packages that an installation needs", dependencies(root)],
+        *(
+            [f"functions that are handed private examples, {method}", count]
+            for method, count in offline_moves.counts(root).items()
+        ),
     ]
 
 
