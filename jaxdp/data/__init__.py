@@ -1,7 +1,7 @@
-"""Datasets: what is public about them, what is private, and what is made from them.
+"""Descriptions of a dataset, and the dataset itself: public facts in one type, data in another.
 
-`Spec` and `Codec` are public facts: plans and post-processing know these alone. `Private` holds the
-examples themselves; only `release` functions of methods take one.
+`Spec` and `Codec` hold public facts, the only ones that plans and post-processing know. `Private`
+holds the examples; only the `release` functions of methods take it.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""How values are stored, and which numbers methods make of them: public constants."""
+"""Codecs: public constants that turn stored values into the numbers that methods compute with."""
 
 import dataclasses
 import math
@@ -10,22 +10,24 @@ from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import Schema
 
 WHOLE_TYPES = ("uint8", "uint16", "int16")
-"""Types of whole numbers that values may be stored as; anything else is stored as float32."""
+"""Integer types that values may be stored as. All other values are stored as float32."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Codec:
-    """Public constants between values as stored, in [0, 1], and as kernels see them.
+    """Public constants that scale the values of images or rows.
+
+    A value has three forms: as stored (such as a byte), in [0, 1], and on the scale of kernels.
 
     Attributes:
-        low: least stored value.
-        high: largest stored value, above `low`.
+        low: least value that can be stored.
+        high: largest value that can be stored, above `low`.
         shift: `kernel = (stored - shift) / scale`.
         scale: see `shift`; > 0.
-        dtype: what values are stored as: uint8, uint16, int16 or float32.
+        dtype: type of stored values: uint8, uint16, int16 or float32.
 
     Raises:
-        ValueError: no room between `low` and `high`, another type, or a scale that is not positive.
+        ValueError: `low` is not below `high`, the type is another one, or `scale` is not positive.
     """
 
     low: float
@@ -44,25 +46,25 @@ class Codec:
 
     @property
     def is_whole(self) -> bool:
-        """Whether values are stored as whole numbers, whose range is that of their type."""
+        """Whether stored values are whole numbers."""
         return self.dtype != "float32"
 
     @property
     def kernel_range(self) -> tuple[float, float]:
-        """The least and the largest value that a kernel sees."""
+        """The least and the largest value on the scale of kernels."""
         return (self.low - self.shift) / self.scale, (self.high - self.shift) / self.scale
 
     def to_unit(self, stored: Any) -> Any:
-        """Return values in [0, 1], float32; of numpy or of jax."""
+        """Return stored values, an array of numpy or jax, as float32 in [0, 1]."""
         low, high = np.float32(self.low), np.float32(self.high - self.low)
         return (stored.astype(np.float32) - low) / high
 
     def to_kernel(self, stored: Any) -> Any:
-        """Return values as kernels see them, float32; of numpy or of jax."""
+        """Return stored values, an array of numpy or jax, as float32 on the scale of kernels."""
         return (stored.astype(np.float32) - np.float32(self.shift)) / np.float32(self.scale)
 
     def from_unit(self, rows: np.ndarray) -> np.ndarray:
-        """Return values in [0, 1] as they are stored: rounded where that is as whole numbers."""
+        """Return values in [0, 1] as they are stored. Whole numbers are rounded."""
         x = rows * (self.high - self.low) + self.low
         if not self.is_whole:
             return x
@@ -71,18 +73,18 @@ class Codec:
         return np.clip(x, limits.min, limits.max, out=x).astype(self.dtype)
 
     def facts(self) -> dict[str, Any]:
-        """Return what kernels' rows are made by, as JSON."""
+        """Return the constants of the scale of kernels, as JSON."""
         return {"shift": self.shift, "scale": self.scale}
 
 
 @dataclasses.dataclass(frozen=True)
 class TableCodec:
-    """Public facts between records of a table as stored, rows in [0, 1], and rows of kernels.
+    """Public facts that turn the records of a table into rows of numbers in [0, 1].
 
-    Both rows are the same here, and longer than a record: a category is one-hot.
+    Kernels take the same rows. A row is longer than a record where a category is one-hot.
 
     Attributes:
-        layout: of the rows.
+        layout: the places of the columns in a row.
     """
 
     low: ClassVar[float] = 0.0
@@ -95,26 +97,26 @@ class TableCodec:
 
     @property
     def schema(self) -> Schema:
-        """What is declared."""
+        """The declared columns of the table."""
         return self.layout.schema
 
     @property
     def kernel_range(self) -> tuple[float, float]:
-        """The least and the largest value that a kernel sees."""
+        """The least and the largest value on the scale of kernels."""
         return 0.0, 1.0
 
     def to_unit(self, stored: Any) -> Any:
-        """Return rows in [0, 1] of records (n, columns); of numpy or of jax."""
+        """Return the rows in [0, 1] of records (n, columns), an array of numpy or jax."""
         return self.layout.to_unit(stored)
 
     def to_kernel(self, stored: Any) -> Any:
-        """Return rows as kernels see them: the same."""
+        """Return the same rows as `to_unit`: kernels take them as they are."""
         return self.layout.to_unit(stored)
 
     def from_unit(self, rows: np.ndarray) -> np.ndarray:
-        """Return the records (n, columns) that rows are nearest to."""
+        """Return the valid records (n, columns) that are nearest to rows."""
         return self.layout.from_unit(np.asarray(rows))
 
     def facts(self) -> dict[str, Any]:
-        """Return what rows are made by, as JSON."""
+        """Return the form of the rows and the schema, as JSON."""
         return {"form": self.layout.form, "schema": self.schema.to_json()}

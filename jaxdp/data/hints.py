@@ -1,4 +1,4 @@
-"""What to do with arrays of another form than jaxdp takes, told by shapes and types alone."""
+"""Advice for arrays that jaxdp does not take as they are, from their shapes and types alone."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ _CHANNELS = (1, 3, 4)
 
 
 def one_image_shape(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape of one image of those of a shape together.
+    """Return the shape of one image, from the shape of an array of images.
 
     Raises:
-        ValueError: it is no shape of images, or channels come first in it.
+        ValueError: images have no such shape, or the channels come first.
     """
     shape = tuple(map(int, shape))
     if len(shape) not in (3, 4):
@@ -28,7 +28,7 @@ def one_image_shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def labels_hint(y: np.ndarray) -> str:
-    """Return how labels become numbers, by their type and shape alone."""
+    """Return advice on how to make whole numbers of labels, from their type and shape alone."""
     if y.ndim == 2 and y.shape[1] > 1:
         return "; labels that are one-hot become numbers by y.argmax(axis=1)"
     if y.ndim == 2:

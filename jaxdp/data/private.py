@@ -1,4 +1,4 @@
-"""The examples themselves, which only `release` functions of methods take."""
+"""`Private`, the type of private examples. Only the `release` functions of methods take it."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 
 class Private(NamedTuple):
-    """Private examples as stored. Only `release` functions take them.
+    """Your private examples and their labels, for `jaxdp.run`.
+
+    It is a type of its own so that private data go nowhere by accident: only the `release`
+    functions of methods take it, and its text shows the number of examples alone.
 
     Attributes:
-        x: (n, *shape) examples.
-        y: (n,) labels in 0..c-1.
+        x: (n, *shape) examples as stored.
+        y: (n,) labels, whole numbers in 0..c-1.
     """
 
     x: np.ndarray
@@ -31,23 +34,23 @@ class Private(NamedTuple):
 
     @classmethod
     def of_frame(cls, frame: "pd.DataFrame", schema: Schema) -> "Private":
-        """Return the records of a data frame, as `jaxdp.tables.encode` stores them."""
+        """Return the records of a data frame. `jaxdp.tables.encode` says how they are stored."""
         from jaxdp.tables import frames  # pandas takes a while
 
         return cls(*frames.encode(frame, schema))
 
     def __repr__(self) -> str:
-        """Show how many, and nothing of them."""
+        """Show the number of examples, and nothing of their values."""
         return f"Private({len(self.x)} examples)"
 
 
 def checked(private: Private, spec: Spec) -> Private:
-    """Return private examples with the channel axis and int32 labels that their facts ask for.
+    """Return private examples that fit `spec`, with a channel axis and int32 labels.
 
-    The messages name shapes and types, and no value of any example.
+    `jaxdp.run` calls it first. Its errors name shapes and types, and no value of any example.
 
     Raises:
-        ValueError: they are not what `spec` says.
+        ValueError: the examples or labels do not fit `spec`.
     """
     y = np.asarray(private.y)
     x = spec.kind.with_channels(np.asarray(private.x), spec)

@@ -1,4 +1,4 @@
-"""What is public about a dataset: all that plans and post-processing know of it."""
+"""`Spec`, the public facts about a dataset. Plans and post-processing know nothing else of it."""
 
 import dataclasses
 import functools
@@ -18,25 +18,28 @@ _FULL_RANGES: dict[Any, str] = {(0, 255): "uint8", (0, 65535): "uint16"}
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Spec:
-    """Public facts about a dataset: all that planning and post-processing may know.
+    """Public facts about a dataset. You declare them; none is measured in the private data.
+
+    `Spec.images`, `Spec.rows` and `Spec.table` make one.
 
     Attributes:
-        name: of the dataset; some names have defaults of their own.
-        shape: of one example as a method sees it: (h, w, channels) of an image, (values,) of a row.
-        class_names: of the c classes, in the order of the labels 0..c-1.
-        num_examples: n of the private examples, which is public here.
-        codec: constants between stored values and [0, 1].
-        counted_classes: whether nobody declared the classes: the labels were counted.
-        preparation: what was done to every example by itself before anything else, in words; the
-            certificate says it.
-        records_per_person: most examples that are of one person, whose examples together are
-            protected; see `jaxdp.privacy.contributions`.
-        persons_declared: whether somebody has declared that number, 1 included.
-        range_given: whether somebody declared the range of values; floats need that.
+        name: name of the dataset. Some names, such as "mnist", have default settings of their own.
+        shape: shape of one example as methods see it, (h, w, channels) or (values,).
+        class_names: names of the c classes, in the order of the labels 0..c-1.
+        num_examples: number n of private examples. It counts as public.
+        codec: constants that scale stored values to [0, 1].
+        counted_classes: whether the number of classes was counted in the labels, as nobody
+            declared it. The certificate says so.
+        preparation: what was done to each example by itself before, in words for the certificate.
+        records_per_person: most examples that one person has. All examples of a person are
+            protected together; see `jaxdp.privacy.contributions`.
+        persons_declared: whether somebody declared `records_per_person`, even as 1.
+        range_given: whether somebody declared the range of the values. Examples of a float type
+            need one.
 
     Raises:
-        ValueError: the shape is not one of the kind, there are fewer than two classes or no
-            examples, or two classes have one name.
+        ValueError: the shape does not fit the kind, there are fewer than two classes or no
+            examples, or two classes have the same name.
     """
 
     name: str
@@ -78,7 +81,7 @@ class Spec:
 
     @property
     def schema(self) -> Schema | None:
-        """What is declared about the columns of a table; None where nothing is."""
+        """The declared columns of a table; None for images and plain rows."""
         return self.codec.schema if isinstance(self.codec, TableCodec) else None
 
     @property
@@ -93,7 +96,7 @@ class Spec:
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """Shape of one example as stored: a record of a table has one number for each column."""
+        """Shape of one example as stored. A record of a table has one number for each column."""
         return self.kind.stored_shape(self)
 
     @property
@@ -124,17 +127,17 @@ class Spec:
         high: float | int | None = None,
         dtype: str | None = None,
     ) -> "Spec":
-        """Return the facts about images, of which everything is declared by you.
+        """Return the facts about images.
 
         Args:
-            name: what to call the dataset.
-            shape: of all images together, (n, h, w) or (n, h, w, channels).
-            class_names: in the order of the labels.
-            low: least value that a pixel can have, not the least one in the data; by default 0, for
-                whole numbers alone: examples of a float type are refused without a range.
-            high: largest value that a pixel can have; by default 255, for whole numbers alone.
-            dtype: what made images are stored as; by default uint8 where pixels are 0..255, uint16
-                where they are 0..65535, float32 otherwise.
+            name: name of the dataset, of your choice.
+            shape: shape of the array of all images, (n, h, w) or (n, h, w, channels).
+            class_names: names of the classes, in the order of the labels.
+            low: least value that a pixel can have, which need not occur in the data. The default
+                is 0, for whole numbers alone: `jaxdp.run` refuses floats without a declared range.
+            high: largest value that a pixel can have. The default is 255, for whole numbers alone.
+            dtype: type that made images are stored as. The default is uint8 for pixels in 0..255,
+                uint16 for pixels in 0..65535, and float32 otherwise.
         """
         height, width, *channels = one_image_shape(shape)
         range_given = low is not None and high is not None
@@ -165,7 +168,15 @@ class Spec:
         low: float | int = -1,
         high: float | int = 1,
     ) -> "Spec":
-        """Return the facts about rows (n, d) of numbers between `low` and `high`, public bounds."""
+        """Return the facts about rows of numbers.
+
+        Args:
+            name: name of the dataset, of your choice.
+            shape: shape (n, d) of the array of all rows.
+            class_names: names of the classes, in the order of the labels.
+            low: least value that a number can have; a public bound.
+            high: largest value that a number can have; a public bound.
+        """
         codec = Codec(low=float(low), high=float(high), shift=0.0, scale=1.0, dtype="float32")
         return cls(
             name=name,
@@ -177,12 +188,12 @@ class Spec:
 
     @classmethod
     def table(cls, name: str, schema: Schema, num_examples: int, *, form: str = ONE_HOT) -> "Spec":
-        """Return the facts about a table, of which everything is declared in its schema.
+        """Return the facts about a table.
 
         Args:
-            name: what to call it.
-            schema: its columns; see `jaxdp.tables`.
-            num_examples: n, the number of records.
+            name: name of the dataset, of your choice.
+            schema: the declared columns; see `jaxdp.tables`.
+            num_examples: number n of records.
             form: how records become rows: "one_hot", "raw" or "bins".
         """
         layout = Layout(schema, form)
@@ -195,11 +206,11 @@ class Spec:
         )
 
     def of_persons(self, most: int) -> "Spec":
-        """Return the same facts where a person has up to `most` examples, protected together."""
+        """Return the same facts for data in which one person has at most `most` examples."""
         return dataclasses.replace(self, records_per_person=most, persons_declared=True)
 
     def in_form(self, form: str) -> "Spec":
-        """Return the same facts with rows of another form, where a table has a schema."""
+        """Return the same facts with rows of another form; no change for data without a schema."""
         if not isinstance(self.codec, TableCodec):
             return self
         layout = Layout(self.codec.schema, form)

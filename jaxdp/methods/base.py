@@ -1,4 +1,4 @@
-"""What all methods have in common: they release something private, and finish it for free.
+"""The two steps that every method has: a release, which costs privacy, and a free finish.
 
     release(private, key, runner) -> released      the only code that sees private data; accounted
     finish(released, runner) -> made               post-processing: free, repeatable, sees no data
@@ -33,44 +33,46 @@ DISTILLED_FILES = {
 }
 DISTILLED_TABLE = "distilled.csv: the valid records that are nearest to the distilled ones"
 FREE = (wording.ACCOUNT, "anything computed from these without the private data")
-"""What every certificate covers beside its releases."""
+"""Covered by every certificate, whatever the method releases."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Story:
-    """What is said of a run: values alone, of which nothing is computed.
+    """The words and constants that describe a run: in its certificate, its report and its files.
 
-    A method gives what differs. `covers`, `objection` and `beside` stand in certificates; all else
-    is for the program.
+    A method sets the fields that differ from the defaults. Certificates use `covers`,
+    `covers_again`, `objection`, `beside` and `reused`. The command line uses the others.
 
     Attributes:
-        kind: "distilled", a few examples, or "generated", as many as one likes.
-        num_made: how many examples will be made.
-        num_classes: that are told apart; None where those of the data are.
-        covers: what is released under the guarantee, file by file.
-        covers_again: the same for a release that is used again; None where its own words hold.
-        objection: what speaks against a release beside its numbers.
-        beside: what a certificate says beside its numbers about other releases.
-        reused: what a certificate says where nothing is released anew.
-        result: name of the file of what is made, without its ending.
-        released: name of the file of what is released; None where the result is all there is.
-        files: what each file holds that this method alone has.
-        unlisted: settings that this run does not use.
-        num_bytes: about what the files of a run take.
-        page_title: heading of the report page.
-        picture: name of the picture, with the ending.
-        picture_title: heading in the picture.
-        picture_heading: of the picture on the report page.
-        curve_heading: of the curve on the report page.
-        release_clock: name of the seconds that a release takes, among the metrics.
-        finish_clock: the same of post-processing.
-        watched: name of what looks at the loops' states tell, among the metrics.
-        metrics: names and values before the first step.
-        released_metric: name of the test accuracy of what is released; None where that is no
-            classifier.
-        makes_soft_labels: whether a probability of every class comes with each example.
-        needs_range: whether values must be in the range that the facts declare.
-        notice: what one should know before the first step.
+        kind: "distilled" (a few examples) or "generated" (as many as you like).
+        num_made: number of examples that the run makes.
+        num_classes: number of classes that the method tells apart; None for all of the data's.
+        covers: the files and values that the guarantee covers, in words.
+        covers_again: `covers` of a run that reuses an earlier release; None keeps the words of the
+            earlier certificate.
+        objection: a reason against releasing the result, besides the numbers; None for no reason.
+        beside: further entries of the certificate, about other releases.
+        reused: sentence of the certificate of a run that releases nothing, and reuses an earlier
+            release.
+        result: file name of the made set, without its ending.
+        released: file name of the release; None where the made set is the release.
+        files: descriptions of the files that only this method writes, by file name.
+        unlisted: settings that this run ignores.
+        num_bytes: estimate of the disk space that the run needs.
+        page_title: title of the report page.
+        picture: file name of the picture, with its ending.
+        picture_title: title in the picture.
+        picture_heading: heading above the picture on the report page.
+        curve_heading: heading above the curve on the report page.
+        release_clock: name of the metric for the seconds of the release.
+        finish_clock: name of the metric for the seconds of post-processing.
+        watched: name of the metric that the loops record as they run.
+        metrics: names and values of the metrics before the first step.
+        released_metric: name of the metric for the test accuracy of the release; None where the
+            release is no classifier.
+        makes_soft_labels: whether each example comes with a probability of every class.
+        needs_range: whether the data's values must lie in the range that `Spec` declares.
+        notice: message to show before the first step; None for no message.
         old_noise: how version 0.1.0 drew the noise of such a run.
     """
 
@@ -112,12 +114,14 @@ class Story:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Plan(abc.ABC, Generic[R]):
-    """A checked run. It is made from settings and public facts alone, and holds no private data.
+    """A run whose settings were checked. It knows public facts alone, and holds no private data.
+
+    A method subclasses it: `story`, `ledger`, `release` and `finish` are required.
 
     Attributes:
-        settings: complete: nothing is resolved later.
+        settings: complete settings, without a None that stands for a default.
         spec: public facts about the data.
-        earlier: what earlier runs have released.
+        earlier: releases of earlier runs that this run uses.
     """
 
     settings: Any
@@ -127,30 +131,30 @@ class Plan(abc.ABC, Generic[R]):
     @property
     @abc.abstractmethod
     def story(self) -> Story:
-        """What is said of the run."""
+        """The words that describe the run."""
 
     @property
     @abc.abstractmethod
     def ledger(self) -> Ledger | None:
-        """What the run releases itself, and what that is accounted beside; None where nothing."""
+        """Everything that the run's epsilon is computed from; None where it releases nothing."""
 
     @abc.abstractmethod
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> R:
-        """Return what the method releases of private data."""
+        """Release something of the private data. No other function of a method sees them."""
 
     @abc.abstractmethod
     def finish(self, released: R, runner: Runner) -> Made:
-        """Return what is made of a release: post-processing."""
+        """Make the result from a release. This is post-processing, and costs no privacy."""
 
     def config(self) -> dict[str, Any]:
-        """Return what must be the same for a run and its resumption beside its settings."""
+        """Return the values, besides the settings, that a resumed run must share with its start."""
         return {}
 
     def classifier(self, result: Any, runner: Runner) -> Classifier:
-        """Return the method's own classifier, of examples as stored: post-processing.
+        """Return the method's own classifier. It takes examples as stored, and costs no privacy.
 
         Args:
-            result: what was released, or what a loop shows of a state.
+            result: a release, or the part of a loop's state that `Steps.shown` returns.
             runner: maps the rows.
 
         Raises:
@@ -160,20 +164,20 @@ class Plan(abc.ABC, Generic[R]):
 
     @property
     def form(self) -> Form | None:
-        """How what is released is kept; None where the result is all there is.
+        """How the release is written to a file; None where the made set is the release.
 
-        Its options are those settings of the plan that have the same names.
+        Its options are the settings of the plan that have the same names.
         """
         return None
 
 
 def require_image(spec: Spec, setting: str, instead: str) -> tuple[int, int, int]:
-    """Return the shape of an image; the one message for what works on images alone.
+    """Return the shape of an image, or raise the error of a setting that needs images.
 
     Args:
-        spec: of the data.
-        setting: what works on images, as --kernel=scatter.
-        instead: what to do about it.
+        spec: facts about the data.
+        setting: the setting that needs images, such as "--kernel=scatter".
+        instead: advice for the error message.
 
     Raises:
         SettingsError: examples are rows.

@@ -1,4 +1,4 @@
-"""What a method has made: a labelled set, its classifier, and what tells of both."""
+"""The result of a method, `Made`: a labelled set and a classifier, to look at, use and save."""
 
 import dataclasses
 import html
@@ -29,10 +29,11 @@ def _as_they_are(rows: np.ndarray, what: str) -> np.ndarray:
 
 
 class Classifier:
-    """A classifier in the style of scikit-learn, of examples as stored; it was released.
+    """A released classifier with the methods of one of scikit-learn.
 
-    It takes records of a table as a data frame, too. `scores(features(rows, what))` are what
-    `decision_function` returns; who looks at several classifiers of one map keeps the features.
+    It takes examples as the data were stored: images in their own units, rows of numbers, or a data
+    frame with the records of a table. Its scores are `scores(features(rows, what))`: keep the
+    features to look at several classifiers of one map.
     """
 
     def __init__(
@@ -42,13 +43,13 @@ class Classifier:
         probabilities_fn: Callable[[np.ndarray], np.ndarray],
         features_fn: Callable[[np.ndarray, str], np.ndarray] = _as_they_are,
     ) -> None:
-        """Take the parts of a classifier.
+        """Build a classifier from its functions.
 
         Args:
-            spec: facts about the examples.
-            scores_fn: (m, p) features -> (m, c) scores.
-            probabilities_fn: (m, c) scores -> (m, c).
-            features_fn: (m, d) examples as stored, and what a bar calls this work, -> (m, p).
+            spec: facts about the data.
+            scores_fn: maps features (m, p) to scores (m, c).
+            probabilities_fn: maps scores (m, c) to probabilities (m, c).
+            features_fn: maps examples as rows (m, d), and the name of a progress bar, to features.
         """
         self._spec, self._probabilities = spec, probabilities_fn
         self.features, self.scores = features_fn, scores_fn
@@ -58,7 +59,7 @@ class Classifier:
         """Return the scores (m, c) of examples (m, *shape) as stored.
 
         Raises:
-            ValueError: they have another shape than those that it was made from.
+            ValueError: the examples have another shape than the data.
         """
         x, shape = self._spec.kind.as_stored(x, self._spec), self._spec.stored_shape
         if x.ndim < 2 or x.size != len(x) * math.prod(shape) or len(x) == 0:
@@ -74,11 +75,11 @@ class Classifier:
         return self.probabilities(self.decision_function(x))
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Return the probabilities (m, c) that scores (m, c) of `decision_function` stand for."""
+        """Return the probabilities (m, c) of scores (m, c) from `decision_function`."""
         return np.asarray(self._probabilities(scores))
 
     def score(self, x: Any, y: np.ndarray) -> float:
-        """Return the part of examples whose class is predicted."""
+        """Return the accuracy: the part of the examples whose class is predicted, in [0, 1]."""
         return float(np.mean(self.predict(x) == np.asarray(y)))
 
 
@@ -89,32 +90,36 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def shares(scores: np.ndarray) -> np.ndarray:
-    """Return probabilities of a regression on centred one-hot labels: its parts above 0."""
+    """Return probabilities from the scores (m, c) of a regression on centred one-hot labels.
+
+    `1 / c` is added back, negative scores are cut off, and each row is divided by its sum.
+    """
     parts = np.maximum(scores + 1 / scores.shape[1], 1e-6)
     return parts / np.sum(parts, axis=1, keepdims=True)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Made:
-    """A labelled set that may be released as its certificate says.
+    """A made set: labelled examples, distilled or generated. Its certificate says who may have it.
 
     Attributes:
-        spec: facts about the data that it was made from.
+        spec: facts about the private data.
         x: (m, *shape) examples in the units of the data; records of a table as stored.
-        y: (m,) their classes.
-        class_names: in the order of the classes; one where labels were not used.
-        rows: (m, d) float32, the examples as the method's own classifier sees them.
+        y: (m,) classes of the examples, numbers of `class_names`.
+        class_names: names of the classes; a single one where the method ignored the labels.
+        rows: (m, d) float32, the same examples on the scale of the method's own classifier.
         shift: `rows = (x - shift) / scale`.
         scale: see `shift`.
-        arrays: what its file holds, by name.
-        name: of its file, without the ending.
-        soft_labels: (m, c) probabilities of the classes, to train networks on; None where there
-            are none.
-        classifier: that of the released teacher, or kernel ridge regression on the set; None where
-            a method has none.
-        generator: what drew it, where something did: draws more.
-        released: what it was made from, a teacher or an embedding: the certificate covers it, too.
-        beside: `(made, folder, files of the set) -> files` that `save` writes beside them.
+        arrays: the arrays of its file, by name.
+        name: name of its file, without the ending.
+        soft_labels: (m, c) probabilities of the classes, to train networks on; None where the
+            method makes none.
+        classifier: the released teacher, or kernel ridge regression on the set; None where the
+            method makes none.
+        generator: draws more examples; None for a distilled set.
+        released: the teacher or embedding that the set was made from. The certificate covers it.
+        beside: `(made, folder, files) -> more files`: what `save` writes beside the set's own
+            files.
     """
 
     spec: Spec
@@ -133,7 +138,7 @@ class Made:
     beside: Callable[["Made", Path, Mapping[str, bytes]], Mapping[str, bytes]] | None = None
 
     def scaled(self, x: np.ndarray) -> np.ndarray:
-        """Return examples as stored on the scale of `rows`, in the shape they have."""
+        """Return examples as stored on the scale of `rows`. Their shape stays."""
         if isinstance(self.spec.codec, TableCodec):
             return self.spec.codec.to_unit(x)
         return (x.astype(np.float32) - np.float32(self.shift)) / np.float32(self.scale)
@@ -143,24 +148,25 @@ class Made:
         """The set as a data frame with the columns of its schema.
 
         Raises:
-            ValueError: it is no table with a schema.
+            ValueError: the data are no table with a schema.
         """
         labels = self.y if len(self.class_names) > 1 else None  # one class: labels were not used
         return self.spec.kind.frame(self.x, labels, self.spec)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the set into a folder, which is made if need be; return the file's path.
+        """Write the set into a folder, and return the path of its file.
 
-        A table with a schema is a CSV file, and an npz file of its rows beside it. What `jaxdp.run`
-        has made brings what `jaxdp.load` asks for: what was released, `config.json`,
-        `privacy.json` and a card, `README.md`, unless somebody else has written one.
+        Images become an npz file. A table with a schema becomes a CSV file, beside an npz file of
+        its rows. A set that `jaxdp.run` has made also gets the files that `jaxdp.load` needs: the
+        release, `config.json` and `privacy.json`, and a card, `README.md`, unless the folder has a
+        README of yours.
 
         Args:
-            folder: where to.
-            overwrite: whether another result that is there, of another certificate, is removed.
+            folder: where to write; it is made if it does not exist.
+            overwrite: whether to remove another result from the folder.
 
         Raises:
-            ValueError: there is one, and it is not to be removed.
+            ValueError: the folder holds another result, and `overwrite` is False.
 
         Guarantee:
             No file that another certificate in the folder names stays beside this one.
@@ -238,13 +244,13 @@ class Made:
 def relabelled(
     made: Made, x: np.ndarray, probabilities: np.ndarray, labels: np.ndarray | None = None
 ) -> Made:
-    """Return a made set with other examples, of the same number, and what a teacher says of them.
+    """Return a made set with other examples and the labels that a teacher gives them.
 
     Args:
         made: the set.
-        x: (m, *shape) examples as stored.
-        probabilities: (m, c) of the classes.
-        labels: (m,) the classes; None for the likeliest ones.
+        x: (m, *shape) the new examples as stored, as many as before.
+        probabilities: (m, c) the teacher's probabilities of the classes.
+        labels: (m,) the classes; None takes the likeliest ones.
     """
     scores = probabilities.astype(np.float32)
     labels = (np.argmax(scores, axis=1) if labels is None else labels).astype(np.int32)
@@ -254,15 +260,16 @@ def relabelled(
 
 
 def with_soft_labels(made: Made, soft: np.ndarray) -> Made:
-    """Return a distilled set with probabilities (m, c) of the classes for its examples."""
+    """Return a distilled set to which probabilities (m, c) of the classes are added."""
     soft = soft.astype(np.float32)
     return dataclasses.replace(made, arrays=made.arrays | {"y_soft": soft}, soft_labels=soft)
 
 
 def with_packed(made: Made, packed: np.ndarray) -> Made:
-    """Return a distilled set with the whole images (m, d) that hold its small ones.
+    """Return a distilled set to which packed images (m, d) are added.
 
-    They are on the scale of its rows. Its examples are the small ones, enlarged.
+    A packed image holds several small ones, on the scale of `rows`. The examples of the set are the
+    small ones, enlarged.
     """
     images = packed.reshape(-1, *made.spec.shape)
     return dataclasses.replace(made, arrays=made.arrays | {"packed": images})
@@ -282,12 +289,12 @@ def distilled(
 
     Args:
         spec: facts about the data.
-        rows: (m, d) float32, as the classifier sees them.
-        labels: (m,) integers.
+        rows: (m, d) float32 examples on the scale of the classifier.
+        labels: (m,) integers, the classes.
         shift: `rows = (stored - shift) / scale`.
         scale: see `shift`.
-        classifier: of the method; None where it has none.
-        y_scores: (m, c) labels of the regression, where they may be learnt.
+        classifier: the method's own classifier; None where it has none.
+        y_scores: (m, c) labels for a regression, of a method that may learn them.
     """
     x, labels = rows.reshape(-1, *spec.shape), labels.astype(np.int32)
     table = isinstance(spec.codec, TableCodec)

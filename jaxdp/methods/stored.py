@@ -1,4 +1,4 @@
-"""What earlier runs have released, as a method uses it again: free, and it sees no data."""
+"""Releases of earlier runs that a method uses again. That costs no privacy and sees no data."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -18,17 +18,18 @@ class NoOptions:
 
 
 class Form(NamedTuple):
-    """How a method's release is kept as a file of arrays.
+    """Description of the file in which a method keeps its release.
 
     Attributes:
-        what: it is, in words.
-        from_arrays: makes the release; raises KeyError or ValueError for other arrays.
-        flag: that names such a file; None where no run uses one again.
-        options_key: where its description tells how features were made.
-        options: the settings class of that.
+        what: what the file holds, in words for error messages.
+        from_arrays: makes the release from the file's arrays; raises KeyError or ValueError for
+            other arrays.
+        flag: the flag that takes such a file; None where no run uses one again.
+        options_key: the entry of the file's description that tells how features were made.
+        options: the settings class of that entry.
         float32_arrays: arrays whose noise version 0.1.0 drew in float32.
-        nothing: a release of nothing, where a method can do with one.
-        untold: options that the oldest files do not tell, and what they were.
+        nothing: an empty release, for a method that can do without one.
+        untold: options that the oldest files leave out, with the values they had.
         chosen: the options of a plan; None where they are among its settings.
     """
 
@@ -45,16 +46,16 @@ class Form(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Stored(Generic[R]):
-    """What an earlier run has released, as read from its file.
+    """Release of an earlier run, as read from its file.
 
     Attributes:
-        released: it.
-        options: how its features were made.
-        example_shape: shape of the examples it was made from.
-        num_classes: it tells apart.
-        certificate: of its release.
-        source: the flag that names it, as --teacher=FILE.
-        schema: what the columns of a table were declared as.
+        released: the release.
+        options: the options that its features were made with.
+        example_shape: shape of one private example of the earlier run.
+        num_classes: number of classes that the release tells apart.
+        certificate: certificate of the release.
+        source: the flag that names the file, such as "--teacher=FILE".
+        schema: the declared columns of a table, as JSON; None for images and plain rows.
     """
 
     released: R
@@ -82,15 +83,15 @@ class Stored(Generic[R]):
 
 
 class GeneratedImages(NamedTuple):
-    """Images that were generated from a released embedding; using them costs no further privacy.
+    """Images that were generated from a released embedding. Using them costs no further privacy.
 
     Attributes:
-        x: (c, m, d) float32 in [0, 1], m of each class.
-        certificate: of the release that they come from.
-        noise_multiplier: of that release where one example is replaced by an empty one; 0 without
-            noise.
-        digest: of the released embedding: tells one release from another.
-        source: the flag that names them, as --synthetic=FOLDER.
+        x: (c, m, d) float32 in [0, 1], m images of each class.
+        certificate: certificate of the release that they come from.
+        noise_multiplier: noise multiplier of that release where one example is replaced by an empty
+            one; 0 without noise.
+        digest: digest of the released embedding, which tells one release from another.
+        source: the flag that names the images, such as "--synthetic=FOLDER".
     """
 
     x: np.ndarray
@@ -101,7 +102,7 @@ class GeneratedImages(NamedTuple):
 
 
 class Earlier(NamedTuple):
-    """What earlier runs have released, to be used again or beside what is released now."""
+    """Releases of earlier runs that a run uses, in the place of its own or beside them."""
 
     stored: Stored[Any] | None = None
     images: GeneratedImages | None = None

@@ -1,4 +1,4 @@
-"""Folders that runs and `made.save` have written, read again: nothing in them is believed."""
+"""`jaxdp.load`: open a folder that a run or `made.save` has written, and check every file first."""
 
 import lazy_loader
 

@@ -9,15 +9,15 @@ from jaxdp.saved.files import json_file
 
 
 def of_run(path: Path, flag: str, *, wanted: str) -> dict[str, Any]:
-    """Return the certificate in the folder of a run, computed anew from its ledger.
+    """Return the certificate in the folder of a run, computed again from its ledger.
 
     Args:
-        path: of the folder.
-        flag: that names it, with its value.
-        wanted: whose run it ought to be.
+        path: path of the folder.
+        flag: the flag that names the folder, with its value, for error messages.
+        wanted: which run it should be the folder of, such as "a run", for error messages.
 
     Raises:
-        InputError: there is none, or it says something else than its numbers.
+        InputError: the folder has none, or its words contradict its numbers.
     """
     try:
         return recertified(json_file(path / "privacy.json"))

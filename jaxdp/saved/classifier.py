@@ -45,17 +45,17 @@ _WITHOUT_NOISE = math.inf
 
 
 def classifier(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Classifier, str]:
-    """Return the classifier of a folder, of examples as stored, and what it is in a line.
+    """Return the classifier of a folder, and a line that says which one it is.
 
     Args:
-        folder: with files of a finished run.
+        folder: the folder of a finished run.
         spec: facts about the data of the run.
         cached: keeps public arrays.
 
     Raises:
-        InputError: a file is gone or another one, or the run tells no classes apart.
-        KeyError: a file lacks something.
-        ValueError: files do not fit each other.
+        InputError: a file is gone or was changed, or the run tells no classes apart.
+        KeyError: a file lacks an array.
+        ValueError: the files do not fit each other.
     """
     if folder.has(_LABELLED):
         stored = folder.released(_LABELLED, labelled.FORM)
@@ -131,15 +131,15 @@ def _given(folder: SavedFolder, name: str) -> Any:
 
 
 def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet:
-    """Return a distilled set with its labels as regression has them.
+    """Return a distilled set with labels for a regression.
 
     Args:
-        arrays: of distilled.npz.
-        spec: of the rows that the regression sees.
+        arrays: the arrays of distilled.npz.
+        spec: facts about the data, with rows in the form that the regression takes.
 
     Raises:
-        KeyError: one is not there.
-        ValueError: they are of other data.
+        KeyError: an array is missing.
+        ValueError: the arrays do not fit the data.
     """
     x, y = labelled_examples(arrays, spec, spec.shape)
     if "y_scores" not in arrays:

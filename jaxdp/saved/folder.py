@@ -16,17 +16,17 @@ from jaxdp.saved.files import digest, json_file
 
 
 class SavedFolder:
-    """A folder whose files are those that its certificate is about.
+    """The folder of a finished run. A file is used only if its certificate names its digest.
 
     Attributes:
-        path: of it.
-        flag: that names it, with its value.
-        certificate: its facts, computed anew.
+        path: path of the folder.
+        flag: the flag that names the folder, with its value, for error messages.
+        certificate: the facts of the certificate, computed again.
         config: content of config.json.
     """
 
     def __init__(self, path: Path, flag: str) -> None:
-        """Read what tells of the files, and none of them.
+        """Read the certificate and config.json.
 
         Raises:
             InputError: the run has not finished, or its files cannot be trusted.
@@ -56,27 +56,27 @@ class SavedFolder:
         return config
 
     def has(self, name: str) -> bool:
-        """Whether the run has finished with such a file."""
+        """Return whether the certificate names a file."""
         return name in self.digests
 
     def is_there(self, name: str) -> bool:
-        """Whether it has, and the file was passed on."""
+        """Return whether the certificate names a file, and it is in the folder."""
         return self.has(name) and (self.path / name).exists()
 
     def arrays(self, name: str) -> dict[str, np.ndarray]:
         """Return the arrays of a file.
 
         Raises:
-            InputError: it is gone or another one.
-            ValueError: it cannot be read.
+            InputError: the file is gone, or another one than the certificate names.
+            ValueError: the file cannot be read.
         """
         return npz_files.load(self.checked(name))
 
     def released(self, name: str, form: Form) -> Any:
-        """Return what was released, with its options.
+        """Return the release in a file, with its options.
 
         Raises:
-            InputError: it is gone, another one, or of another release.
+            InputError: the file is gone, or of another release.
         """
         stored = released.read(self.checked(name), form, f"{self.flag}: {name}")
         if stored.certificate["ledger"] != self.certificate["ledger"]:
@@ -84,10 +84,10 @@ class SavedFolder:
         return stored
 
     def checked(self, name: str) -> Path:
-        """Return the path of a file that is the one that the certificate is about.
+        """Return the path of a file, once its digest is the one in the certificate.
 
         Raises:
-            InputError: it is gone or another one.
+            InputError: the file is gone, or another one than the certificate names.
         """
         path = self.path / name
         try:

@@ -1,4 +1,4 @@
-"""What a run or `made.save` has left in a folder, to be looked at and used: `jaxdp.load`."""
+"""`jaxdp.load`: open the folder of a run or of `made.save`, to look at its set and to use it."""
 
 import contextlib
 import functools
@@ -24,18 +24,21 @@ if TYPE_CHECKING:
 
 
 class Loaded:
-    """What a folder holds. Files are checked when they are read, the classifier is made when used.
+    """The content of a folder that `jaxdp.load` has opened: a made set and its classifier.
+
+    A file is checked when it is read. The classifier is built when it is first used.
 
     Attributes:
-        spec: public facts about the data that it was made from.
-        certificate: of everything in it; computed anew from what was released.
+        spec: public facts about the private data.
+        certificate: the certificate of everything in the folder, computed again from the numbers
+            of the release.
     """
 
     def __init__(self, folder: SavedFolder) -> None:
         """Read the facts about the data.
 
         Raises:
-            InputError: they are not there.
+            InputError: the folder does not hold them.
         """
         self.folder = folder
         self.certificate = Certificate(folder.certificate)
@@ -59,7 +62,7 @@ class Loaded:
 
     @functools.cached_property
     def made(self) -> sets.SavedSet | None:
-        """The labelled set; None where its file was not passed on."""
+        """The labelled set; None where its file is not in the folder."""
         with self._refused():
             return sets.read(self.folder, self.spec)
 
@@ -70,7 +73,7 @@ class Loaded:
 
     @property
     def y(self) -> np.ndarray | None:
-        """Their classes (m,), numbers of `class_names`."""
+        """The classes (m,) of the examples, numbers of `class_names`."""
         return None if self.made is None else self.made.y
 
     @property
@@ -83,7 +86,7 @@ class Loaded:
         """The set as a data frame with the columns of its schema.
 
         Raises:
-            ValueError: it is no table with a schema, or was not passed on.
+            ValueError: the data are no table with a schema, or the set is not in the folder.
         """
         if self.made is None:
             raise ValueError(f"{self.folder.flag}: its set was not passed on")
@@ -97,31 +100,34 @@ class Loaded:
 
     @property
     def classifier(self) -> Classifier:
-        """The classifier that was released: a teacher, kernel ridge regression, or one trained now.
+        """The classifier of the folder.
+
+        It is the released teacher, kernel ridge regression on a distilled set, or a logistic
+        regression that is trained now on a generated set.
 
         Raises:
-            SettingsError: there is none, or its files cannot be trusted.
+            SettingsError: the folder has none, or its files cannot be trusted.
         """
         return self._classifier[0]
 
     @property
     def about(self) -> str:
-        """What `classifier` is, in a line."""
+        """A line that says which classifier `classifier` is."""
         return self._classifier[1]
 
     def predict(self, x: Any) -> np.ndarray:
         """Return the classes (m,) of new examples, numbers of `class_names`.
 
         Args:
-            x: (m, *shape) as the data were stored; records of a table may be a data frame.
+            x: (m, *shape) examples as the data were stored; a data frame for records of a table.
 
         Raises:
-            ValueError: they are not what the data were.
+            ValueError: the examples have another shape, type or range than the data.
         """
         return self.classifier.predict(self._checked(x))
 
     def predict_proba(self, x: Any) -> np.ndarray:
-        """Return the probabilities (m, c) of the classes; as for `predict`."""
+        """Return the probabilities (m, c) of the classes. Arguments and errors as for `predict`."""
         return self.classifier.predict_proba(self._checked(x))
 
     def _checked(self, x: Any) -> np.ndarray:
@@ -148,41 +154,41 @@ class Loaded:
         return x
 
     def __repr__(self) -> str:
-        """Show what it holds, in a line."""
+        """Show the number of examples and the certificate, in a line."""
         held = "no set" if self.made is None else f"{len(self.made.x)} examples"
         return f"Loaded({held} of {for_terminal(self.spec.name)}, {self.certificate!r})"
 
 
 def opened(path: Path, flag: str) -> Loaded:
-    """Return what a folder holds; files of examples are read when they are asked for.
+    """Open a folder. Its files of examples are read later, when they are used.
 
     Args:
-        path: of the folder, or of a zip file that `jaxdp pack` has written.
-        flag: that names it, with its value, for messages.
+        path: path of the folder, or of a zip file that `jaxdp pack` has written.
+        flag: the flag that names the folder, with its value, for error messages.
 
     Raises:
-        InputError: it cannot be trusted.
+        InputError: the folder cannot be trusted.
     """
     return Loaded(SavedFolder(zips.folder_of(path, flag), flag))
 
 
 def load(folder: str | os.PathLike[str]) -> Loaded:
-    """Return what a run, or `made.save`, has left in a folder. No private data are needed.
+    """Open a folder that a run or `made.save` has written. You need no private data.
 
-    Every file that was passed on has to be the one that `privacy.json` is about. The certificate is
-    computed anew from the numbers of what was released, and no other number of it is believed. It
-    is not signed: take a folder from somebody you trust.
+    Each file in the folder must have the digest that `privacy.json` has of it. The certificate is
+    computed again from the numbers of the release; no other number of it is believed. It is not
+    signed, so take a folder only from somebody you trust.
 
-    A teacher's classifier needs public arrays that take a minute to compute. They are kept in the
-    user's cache folder, as those of runs are.
+    The classifier of a teacher needs public arrays, which take a minute to compute the first time.
+    Later they come from the user's cache folder.
 
     Args:
-        folder: or a zip file that `jaxdp pack` has written. It has `privacy.json`, `config.json`
-            and at least one npz file of what was made.
+        folder: path of the folder, or of a zip file that `jaxdp pack` has written. It holds
+            `privacy.json`, `config.json` and at least one npz file of a made set or a release.
 
     Raises:
         SettingsError: there is no such folder, the run has not finished, or its files cannot be
-            trusted; the message is one line.
+            trusted. The message is one line.
     """
     flag = f"load({os.fspath(folder)!r})"
     try:

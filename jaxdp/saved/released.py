@@ -1,4 +1,4 @@
-"""What a run has released, as an npz file of arrays with a JSON description beside them.
+"""Reading of a release: an npz file of arrays, with a JSON description among them.
 
 The description holds the certificate, of which no number is believed: epsilon is computed anew.
 `jaxdp.methods.record.release_bytes` makes such a file.
@@ -23,12 +23,12 @@ def read(path: Path, form: Form, source: str) -> Stored[Any]:
     """Read a release.
 
     Args:
-        path: of the file.
-        form: how such a release is kept.
-        source: what names the file, for messages: a flag with its value.
+        path: path of the file.
+        form: how the method writes its releases.
+        source: the flag that names the file, with its value, for error messages.
 
     Raises:
-        InputError: there is no such file, or it is not what it ought to be.
+        InputError: there is no such file, or it holds no such release.
     """
     try:
         return _read(path, form, source)

@@ -13,14 +13,14 @@ DISTILLED, SYNTHETIC = "distilled.npz", "synthetic.npz"
 
 
 class SavedSet(NamedTuple):
-    """Labelled examples.
+    """The labelled examples of a folder.
 
     Attributes:
-        x: (m, *shape) in the units of the data; records of a table as stored.
-        y: (m,) their classes.
-        class_names: of them; one where labels were not used.
-        arrays: of the file.
-        file: its name.
+        x: (m, *shape) examples in the units of the data; records of a table as stored.
+        y: (m,) classes of the examples.
+        class_names: names of the classes; a single one where the method ignored the labels.
+        arrays: all arrays of the file, by name.
+        file: name of the file.
     """
 
     x: np.ndarray
@@ -31,12 +31,12 @@ class SavedSet(NamedTuple):
 
 
 def read(folder: SavedFolder, spec: Spec) -> SavedSet | None:
-    """Return the set in a folder; None where it was not passed on.
+    """Return the set in a folder; None where its file is not there.
 
     Raises:
-        InputError: its file is another one.
-        KeyError: it lacks something.
-        ValueError: it cannot be read, or is of other data.
+        InputError: the file is another one than the certificate names.
+        KeyError: the file lacks an array.
+        ValueError: the file cannot be read, or does not fit the data.
     """
     if folder.is_there(DISTILLED):
         arrays, of_rows = folder.arrays(DISTILLED), distilled_spec(folder, spec)
@@ -51,23 +51,23 @@ def read(folder: SavedFolder, spec: Spec) -> SavedSet | None:
 
 
 def is_of_kip(folder: SavedFolder) -> bool:
-    """Whether a distilled set is one of DP-KIP, not of a teacher."""
+    """Return whether a distilled set was made by DP-KIP, and not from a teacher."""
     return "kernel" in folder.config
 
 
 def distilled_spec(folder: SavedFolder, spec: Spec) -> Spec:
-    """Return the facts about the rows of a distilled set."""
+    """Return the facts about the data with rows in the form that a distilled set has."""
     return spec if is_of_kip(folder) else spec.in_form(BINS)
 
 
 def labelled_examples(
     arrays: Mapping[str, np.ndarray], spec: Spec, shape: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return examples (m, *shape) and their classes (m,).
+    """Return the examples (m, *shape) and classes (m,) of a file.
 
     Raises:
-        KeyError: they are not there.
-        ValueError: they are of other data.
+        KeyError: the file lacks them.
+        ValueError: they do not fit the data.
     """
     x, y = arrays["x"], arrays["y"]
     if x.shape[1:] != shape or len(x) == 0 or y.shape != (len(x),) or y.dtype.kind not in "iu":

@@ -50,7 +50,7 @@ class KipPlan(base.Plan[SupportSet]):
 
     @functools.cached_property
     def story(self) -> Story:
-        """What is said of the run."""
+        """The words that describe the run."""
         settings, spec = self.settings, self.spec
         title = f"{spec.name}, {settings.ipc} per class, epsilon {settings.eps:g}"
         state = jax.tree.leaves(jax.eval_shape(self._initial_state, self._public_key))

@@ -48,7 +48,7 @@ class NtkPlan(base.Plan[Released]):
 
     @functools.cached_property
     def story(self) -> Story:
-        """What is said of the run."""
+        """The words that describe the run."""
         spec, drawn = self.spec, self.settings.num_synthetic
         title = (
             f"{spec.name}, {self.options.features} features, epsilon {certified.epsilon(self):g}"
@@ -71,7 +71,7 @@ class NtkPlan(base.Plan[Released]):
 
     @property
     def ledger(self) -> Ledger | None:
-        """What the run releases itself; None where it uses an earlier release."""
+        """Everything that the run's epsilon is computed from; None with an earlier release."""
         if self.earlier.stored is not None:
             return None
         return Ledger(
@@ -84,7 +84,7 @@ class NtkPlan(base.Plan[Released]):
 
     @property
     def form(self) -> Form:
-        """How what is released is kept."""
+        """How the release is written to a file."""
         return FORM
 
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:

@@ -60,7 +60,7 @@ class LabelledPlan(base.Plan[Released]):
 
     @functools.cached_property
     def story(self) -> Story:
-        """What is said of the run."""
+        """The words that describe the run."""
         drawn, taught = self.generation.story, self.teaching.story
         return dataclasses.replace(
             STORY,
@@ -87,7 +87,7 @@ class LabelledPlan(base.Plan[Released]):
 
     @property
     def form(self) -> Form:
-        """How what is released is kept, with what features of both are made from."""
+        """How the release is written to a file, with the options of both kinds of features."""
         ours, theirs = self.generation.options, self.teaching.options
         return FORM._replace(
             chosen=Options(**dataclasses.asdict(ours), **dataclasses.asdict(theirs))

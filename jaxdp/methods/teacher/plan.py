@@ -76,7 +76,7 @@ class TeacherPlan(base.Plan[Released]):
 
     @functools.cached_property
     def story(self) -> Story:
-        """What is said of the run."""
+        """The words that describe the run."""
         settings, spec, images = self.settings, self.spec, self.earlier.images
         source = (SOURCES if images is None else SOURCES_BESIDE_IMAGES)[settings.match]
         title = f"{spec.name}, {settings.ipc} per class, epsilon {certified.epsilon(self):g}"
@@ -119,7 +119,7 @@ class TeacherPlan(base.Plan[Released]):
 
     @property
     def ledger(self) -> Ledger | None:
-        """What the run releases itself, and what that is accounted beside; None where nothing."""
+        """Everything that the run's epsilon is computed from; None where it releases nothing."""
         stored, images = self.earlier
         if stored is not None or (images is not None and not self.uses_teacher):
             return None
@@ -154,7 +154,7 @@ class TeacherPlan(base.Plan[Released]):
 
     @property
     def form(self) -> Form:
-        """How what is released is kept."""
+        """How the release is written to a file."""
         return FORM
 
     @functools.cached_property
