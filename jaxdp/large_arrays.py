@@ -28,6 +28,12 @@ def empty(shape: tuple[int, ...], dtype: np.dtype | type) -> np.ndarray:
 
     Raises:
         NoRoomError: the folder has too little room.
+
+    Examples:
+        >>> import numpy as np
+        >>> from jaxdp import large_arrays
+        >>> large_arrays.empty((2, 3), np.float32).shape
+        (2, 3)
     """
     needed = math.prod(map(int, shape)) * np.dtype(dtype).itemsize  # numpy's numbers wrap around
     if needed <= most_bytes():

@@ -21,6 +21,14 @@ def float64() -> contextlib.AbstractContextManager[None]:
 
     Enter it around the call of a jitted function, not inside one: constants of a function that
     is traced without 64-bit mode are truncated when it is compiled.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import numerics
+        >>> with numerics.float64():
+        ...     third = jnp.asarray(1.0) / 3
+        >>> third.dtype, (jnp.asarray(1.0) / 3).dtype
+        (dtype('float64'), dtype('float32'))
     """
     return _keeps_float64(True)
 
@@ -33,7 +41,14 @@ def _keeps_float64(on: bool) -> contextlib.AbstractContextManager[None]:
 
 
 def has_float64() -> bool:
-    """Return whether jax keeps float64 here."""
+    """Return whether jax keeps float64 here.
+
+    Examples:
+        >>> from jaxdp import numerics
+        >>> with numerics.float64():
+        ...     print(numerics.has_float64())
+        True
+    """
     return jax.dtypes.canonicalize_dtype(jnp.float64) == jnp.float64
 
 
@@ -113,6 +128,11 @@ def side_by_side(compute: Callable[[Part], Result], parts: Iterable[Part]) -> It
         compute: called in other threads, which keep float64 where the caller does; other scopes of
             jax do not reach there. No more than two results are held.
         parts: taken one by one.
+
+    Examples:
+        >>> from jaxdp import numerics
+        >>> list(numerics.side_by_side(lambda part: part**2, range(4)))
+        [0, 1, 4, 9]
     """
     if _AT_ONCE.here == 1 or _two_programs_hang(jax.__version_info__, _num_threads()):
         yield from map(compute, parts)

@@ -51,7 +51,13 @@ def join(coordinator: str | None, number: int | None, index: int | None) -> None
 
 
 def are_several() -> bool:
-    """Return whether this process is one of several."""
+    """Return whether this process is one of several.
+
+    Examples:
+        >>> from jaxdp import processes
+        >>> processes.are_several(), processes.is_first()
+        (False, True)
+    """
     # Asked first: counting processes starts jax's devices, which a refused command needs not.
     return jax.distributed.is_initialized() and jax.process_count() > 1
 

@@ -28,6 +28,16 @@ class Codec:
 
     Raises:
         ValueError: `low` is not below `high`, the type is another one, or `scale` is not positive.
+
+    Examples:
+        >>> import numpy as np
+        >>> import jaxdp
+        >>> codec = jaxdp.data.Codec(low=0.0, high=255.0, shift=127.5, scale=127.5)
+        >>> stored = np.array([0, 51, 255], np.uint8)
+        >>> codec.to_unit(stored).tolist(), codec.to_kernel(stored).round(2).tolist()
+        ([0.0, 0.2..., 1.0], [-1.0, -0.6..., 1.0])
+        >>> codec.from_unit(np.array([0.0, 0.2, 1.0]))
+        array([  0,  51, 255], dtype=uint8)
     """
 
     low: float
@@ -85,6 +95,13 @@ class TableCodec:
 
     Attributes:
         layout: the places of the columns in a row.
+
+    Examples:
+        >>> import numpy as np
+        >>> import jaxdp
+        >>> codec = jaxdp.data.TableCodec(jaxdp.tables.Layout(jaxdp.tables.read_schema("adult")))
+        >>> codec.layout.dim, len(codec.schema.columns)
+        (108, 14)
     """
 
     low: ClassVar[float] = 0.0

@@ -22,6 +22,15 @@ class Private(NamedTuple):
     Attributes:
         x: (n, *shape) examples as stored.
         y: (n,) labels, whole numbers in 0..c-1.
+
+    Examples:
+        >>> import numpy as np
+        >>> import jaxdp
+        >>> private = jaxdp.Private(np.zeros((3, 28, 28), np.uint8), np.array([0, 1, 1]))
+        >>> private
+        Private(3 examples)
+        >>> private.rows.shape
+        (3, 784)
     """
 
     x: np.ndarray
@@ -51,6 +60,14 @@ def checked(private: Private, spec: Spec) -> Private:
 
     Raises:
         ValueError: the examples or labels do not fit `spec`.
+
+    Examples:
+        >>> import numpy as np
+        >>> import jaxdp
+        >>> spec = jaxdp.Spec.images("scans", (3, 28, 28), class_names=["no", "yes"])
+        >>> private = jaxdp.Private(np.zeros((3, 28, 28), np.uint8), np.array([0, 1, 1]))
+        >>> jaxdp.data.checked(private, spec).x.shape
+        (3, 28, 28, 1)
     """
     y = np.asarray(private.y)
     x = spec.kind.with_channels(np.asarray(private.x), spec)

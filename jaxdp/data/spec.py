@@ -40,6 +40,17 @@ class Spec:
     Raises:
         ValueError: the shape does not fit the kind, there are fewer than two classes or no
             examples, or two classes have the same name.
+
+    Examples:
+        >>> import jaxdp
+        >>> spec = jaxdp.Spec.images("scans", (500, 28, 28), class_names=["no", "yes"])
+        >>> spec.shape, spec.num_examples, spec.num_classes, spec.dim
+        ((28, 28, 1), 500, 2, 784)
+        >>> rows = jaxdp.Spec.rows("readings", (500, 12), class_names=["no", "yes"], low=-1, high=1)
+        >>> rows.kind, rows.shape
+        ('table', (12,))
+        >>> spec.of_persons(3).records_per_person
+        3
     """
 
     name: str

@@ -47,6 +47,13 @@ class FeatureMap(NamedTuple):
             each such product is too small to be fast.
         explicit: whether the features of each row are computed, so that several sums over the same
             rows take hardly longer than one.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> phi = features.FeatureMap(dim=2, weighted_sum=lambda x, w: w @ jnp.clip(x, 0, 0.5))
+        >>> print(phi.weighted_sum(jnp.array([[0.1, 0.9], [0.3, 0.3]]), jnp.ones(2)).round(3))
+        [0.4 0.8]
     """
 
     dim: int
@@ -87,6 +94,14 @@ def of_stored(features: FeatureMap, to_unit: Callable[[Any], Any]) -> FeatureMap
     Args:
         features: of rows in [0, 1].
         to_unit: from examples as stored to such rows, by public facts alone (`jaxdp.data.Codec`).
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> of_unit = features.unit_features(lambda rows: rows, 2)
+        >>> phi = features.of_stored(of_unit, lambda stored: stored / 255)
+        >>> print(phi.weighted_sum(jnp.array([[0, 255]], jnp.uint8), jnp.ones(1)).round(2))
+        [0. 1.]
     """
 
     def weighted_sum(x: Num[Array, "n s"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
@@ -120,6 +135,13 @@ def unit_features(
     References:
         Harder et al. (2023), "Pre-trained perceptual features improve differentially private image
             generation (DP-MEPF)", section 3.1 (both moments).
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> phi = features.unit_features(lambda rows: rows, 2)
+        >>> phi.weighted_sum(jnp.array([[3.0, 4.0]]), jnp.ones(1)).tolist()  # of norm 0.9995
+        [0.599..., 0.799...]
     """
     if moments not in (1, 2):
         raise ValueError(f"moments must be 1 or 2, got {moments}")
@@ -161,6 +183,13 @@ def summed_features(weighted_sum: WeightedSum, size: int, *, diameter: float = 2
 
     Guarantee:
         What the features' own guarantee says; rows that are not finite contribute exactly zero.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> phi = features.summed_features(lambda x, w: w @ x, 2)
+        >>> phi.weighted_sum(jnp.array([[0.6, 0.8], [jnp.nan, 0.0]]), jnp.ones(2)).tolist()
+        [0.599..., 0.799...]
     """
 
     def safe_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
@@ -184,6 +213,15 @@ def joined(parts: Sequence[tuple[FeatureMap, float]]) -> FeatureMap:
     Guarantee:
         Every row's features have norm at most 1, and are no further apart than `diameter`, the
         root of the weighted mean of the squared diameters.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> first = features.unit_features(lambda rows: rows, 2)
+        >>> second = features.unit_features(lambda rows: rows**2, 2)
+        >>> both = features.joined([(first, 0.75), (second, 0.25)])
+        >>> both.dim, both.diameter
+        (4, 2.0)
     """
     shares = [share for _, share in parts]
     if not shares or min(shares) <= 0 or not math.isclose(sum(shares), 1.0):
@@ -207,7 +245,17 @@ def joined(parts: Sequence[tuple[FeatureMap, float]]) -> FeatureMap:
 def block_means(
     features: FeatureMap, x: Float[Array, "c b d"], class_weights: Float[Array, " c"]
 ) -> Float[Array, "c p"]:
-    """Return `w_k (1/b) sum_j phi(x_kj)`, the embedding of b generated examples per class."""
+    """Return `w_k (1/b) sum_j phi(x_kj)`, the embedding of b generated examples per class.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> phi = features.unit_features(lambda rows: rows, 2)
+        >>> generated = jnp.array([[[1.0, 0.0], [2.0, 0.0]], [[0.0, 1.0], [0.0, 3.0]]])
+        >>> print(features.block_means(phi, generated, jnp.array([0.5, 0.5])).round(2))
+        [[0.5 0. ]
+         [0.  0.5]]
+    """
     num_classes, per_class, _ = x.shape
     each = jnp.full(per_class, 1 / per_class, x.dtype)
 
@@ -229,5 +277,12 @@ def block_means(
 
 
 def squared_distance(mu: Float[Array, "c p"], nu: Float[Array, "c p"]) -> Float[Array, ""]:
-    """Return `|mu - nu|^2`, the squared maximum mean discrepancy of two embeddings."""
+    """Return `|mu - nu|^2`, the squared maximum mean discrepancy of two embeddings.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> float(features.squared_distance(jnp.zeros((1, 2)), jnp.array([[3.0, 4.0]])))
+        25.0
+    """
     return jnp.sum((mu - nu) ** 2)

@@ -47,6 +47,14 @@ def public_directions(
 
     Raises:
         ValueError: `gamma`, `most` or the images are not of this kind.
+
+    Examples:
+        >>> import jax
+        >>> from jaxdp import features
+        >>> public = jax.random.normal(jax.random.key(0), (50, 4))
+        >>> phi = features.public_directions(lambda rows: rows, public, gamma=0.1, most=2)
+        >>> phi(public).shape
+        (50, 2)
     """
     _check(gamma, most)
     mean, matrix = _fitted(_features(feature_fn, images), gamma, most)

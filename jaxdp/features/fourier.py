@@ -47,6 +47,16 @@ def fourier_features(
         frequency; where `W x` overflows or is not a number, `phi(x) = 0`. One record
         contributes at most `1 / n` to a mean over n, and another in its place moves the mean by
         at most `2 / n`.
+
+    Examples:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> key = jax.random.key(0)
+        >>> phi = features.fourier_features(key, 2, num_features=10_000, length_scale=1.0)
+        >>> x, z = phi(jnp.array([[0.0, 0.0], [1.0, 0.0]]))
+        >>> round(float(x @ z), 1), round(float(jnp.exp(-0.5)), 1)
+        (0.6, 0.6)
     """
     require_columns(dim)
     _require_fourier(num_features, length_scale)

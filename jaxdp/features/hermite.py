@@ -63,6 +63,14 @@ def hermite_features(
         the recursion's. One record contributes at most `1 / n` to a mean over n. Another in its
         place moves the mean by at most `sqrt(2) / n`, less than `2 / n`: without a cut-off
         `|phi(x) - phi(z)|^2 = 2 - 2 k(x, z) <= 2`, and a cut-off is a projection.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> phi = features.hermite_features(1, order=20, variance=1.0)
+        >>> x, z = phi(jnp.array([[0.0], [1.0]]))
+        >>> round(float(x @ z), 3), round(float(jnp.exp(-0.5)), 3)
+        (0.607, 0.607)
     """
     require_columns(dim)
     _require_hermite(order, variance)

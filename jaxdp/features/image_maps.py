@@ -31,6 +31,13 @@ def pooled_map(image_shape: Shape, *, mirror: bool) -> FeatureFn:
 
     Raises:
         ValueError: see `levels.levels`.
+
+    Examples:
+        >>> import jax
+        >>> from jaxdp import features
+        >>> phi = features.pooled_map((28, 28, 1), mirror=False)
+        >>> jax.eval_shape(phi, jax.ShapeDtypeStruct((3, 784), "float32")).shape
+        (3, 1296)
     """
     return levels.side_by_side(pooled_levels(image_shape, mirror=mirror))
 
@@ -66,6 +73,13 @@ def fine_map(image_shape: Shape) -> FeatureFn:
 
     Raises:
         ValueError: see `levels.levels`.
+
+    Examples:
+        >>> import jax
+        >>> from jaxdp import features
+        >>> phi = features.fine_map((28, 28, 1))
+        >>> jax.eval_shape(phi, jax.ShapeDtypeStruct((3, 784), "float32")).shape
+        (3, 1600)
     """
     return levels.side_by_side(fine_levels(image_shape))
 

@@ -36,6 +36,14 @@ def marginal_features(dim: int, num_columns: int) -> FeatureMap:
     Guarantee:
         Rows with at most one mark of 1 for each column have features of norm at most 1, and no two
         are further apart than sqrt(2).
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> phi = features.marginal_features(5, 2)  # columns of 2 and of 3 cells
+        >>> record = jnp.array([[0.0, 1.0, 1.0, 0.0, 0.0]])
+        >>> print(phi.weighted_sum(record, jnp.ones(1)).round(2))
+        [0.   0.71 0.71 0.   0.  ]
     """
 
     def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " d"]:
@@ -52,6 +60,13 @@ def pair_features(pairs: Pairs) -> FeatureMap:
 
     Guarantee:
         As `marginal_features`: at most one mark for each column is at most one for each pair.
+
+    Examples:
+        >>> import jaxdp
+        >>> layout = jaxdp.tables.Layout(jaxdp.tables.read_schema("adult"), "bins")
+        >>> phi = jaxdp.features.pair_features(jaxdp.tables.pairs.Pairs(layout))
+        >>> layout.dim, phi.dim
+        (179, 8194)
     """
     merging, (first, second) = pairs.merging, pairs.places
     root = math.sqrt(len(pairs.all))

@@ -51,6 +51,13 @@ def dead_leaves_images(
 
     References:
         Lee, Mumford & Huang (2001), section 2.
+
+    Examples:
+        >>> import jax
+        >>> from jaxdp import features
+        >>> images = features.dead_leaves_images(jax.random.key(0), 2, (8, 8, 1), num_leaves=5)
+        >>> images.shape, bool((images >= 0).all() and (images <= 1).all())
+        ((2, 64), True)
     """
     _check_images(num_images, image_shape)
     least, largest = radii

@@ -272,6 +272,13 @@ def scatter_features(
 
     Raises:
         ValueError: a size, scale or normalisation that does not work, found at once.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> phi = features.scatter_features((8, 8, 1), max_scale=1, num_angles=2)
+        >>> phi(jnp.ones((3, 64))).shape
+        (3, 48)
     """
     height, width, channels = shape
     filter_bank(height, width, max_scale, num_angles)

@@ -45,6 +45,16 @@ def entk_map(apply_fn: Callable[[Any, Array], Array], params: Any, dim: int) -> 
     Guarantee:
         Every row's features have norm at most 1, whatever the row and the parameters. Gradients
         whose norm is below 2^-40 or beyond float32 count as zero.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> def network(params, x):
+        ...     return jnp.tanh(x @ params["first"]) @ params["last"]
+        >>> params = {"first": jnp.ones((3, 4)), "last": jnp.ones(4)}
+        >>> phi = features.entk_map(network, params, 3)
+        >>> phi.dim, phi.weighted_sum(jnp.ones((5, 3)), jnp.ones(5)).shape
+        (16, (16,))
     """
     size = sum(leaf.size for leaf in jax.tree.leaves(params))
 

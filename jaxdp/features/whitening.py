@@ -53,6 +53,12 @@ def second_moment(
 
     Raises:
         ValueError: no image, or a chunk without one.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> features.second_moment(lambda rows: rows, jnp.array([[1.0, 1.0], [1.0, -1.0]])).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
     """
     n = len(images)
     if n < 1 or chunk_size < 1:
@@ -96,7 +102,15 @@ def whitening(moment: Float[Array, "p p"], *, gamma: float) -> Float[Array, "p p
 
 
 def transformed(feature_fn: FeatureFn, matrix: Float[Array, "p k"]) -> FeatureFn:
-    """Return `phi(x) matrix`, e.g. whitened features."""
+    """Return `phi(x) matrix`, e.g. whitened features.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import features
+        >>> phi = features.transformed(lambda rows: rows, 2 * jnp.eye(2))
+        >>> phi(jnp.ones((1, 2))).tolist()
+        [[2.0, 2.0]]
+    """
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n k"]:
         return jnp.matmul(feature_fn(x), matrix, precision=_HIGHEST)

@@ -23,6 +23,14 @@ def colour_jittered(
     Args:
         images: in [0, 1].
         seed: public.
+
+    Examples:
+        >>> import numpy as np
+        >>> from jaxdp import images
+        >>> x = np.full((2, 4, 4, 3), 0.5)
+        >>> changed = images.colour_jittered(x, seed=0)
+        >>> changed.shape, bool(changed.min() >= 0 and changed.max() <= 1)
+        ((2, 4, 4, 3), True)
     """
     rng = np.random.default_rng(seed)
 

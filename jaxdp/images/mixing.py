@@ -30,6 +30,13 @@ def cutmix(
 
     Raises:
         ValueError: there are no others.
+
+    Examples:
+        >>> import numpy as np
+        >>> from jaxdp import images
+        >>> mixed = images.cutmix(np.zeros((2, 8, 8, 1)), np.ones((3, 8, 8, 1)), seed=0)
+        >>> mixed.shape, sorted(set(mixed.ravel().tolist()))
+        ((2, 8, 8, 1), [0.0, 1.0])
     """
     if len(others) == 0:
         raise ValueError("cutmix needs other images")

@@ -24,6 +24,12 @@ class Packing:
 
     Raises:
         ValueError: the sides are not multiples of the factor, which is at least 1.
+
+    Examples:
+        >>> from jaxdp import images
+        >>> packing = images.Packing(image_shape=(32, 32, 3), factor=2)
+        >>> packing.count
+        4
     """
 
     image_shape: tuple[int, int, int]

@@ -22,6 +22,14 @@ def smooth_rows(
         x: flattened images.
         shape: height, width and channels, whose product is d.
         width: standard deviation of the filter in pixels, > 0.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import images
+        >>> rows = jnp.zeros((1, 25)).at[0, 12].set(1.0)
+        >>> smooth = images.smooth_rows(rows, shape=(5, 5, 1), width=1.0)
+        >>> int(smooth.argmax()), bool(smooth.max() < 1)
+        (12, True)
     """
     height, columns, channels = shape
     images = x.reshape(-1, height, columns, channels)
@@ -41,6 +49,11 @@ def smooth_gradients(shape: tuple[int, int, int], width: float) -> optax.Gradien
 
     Raises:
         ValueError: `width` is negative.
+
+    Examples:
+        >>> import optax
+        >>> from jaxdp import images
+        >>> optimizer = optax.chain(images.smooth_gradients((28, 28, 1), 1.5), optax.adam(0.1))
     """
     if not width >= 0:
         raise ValueError(f"width must be >= 0 pixels, got {width}")

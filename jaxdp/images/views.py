@@ -24,7 +24,15 @@ FeatureFn = Callable[[Array], Array]
 
 
 class View(NamedTuple):
-    """How an image is looked at: turned by `rotation` degrees, sides stretched by the factors."""
+    """How an image is looked at: turned by `rotation` degrees, sides stretched by the factors.
+
+    Examples:
+        >>> from jaxdp import images
+        >>> images.View(rotation=10.0)
+        View(rotation=10.0, stretch_rows=1.0, stretch_columns=1.0)
+        >>> len(images.FIVE_VIEWS)
+        5
+    """
 
     rotation: float = 0.0
     stretch_rows: float = 1.0
@@ -48,6 +56,13 @@ def viewed(
 
     Guarantee:
         A row's features depend on that row alone, where those of `feature_fn` do.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import images
+        >>> phi = images.viewed(lambda rows: rows, (8, 8, 1), images.FIVE_VIEWS)
+        >>> phi(jnp.ones((3, 64))).shape
+        (3, 320)
     """
     matrices = jnp.stack([view.matrix for view in views])
 
@@ -71,6 +86,12 @@ def turned_and_stretched(
     Args:
         degrees: clockwise.
         stretch: factors of height and width, above 0.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import images
+        >>> abs(images.turned_and_stretched(jnp.array(90.0), jnp.ones(2)).round(3)).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
     """
     angle = jnp.deg2rad(degrees)
     rows = jnp.stack([jnp.cos(angle), -jnp.sin(angle)], axis=-1)
@@ -90,6 +111,13 @@ def resampled(
         image: on any scale.
         matrix: of places in rows and columns.
         shift: in pixels, along rows and columns.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import images
+        >>> image = jnp.arange(3.0).reshape(1, 3, 1)
+        >>> images.resampled(image, jnp.eye(2), jnp.array([0.0, 1.0])).reshape(3).tolist()
+        [0.0, 0.0, 1.0]
     """
     size = image.shape[:2]
     middle = (jnp.asarray(size, image.dtype) - 1) / 2

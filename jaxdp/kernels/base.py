@@ -35,6 +35,15 @@ class DotProduct:
 
     Both take plain inner products; any division by the input dimension `d` is inside, and so
     `d` is their last argument.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> squares = kernels.DotProduct(
+        ...     cross=lambda inner, xx, zz, d: inner**2, diagonal=lambda xx, d: xx**2
+        ... )
+        >>> kernels.from_dot_product(squares).symmetric(2 * jnp.eye(2)).tolist()
+        [[16.0, 0.0], [0.0, 16.0]]
     """
 
     cross: Callable[[Array, Array, Array, int], Array]
@@ -50,6 +59,15 @@ class Kernel:
         symmetric: `x (n, d) -> (n, n)`, Gram matrix of a set, exact on the diagonal.
         dot_product: the elementwise form, where the kernel has one.
         features: `(n, d) -> (n, p)`, row by row, where the kernel is their inner product.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> def cross(x, z):
+        ...     return (1 + x @ z.T) ** 2
+        >>> kernel = kernels.Kernel(cross=cross, symmetric=lambda x: cross(x, x))
+        >>> kernel.cross(jnp.eye(2), jnp.ones((1, 2))).tolist()
+        [[4.0], [4.0]]
     """
 
     cross: Callable[[Array, Array], Array]
@@ -59,17 +77,40 @@ class Kernel:
 
 
 def squared_norms(x: Float[Array, "n d"]) -> Float[Array, " n"]:
-    """Return the squared Euclidean norm of every row."""
+    """Return the squared Euclidean norm of every row.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> kernels.squared_norms(jnp.array([[3.0, 4.0], [0.0, 1.0]])).tolist()
+        [25.0, 1.0]
+    """
     return jnp.sum(x * x, axis=-1)
 
 
 def inner_products(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Array, "n m"]:
-    """Return all inner products of the rows of `x` with those of `z`, at full precision."""
+    """Return all inner products of the rows of `x` with those of `z`, at full precision.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> x, z = jnp.array([[1.0, 2.0]]), jnp.array([[3.0, 4.0], [0.0, 1.0]])
+        >>> kernels.inner_products(x, z).tolist()
+        [[11.0, 2.0]]
+    """
     return jnp.matmul(x, z.T, precision=_HIGHEST)
 
 
 def from_dot_product(dot_product: DotProduct) -> Kernel:
-    """Build the kernel on rows from its elementwise form."""
+    """Build the kernel on rows from its elementwise form.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> kernel = kernels.from_dot_product(kernels.LINEAR)
+        >>> kernel.cross(jnp.array([[1.0, 2.0]]), jnp.array([[3.0, 4.0]])).tolist()
+        [[11.0]]
+    """
 
     def cross(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Array, "n m"]:
         xx, zz = squared_norms(x)[:, None], squared_norms(z)[None, :]
@@ -217,6 +258,13 @@ def fc_nngp(*, depth: int = 1, weight_std: float = 2**0.5, bias_std: float = 0.1
 
     References:
         Lee et al. (2018), "Deep neural networks as Gaussian processes", eq. 5.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> kernel = kernels.fc_nngp(depth=1, bias_std=0.0)
+        >>> kernel.symmetric(jnp.eye(2)).round(3).tolist()  # 1/pi off the diagonal
+        [[1.0, 0.318...], [0.318..., 1.0]]
     """
     return _fully_connected(depth, weight_std, bias_std, tangent=False)
 
@@ -239,6 +287,13 @@ def fc_ntk(*, depth: int = 1, weight_std: float = 2**0.5, bias_std: float = 0.1)
     References:
         Jacot, Gabriel & Hongler (2018), theorem 1; the defaults are those of
         Vinaroz & Park (2024), "Differentially private kernel inducing points".
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> kernel = kernels.fc_ntk(depth=1, bias_std=0.0)
+        >>> kernel.symmetric(jnp.eye(2)).round(3).tolist()  # 1/pi off the diagonal
+        [[2.0, 0.318...], [0.318..., 2.0]]
     """
     return _fully_connected(depth, weight_std, bias_std, tangent=True)
 
@@ -249,6 +304,13 @@ def from_features(feature_fn: Callable[[Array], Array]) -> Kernel:
     Args:
         feature_fn: `(n, d) -> (n, p)`, row by row, in the float type of its argument. A row's
             features must not depend on the other rows: no statistics of a batch.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> kernel = kernels.from_features(lambda x: jnp.concatenate([x, x**2], axis=1))
+        >>> kernel.cross(jnp.array([[2.0]]), jnp.array([[3.0]])).tolist()
+        [[42.0]]
     """
 
     def cross(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Array, "n m"]:
@@ -269,6 +331,13 @@ def unit_scale(
     Args:
         feature_fn: as for `from_features`.
         probes: rows that are not private, e.g. noise.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> scaled = kernels.unit_scale(lambda x: 10 * x, jnp.eye(3))
+        >>> print(scaled(jnp.array([[1.0, 2.0, 0.0]])))
+        [[1. 2. 0.]]
     """
     size = jnp.sqrt(jnp.mean(jnp.sum(feature_fn(probes) ** 2, axis=1)))
     return lambda rows: feature_fn(rows) / size.astype(rows.dtype)
@@ -279,7 +348,14 @@ LINEAR = DotProduct(cross=lambda inner, xx, zz, d: inner, diagonal=lambda xx, d:
 
 
 def linear() -> Kernel:
-    """Return the kernel `x . z`."""
+    """Return the kernel `x . z`.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> kernels.linear().cross(jnp.array([[1.0, 2.0]]), jnp.array([[3.0, 4.0]])).tolist()
+        [[11.0]]
+    """
     return from_dot_product(LINEAR)
 
 

@@ -105,6 +105,12 @@ def conv_ntk_cost(
 
     Raises:
         ValueError: an argument is out of range.
+
+    Examples:
+        >>> from jaxdp import kernels
+        >>> cost = kernels.conv_ntk_cost(10, 1000, (28, 28, 1))
+        >>> round(cost.bytes / 1e9), "GB"
+        (148, 'GB')
     """
     if min(num_rows, num_columns, itemsize) < 1:
         raise ValueError(

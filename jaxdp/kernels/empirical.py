@@ -92,6 +92,15 @@ def one_layer_entk(key: Key[Array, ""], *, dim: int, width: int) -> Kernel:
 
     Raises:
         ValueError: `width` is below 1.
+
+    Examples:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> kernel = kernels.one_layer_entk(jax.random.key(0), dim=2, width=50_000)
+        >>> print(kernel.symmetric(jnp.eye(2)).round(1))  # about 2 and 1/pi, as fc_ntk(bias_std=0)
+        [[2.  0.3]
+         [0.3 2. ]]
     """
     hidden, output = _one_layer(key, dim, width)
 

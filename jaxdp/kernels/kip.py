@@ -19,7 +19,16 @@ from jaxdp.kernels.base import Kernel
 
 
 class SupportSet(NamedTuple):
-    """The distilled set: rows `x` (s, d) and labels `y` (s, c)."""
+    """The distilled set: rows `x` (s, d) and labels `y` (s, c).
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> labels = jnp.array([[0.5, -0.5], [-0.5, 0.5]])  # centred one-hot: class 0, class 1
+        >>> support = kernels.SupportSet(x=jnp.zeros((2, 64)), y=labels)
+        >>> support.x.shape, support.y.shape
+        ((2, 64), (2, 2))
+    """
 
     x: Array
     y: Array
@@ -37,6 +46,14 @@ def loss(
 
     References:
         Nguyen, Chen & Lee (2021), eq. 7, with the mean over classes of Vinaroz & Park (2024).
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> support = kernels.SupportSet(x=jnp.eye(2), y=jnp.array([[0.5, -0.5], [-0.5, 0.5]]))
+        >>> near, label = jnp.array([1.0, 0.0]), jnp.array([0.5, -0.5])
+        >>> round(float(kernels.kip.loss(kernels.linear(), support, near, label, ridge=1e-3)), 6)
+        0.0
     """
     return total_loss(kernel, support, x_t[None], y_t[None], jnp.ones(1, bool), ridge=ridge)
 
@@ -76,6 +93,15 @@ def predict(
     Raises:
         krr.NotPositiveDefiniteError: the support's kernel matrix is singular or not finite.
         TypeError: the support's labels are whole numbers: scores are regressed on (s, c) of them.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import kernels
+        >>> support = kernels.SupportSet(x=jnp.eye(2), y=jnp.array([[0.5, -0.5], [-0.5, 0.5]]))
+        >>> new = jnp.array([[0.9, 0.1], [0.2, 0.7]])
+        >>> scores = kernels.kip.predict(kernels.fc_ntk(), support, new, ridge=1e-3)
+        >>> scores.argmax(axis=1).tolist()
+        [0, 1]
     """
     labels = jnp.asarray(support.y)
     if labels.ndim != 2 or not jnp.issubdtype(labels.dtype, jnp.floating):
@@ -112,6 +138,13 @@ def initial_support(
 
     Raises:
         ValueError: fewer than one row per class or two classes.
+
+    Examples:
+        >>> import jax
+        >>> from jaxdp import kernels
+        >>> support = kernels.initial_support(jax.random.key(0), ipc=2, num_classes=3, dim=64)
+        >>> support.x.shape, support.y.argmax(axis=1).tolist()
+        ((6, 64), [0, 0, 1, 1, 2, 2])
     """
     if ipc < 1 or num_classes < 2:
         raise ValueError(f"need ipc >= 1 and num_classes >= 2, got {ipc} and {num_classes}")

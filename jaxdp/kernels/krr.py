@@ -29,6 +29,14 @@ def fit(
     Raises:
         NotPositiveDefiniteError: the matrix is not numerically positive definite. Inside `jit`
             no exception can be raised; there the result is NaN.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp.kernels import krr
+        >>> alpha = krr.fit(jnp.eye(2), jnp.array([[1.0], [-1.0]]), ridge=1.0)
+        >>> print(alpha.round(3))
+        [[ 0.5]
+         [-0.5]]
     """
     alpha = _solve(k_ss, y_s, ridge)
     if not isinstance(alpha, jax.core.Tracer) and not np.isfinite(alpha).all():
@@ -50,10 +58,25 @@ def _solve(k_ss: Array, y_s: Array, ridge: Array | float) -> Array:
 
 
 def predict(k_ts: Float[Array, "t s"], alpha: Float[Array, "s c"]) -> Float[Array, "t c"]:
-    """Return the predictions `K_ts alpha`, one score per class."""
+    """Return the predictions `K_ts alpha`, one score per class.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp.kernels import krr
+        >>> print(krr.predict(jnp.array([[1.0, 0.5]]), jnp.array([[0.5], [-0.5]])))
+        [[0.25]]
+    """
     return jnp.matmul(k_ts, alpha, precision=_HIGHEST)
 
 
 def accuracy(scores: Float[Array, "t c"], y_t: Int[Array, " t"]) -> Float[Array, ""]:
-    """Return the fraction of rows whose largest score is their class, in [0, 1]."""
+    """Return the fraction of rows whose largest score is their class, in [0, 1].
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp.kernels import krr
+        >>> scores = jnp.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.2, 0.8]])
+        >>> float(krr.accuracy(scores, jnp.array([0, 1, 1, 1])))
+        0.75
+    """
     return jnp.mean((jnp.argmax(scores, axis=1) == y_t).astype(scores.dtype))

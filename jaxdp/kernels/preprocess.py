@@ -10,5 +10,11 @@ def centred_one_hot(labels: Int[Array, " n"], num_classes: int) -> Float[Array, 
 
     References:
         Lee et al. (2020), "Finite versus infinite neural networks", section 3.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp.kernels import preprocess
+        >>> preprocess.centred_one_hot(jnp.array([0, 1]), 2).tolist()
+        [[0.5, -0.5], [-0.5, 0.5]]
     """
     return jax.nn.one_hot(labels, num_classes, dtype=jnp.float32) - 1 / num_classes

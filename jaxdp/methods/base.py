@@ -74,6 +74,11 @@ class Story:
         needs_range: whether the data's values must lie in the range that `Spec` declares.
         notice: message to show before the first step; None for no message.
         old_noise: how version 0.1.0 drew the noise of such a run.
+
+    Examples:
+        >>> from jaxdp.methods.base import Story
+        >>> Story(kind="generated", num_made=6000, result="synthetic").result
+        'synthetic'
     """
 
     kind: Literal["distilled", "generated"] = "distilled"

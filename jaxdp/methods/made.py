@@ -34,6 +34,18 @@ class Classifier:
     It takes examples as the data were stored: images in their own units, rows of numbers, or a data
     frame with the records of a table. Its scores are `scores(features(rows, what))`: keep the
     features to look at several classifiers of one map.
+
+    Examples:
+        >>> import numpy as np
+        >>> import jaxdp
+        >>> from jaxdp.methods.made import softmax
+        >>> spec = jaxdp.Spec.rows("points", (100, 1), class_names=["left", "right"])
+        >>> classifier = jaxdp.methods.Classifier(spec, lambda x: np.hstack([-x, x]), softmax)
+        >>> x = np.array([[-0.5], [0.8]])
+        >>> classifier.predict(x), classifier.predict_proba(x).round(2).tolist()
+        (array([0, 1]), [[0.73, 0.27], [0.17, 0.83]])
+        >>> classifier.score(x, np.array([0, 0]))
+        0.5
     """
 
     def __init__(
@@ -120,6 +132,20 @@ class Made:
         released: the teacher or embedding that the set was made from. The certificate covers it.
         beside: `(made, folder, files) -> more files`: what `save` writes beside the set's own
             files.
+
+    Examples:
+        >>> import numpy as np
+        >>> import jaxdp
+        >>> from jaxdp.methods.made import distilled
+        >>> spec = jaxdp.Spec.images("scans", (60, 8, 8), class_names=["no", "yes"])
+        >>> rows = np.zeros((2, 64), np.float32)  # 0 is grey, 127.5 in the units of the data
+        >>> made = distilled(spec, rows, np.array([0, 1]), shift=127.5, scale=127.5)
+        >>> made
+        Made(2 examples of 2 classes, scans)
+        >>> made.x.shape, float(made.x.max()), made.y.tolist()
+        ((2, 8, 8, 1), 127.5, [0, 1])
+        >>> made.save("released").name
+        'distilled.npz'
     """
 
     spec: Spec

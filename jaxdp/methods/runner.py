@@ -97,6 +97,19 @@ def run(
         alone. The run is in `ledger` before its first release, as one that has begun. Noise comes
         from the operating system, unless `settings.noise_seed` is given, and then the certificate
         says that the result must not be released.
+
+    Examples:
+        >>> import jaxdp
+        >>> import numpy as np
+        >>> x, y = np.random.default_rng(0).random((60, 8, 8)), np.arange(60) % 2
+        >>> spec = jaxdp.Spec.images("scans", x.shape, class_names=["no", "yes"], low=0, high=1)
+        >>> kip = jaxdp.methods.dp_kip
+        >>> settings = kip.Settings(ipc=3, eps=2.0, steps=2, batch_size=60)
+        >>> made, certificate = jaxdp.run(kip, settings, spec, jaxdp.Private(x, y), progress=False)
+        >>> made
+        Made(6 examples of 2 classes, scans)
+        >>> certificate
+        Certificate(epsilon=2, delta=1e-05, releasable=True)
     """
     private = checked(private, spec)
     complete = method.complete(settings, spec, NOTHING)
@@ -160,7 +173,18 @@ def _digests(
 
 
 class PlainRunner:
-    """Runs the loops of a method in this process and keeps no files."""
+    """Runs the loops of a method in this process and keeps no files.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import jaxdp
+        >>> from jaxdp.methods.steps import RowMap
+        >>> runner = jaxdp.methods.PlainRunner(progress=False)
+        >>> squares = RowMap(fn=jnp.square, options={}, dtype=np.float32)
+        >>> runner.rows(squares, np.array([[1.0, 2.0], [3.0, 4.0]]), what="squares").tolist()
+        [[1.0, 4.0], [9.0, 16.0]]
+    """
 
     def __init__(self, *, progress: bool = True) -> None:
         """Show progress bars or not."""

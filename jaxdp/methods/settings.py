@@ -46,6 +46,13 @@ class SettingsError(ValueError):
     """Report one bad setting: a line that names it as a flag, its value and what to do.
 
     It may quote what a file holds, so it is made safe to be shown.
+
+    Examples:
+        >>> import jaxdp
+        >>> jaxdp.methods.teacher.Settings(eps=-1.0)
+        Traceback (most recent call last):
+            ...
+        jaxdp.methods.settings.SettingsError: --eps=-1.0: must be above 0; inf switches privacy off
     """
 
     def __init__(self, message: str) -> None:
@@ -128,6 +135,19 @@ def setting(default: Any, help: str, *, among: Sequence[str] = (), **limits: Any
         help: one line, in which {names} stands for the known values.
         among: the known values.
         **limits: fields of `Rule`.
+
+    Examples:
+        >>> import dataclasses
+        >>> from jaxdp.methods.settings import Budget, setting
+        >>> @dataclasses.dataclass(frozen=True, kw_only=True)
+        ... class Settings(Budget):
+        ...     rounds: int = setting(3, "How often.", at_least=1)
+        >>> Settings().rounds
+        3
+        >>> Settings(rounds=0)
+        Traceback (most recent call last):
+            ...
+        jaxdp.methods.settings.SettingsError: --rounds=0: must be at least 1
     """
     text = help.replace("{names}", ", ".join(among))
     rule = Rule(help=text, among=tuple(among), **limits)

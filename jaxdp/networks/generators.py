@@ -139,6 +139,17 @@ class DenseGen(nn.Module):
 
     Raises:
         ValueError: `dim` or `hidden` is out of range.
+
+    Examples:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import networks
+        >>> generator, labels = networks.DenseGen(dim=64, hidden=(16, 16)), jnp.array([0, 1, 1])
+        >>> variables = networks.generators.init(generator, jax.random.key(0), 5, 2)
+        >>> codes = networks.generators.sample_codes(jax.random.key(1), labels, 5)
+        >>> rows, _ = networks.generators.generate(generator, variables, codes, labels, train=False)
+        >>> rows.shape
+        (3, 64)
     """
 
     dim: int

@@ -207,7 +207,13 @@ EXACT = "exact formula of the Gaussian mechanism (Balle & Wang 2018)"
 
 
 def describe(accountant: str) -> str:
-    """Return an accountant's method, package and version, e.g. `"PLD (dp-accounting 0.6.0)"`."""
+    """Return an accountant's method, package and version, e.g. `"PLD (dp-accounting 0.6.0)"`.
+
+    Examples:
+        >>> from jaxdp.privacy import accounting
+        >>> accounting.describe("pld")
+        'PLD (dp-accounting 0.6.0)'
+    """
     package, _ = _ACCOUNTANTS[accountant]
     return f"{accountant.upper()} ({package} {importlib.metadata.version(package)})"
 
@@ -236,6 +242,20 @@ def epsilon(
     Guarantee:
         An upper bound: the mechanism is (epsilon, delta)-DP, but for what
         `jaxdp.privacy.mechanism` says of floating point. Infinite where the accountant cannot tell.
+
+    Examples:
+        >>> from jaxdp.privacy import SubsampledGaussian, accounting
+        >>> steps = SubsampledGaussian(
+        ...     num_examples=1000,
+        ...     sampling_rate=0.1,
+        ...     num_steps=100,
+        ...     clip_norm=1.0,
+        ...     noise_multiplier=2.0,
+        ... )
+        >>> round(accounting.epsilon(steps, delta=1e-5), 2)
+        2.34
+        >>> round(accounting.epsilon(steps, delta=1e-5, accountant="rdp"), 2)
+        2.59
     """
     if not 0 < delta < 1:
         raise ValueError(f"delta must be in (0, 1), got {delta}")
@@ -261,6 +281,20 @@ def joint_epsilon(
 
     Guarantee:
         An upper bound for everything together, as `epsilon`.
+
+    Examples:
+        >>> from jaxdp.privacy import SubsampledGaussian, accounting
+        >>> steps = SubsampledGaussian(
+        ...     num_examples=1000,
+        ...     sampling_rate=0.1,
+        ...     num_steps=100,
+        ...     clip_norm=1.0,
+        ...     noise_multiplier=2.0,
+        ... )
+        >>> round(accounting.joint_epsilon([steps, steps], delta=1e-5), 2)
+        3.36
+        >>> round(accounting.joint_epsilon([steps], delta=1e-5, also=[10.0]), 2)
+        2.37
     """
     if not 0 < delta < 1:
         raise ValueError(f"delta must be in (0, 1), got {delta}")
@@ -322,6 +356,12 @@ def profile(mechanisms: Sequence[SubsampledGaussian], *, also: Sequence[float] =
 
     Guarantee:
         No delta is below the true one, as for `epsilon`.
+
+    Examples:
+        >>> from jaxdp.privacy import accounting
+        >>> profile = accounting.profile([], also=[4.0])
+        >>> profile.mu, round(profile.epsilon(1e-5), 2)
+        (0.25, 0.93)
     """
     if not mechanisms and not also:
         raise ValueError("nothing was released")
@@ -376,6 +416,11 @@ def analytic_gaussian_stddev(*, epsilon: float, delta: float, sensitivity: float
 
     References:
         Balle & Wang (2018), theorem 8.
+
+    Examples:
+        >>> from jaxdp.privacy import analytic_gaussian_stddev
+        >>> round(analytic_gaussian_stddev(epsilon=1.0, delta=1e-5, sensitivity=1.0), 4)
+        3.7306
     """
     if not (0 < epsilon < math.inf and 0 < delta < 1 and 0 < sensitivity < math.inf):
         raise ValueError(
@@ -398,6 +443,11 @@ def gaussian_epsilon(noise_multiplier: float, *, delta: float) -> float:
 
     Guarantee:
         An upper bound, by a relative 1e-8 and by 1e-12 over the noise multiplier at most.
+
+    Examples:
+        >>> from jaxdp.privacy import gaussian_epsilon
+        >>> round(gaussian_epsilon(3.7306, delta=1e-5), 4)
+        1.0
     """
     if not (0 < noise_multiplier < math.inf and 0 < delta < 1):
         raise ValueError(f"need noise and delta in (0, 1), got {noise_multiplier} and {delta}")

@@ -24,7 +24,18 @@ _FAR_ABOVE = 1e3
 
 
 class UnreachableEpsilonError(ValueError):
-    """No noise multiplier in the supported range gives the requested epsilon."""
+    """No noise multiplier in the supported range gives the requested epsilon.
+
+    Examples:
+        >>> from jaxdp.privacy import SubsampledGaussian, calibrate
+        >>> one = SubsampledGaussian(
+        ...     num_examples=10, sampling_rate=1.0, num_steps=1, clip_norm=1.0, noise_multiplier=0.0
+        ... )
+        >>> calibrate(one, target_epsilon=0.1, delta=1e-5, also=[1.0])  # spends more
+        Traceback (most recent call last):
+            ...
+        jaxdp.privacy.calibration.UnreachableEpsilonError: more noise than 100000 would be needed
+    """
 
 
 def calibrate(
@@ -52,6 +63,21 @@ def calibrate(
 
     Guarantee:
         `epsilon(result, delta=delta, accountant=accountant, also=also) <= target_epsilon`.
+
+    Examples:
+        >>> from jaxdp.privacy import SubsampledGaussian, accounting, calibrate
+        >>> steps = SubsampledGaussian(
+        ...     num_examples=1000,
+        ...     sampling_rate=0.1,
+        ...     num_steps=100,
+        ...     clip_norm=1.0,
+        ...     noise_multiplier=0.0,
+        ... )
+        >>> private = calibrate(steps, target_epsilon=1.0, delta=1e-5)
+        >>> round(private.noise_multiplier, 1)
+        3.9
+        >>> accounting.epsilon(private, delta=1e-5) <= 1.0
+        True
     """
     if not 0 < target_epsilon < math.inf:
         raise ValueError(f"target_epsilon must be > 0 and finite, got {target_epsilon}")

@@ -56,6 +56,11 @@ class Terms:
         objection: what else speaks against a release, in words.
         earlier: what earlier runs have released of the same data; None where nobody counts them.
         persons_declared: whether somebody has declared how many records a person has at most.
+
+    Examples:
+        >>> from jaxdp.privacy import Terms
+        >>> Terms(covers=("the class means",), target_epsilon=1.0).allow_epsilon
+        False
     """
 
     covers: tuple[str, ...]
@@ -75,6 +80,18 @@ class Certificate:
 
     Attributes:
         facts: as `certify` gives them.
+
+    Examples:
+        >>> from jaxdp.privacy import Certificate, GaussianRelease, Ledger, Terms, certify
+        >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
+        >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
+        >>> terms = Terms(covers=("the means",), target_epsilon=1.0)
+        >>> certificate = Certificate(certify(ledger, terms))
+        >>> certificate
+        Certificate(epsilon=0.9264, delta=1e-05, releasable=True)
+        >>> print(certificate)
+        What was made is (0.9264, 1e-05)-differentially private for 1000 records (replace one).
+        MAY BE RELEASED, under a strong guarantee (epsilon 0.9264).
     """
 
     facts: Mapping[str, Any]
@@ -170,6 +187,14 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
         50 that nobody has allowed, the result is never marked releasable. Where earlier runs are
         counted, the sum with them is computed from their ledgers, too, and its relation is told:
         it need not be that of the run.
+
+    Examples:
+        >>> from jaxdp.privacy import GaussianRelease, Ledger, Terms, certify
+        >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
+        >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
+        >>> facts = certify(ledger, Terms(covers=("the means",), target_epsilon=1.0))
+        >>> facts["releasable"], facts["may_leave"], round(facts["epsilon"], 2)
+        (True, ['the means'], 0.93)
     """
     private = ledger.is_private
     epsilon = ledger.epsilon() if private else math.inf

@@ -91,6 +91,14 @@ def arrange_by_class(
     Guarantee:
         Each example appears once, with weight 1, in a chunk of its class. The number of chunks is
         ceil(n / b) + c for whatever labels.
+
+    Examples:
+        >>> import numpy as np
+        >>> from jaxdp.privacy import arrange_by_class
+        >>> x, labels = np.eye(5, dtype=np.float32), np.array([0, 1, 0, 0, 1])
+        >>> chunks = arrange_by_class(x, labels, num_classes=2, chunk_size=2)
+        >>> chunks.labels, chunks.sizes
+        (array([0, 0, 1, 0, 0], dtype=int32), array([2, 1, 2, 0, 0]))
     """
     labels = np.asarray(labels)
     if chunk_size < 1:
@@ -198,6 +206,17 @@ def release_sums(
         One Gaussian release: adding or removing one example moves the exact sums by at most 1 in
         Euclidean norm, replacing one by at most the features' diameter, and independent
         noise, drawn in float64, is added to every entry. Nothing else of the data is returned.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> from jaxdp import features
+        >>> from jaxdp.privacy import arrange_by_class, private_key, release_sums
+        >>> x, labels = np.eye(4, dtype=np.float32), np.array([0, 1, 0, 1])
+        >>> chunks = arrange_by_class(x, labels, num_classes=2, chunk_size=2)
+        >>> phi = features.unit_features(lambda rows: rows, 4)
+        >>> release_sums(private_key(), phi, chunks, num_classes=2, stddev=5.0, divisor=4.0).shape
+        (2, 4)
     """
     mechanism.require_private(key)
     sums = class_sums(features, chunks, num_classes=num_classes, watch=watch)

@@ -22,6 +22,12 @@ def global_norm(tree: PyTree) -> Float[Array, ""]:
     """Return the Euclidean norm of all leaves together, in float64 where jax keeps it.
 
     No square overflows or underflows; a norm beyond the type's range is infinite.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp.privacy import global_norm
+        >>> float(global_norm({"a": jnp.array([3.0]), "b": jnp.array([4.0])}))
+        5.0
     """
     leaves = [_wide(leaf) for leaf in jax.tree.leaves(tree)]
     largest = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf), initial=0.0) for leaf in leaves]))
@@ -39,6 +45,14 @@ def clip(tree: PyTree, clip_norm: float, keep: Bool[Array, ""]) -> PyTree:
     No terms of a norm cancel, so that holds however it is rounded, for one tree. Within a compiled
     program that computes the tree, `numerics.rounded_once` makes it one. Leaves of 16 bits come
     back wider.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp.privacy import clip
+        >>> clip(jnp.array([3.0, 4.0]), 1.0, jnp.array(True)).round(3).tolist()
+        [0.6..., 0.8...]
+        >>> clip(jnp.array([3.0, 4.0]), 1.0, jnp.array(False)).tolist()
+        [0.0, 0.0]
     """
     norm = global_norm(tree) * _margin(tree)
     keep = keep & jnp.isfinite(norm)
@@ -103,6 +117,15 @@ def sum_clipped_grads(
         norm, the rounding of the sum aside (1e-16 of it in float64): the norm and the sum read one
         rounding of each gradient. Masked examples and those with a non-finite gradient contribute
         exactly zero.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp.privacy import sum_clipped_grads
+        >>> def loss(w, x):
+        ...     return jnp.sum(w * x)
+        >>> batch, used = jnp.array([[3.0, 4.0], [0.3, 0.4]]), jnp.array([True, True])
+        >>> sum_clipped_grads(loss, jnp.zeros(2), batch, used, clip_norm=1.0).round(3).tolist()
+        [0.9..., 1.2...]
     """
     if not clip_norm > 0:
         raise ValueError(f"clip_norm must be > 0, got {clip_norm}")

@@ -36,6 +36,13 @@ def bounded(
     Guarantee:
         Every person has at most `most` records among those used. Which of a person's records are
         used depends on their number alone, and on nothing of other persons or of what records hold.
+
+    Examples:
+        >>> from jaxdp.privacy import bounded
+        >>> persons = ["ann", "bob", "ann", "ann"]
+        >>> used = bounded(persons, most=2)
+        >>> [persons[place] for place in used].count("ann"), len(used)
+        (2, 3)
     """
     require_records_per_person(most)
     named = np.asarray(persons)

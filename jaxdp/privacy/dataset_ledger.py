@@ -42,7 +42,21 @@ class ReleasedElsewhereError(ValueError):
 
 
 class DatasetLedger:
-    """The file of one dataset."""
+    """The file of one dataset.
+
+    Examples:
+        >>> import secrets
+        >>> from jaxdp.privacy import DatasetLedger, GaussianRelease, Ledger, TotalBudget
+        >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
+        >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
+        >>> file = DatasetLedger("mine.jsonl")
+        >>> budget = TotalBudget(epsilon=1.2, delta=1e-5)
+        >>> earlier = file.enter(secrets.token_hex(16), "means", ledger, budget=budget)
+        >>> file.enter(secrets.token_hex(16), "means", ledger)  # twice is beyond the budget
+        Traceback (most recent call last):
+            ...
+        jaxdp.privacy.dataset_ledger.BudgetExceededError: ...
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Name the file, which need not be there yet."""

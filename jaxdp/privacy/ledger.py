@@ -68,6 +68,13 @@ class Ledger:
     Raises:
         ValueError: there are neither steps nor releases, or both, or a number is out of range.
             Noise multipliers are 0 or from `LEAST_NOISE` to `MOST_NOISE`.
+
+    Examples:
+        >>> from jaxdp.privacy import GaussianRelease, Ledger
+        >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
+        >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
+        >>> ledger.relation, ledger.noise_multiplier, round(ledger.epsilon(), 2)
+        ('replace-one', 4.0, 0.93)
     """
 
     num_examples: int
@@ -234,6 +241,13 @@ def joint_epsilon(ledgers: Sequence[Ledger], *, delta: float) -> float:
     Guarantee:
         An upper bound under `joint_relation`: that of all of them, or `ZERO_OUT` where they differ.
         What one ledger counts beside its own releases is counted again.
+
+    Examples:
+        >>> from jaxdp.privacy import GaussianRelease, Ledger, joint_epsilon
+        >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
+        >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
+        >>> round(ledger.epsilon(), 2), round(joint_epsilon([ledger, ledger], delta=1e-5), 2)
+        (0.93, 1.36)
     """
     steps, also = _together(ledgers)
     if not all(ledger.is_private for ledger in ledgers):
@@ -252,6 +266,13 @@ def joint_profile(ledgers: Sequence[Ledger]) -> Profile:
 
     Guarantee:
         As `joint_epsilon`, at every epsilon.
+
+    Examples:
+        >>> from jaxdp.privacy import GaussianRelease, Ledger, joint_profile
+        >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
+        >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
+        >>> round(joint_profile([ledger, ledger]).mu, 3)
+        0.354
     """
     steps, also = _together(ledgers)
     return accounting.profile(steps, also=also)

@@ -51,6 +51,11 @@ class TotalBudget:
 
     Raises:
         ValueError: a number is out of range.
+
+    Examples:
+        >>> from jaxdp.privacy import TotalBudget
+        >>> TotalBudget(epsilon=3.0, delta=1e-5)
+        TotalBudget(epsilon=3.0, delta=1e-05)
     """
 
     epsilon: float

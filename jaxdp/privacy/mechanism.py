@@ -58,6 +58,18 @@ class SubsampledGaussian:
     Raises:
         ValueError: a number is out of range, noise is asked for without a clip norm, or its
             standard deviation is below `LEAST_STDDEV`.
+
+    Examples:
+        >>> from jaxdp.privacy import SubsampledGaussian
+        >>> steps = SubsampledGaussian(
+        ...     num_examples=1000,
+        ...     sampling_rate=0.1,
+        ...     num_steps=100,
+        ...     clip_norm=0.5,
+        ...     noise_multiplier=2.0,
+        ... )
+        >>> steps.stddev, steps.expected_batch_size, steps.is_private
+        (1.0, 100.0, True)
     """
 
     num_examples: int
@@ -129,6 +141,11 @@ def private_key(noise_seed: int | None = None) -> Key[Array, ""]:
     Guarantee:
         Without a seed the key does not depend on the data, on the program's arguments or on
         any earlier key. Callers never store it.
+
+    Examples:
+        >>> from jaxdp.privacy import private_key
+        >>> bool(private_key() == private_key()), bool(private_key(7) == private_key(7))
+        (False, True)
     """
     if noise_seed is None:
         secret = os.urandom(4 * KEY_WORDS)
@@ -168,6 +185,15 @@ def add_gaussian_noise(key: Key[Array, ""], tree: PyTree, *, stddev: float) -> P
     Guarantee:
         The Gaussian mechanism with noise multiplier `stddev / sensitivity`, up to what the
         head of this file says of floating point.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import numerics
+        >>> from jaxdp.privacy import add_gaussian_noise, private_key
+        >>> with numerics.float64():
+        ...     noisy = add_gaussian_noise(private_key(), jnp.zeros(10_000), stddev=3.0)
+        ...     print(2.8 < noisy.std() < 3.2)
+        True
     """
     if stddev == 0:
         return tree

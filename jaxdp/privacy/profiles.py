@@ -36,6 +36,14 @@ class Profile(NamedTuple):
     Attributes:
         deltas: `epsilons (m,) >= 0 -> deltas (m,)`, upper bounds, which fall.
         exact_mu: mu where all releases together are one Gaussian mechanism; None elsewhere.
+
+    Examples:
+        >>> from jaxdp.privacy import profiles
+        >>> profile = profiles.gaussian(0.5)
+        >>> round(profile.epsilon(1e-5), 2), round(profile.advantage, 2)
+        (1.99, 0.2)
+        >>> round(profile.true_positives(0.01), 3)
+        0.034
     """
 
     deltas: Callable[[np.ndarray], np.ndarray]

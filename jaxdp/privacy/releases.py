@@ -34,6 +34,12 @@ class GaussianRelease:
 
     Raises:
         ValueError: a number is out of range.
+
+    Examples:
+        >>> from jaxdp.privacy import GaussianRelease
+        >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
+        >>> release.stddev / release.sensitivity
+        4.0
     """
 
     name: str
@@ -48,7 +54,15 @@ class GaussianRelease:
 
 
 def joint_noise_multiplier(releases: Sequence[GaussianRelease]) -> float:
-    """Return the noise multiplier of the one Gaussian release that all are together; 0 for none."""
+    """Return the noise multiplier of the one Gaussian release that all are together; 0 for none.
+
+    Examples:
+        >>> from jaxdp.privacy import GaussianRelease, joint_noise_multiplier
+        >>> means = GaussianRelease(name="means", sensitivity=2.0, stddev=10.0)
+        >>> counts = GaussianRelease(name="counts", sensitivity=1.0, stddev=5.0)
+        >>> round(joint_noise_multiplier([means, counts]), 3)
+        3.536
+    """
     if any(release.stddev == 0 for release in releases):
         return 0.0
     return 1 / math.sqrt(sum((r.sensitivity / r.stddev) ** 2 for r in releases))
@@ -77,6 +91,15 @@ def calibrate(
 
     Guarantee:
         Releasing every statistic once with the noise given is jointly (target_epsilon, delta)-DP.
+
+    Examples:
+        >>> from jaxdp.privacy import releases
+        >>> sensitivities = {"means": 2.0, "counts": 1.0}
+        >>> found = releases.calibrate(sensitivities, target_epsilon=1.0, delta=1e-5)
+        >>> [(each.name, round(each.stddev, 2)) for each in found]
+        [('means', 10.55), ('counts', 5.28)]
+        >>> round(releases.epsilon(found, delta=1e-5), 3)
+        1.0
     """
     shares = shares or dict.fromkeys(sensitivities, 1.0)
     if set(shares) != set(sensitivities) or not all(s > 0 for s in shares.values()):
@@ -106,6 +129,12 @@ def epsilon(
         releases: of the same data.
         delta: in (0, 1).
         records_per_person: as for `calibrate`.
+
+    Examples:
+        >>> from jaxdp.privacy import GaussianRelease, releases
+        >>> release = GaussianRelease(name="means", sensitivity=2.0, stddev=8.0)
+        >>> round(releases.epsilon([release], delta=1e-5), 2)
+        0.93
     """
     multiplier = joint_noise_multiplier(releases) / records_per_person
     return math.inf if multiplier == 0 else accounting.gaussian_epsilon(multiplier, delta=delta)

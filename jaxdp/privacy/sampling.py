@@ -55,6 +55,12 @@ def poisson_sample(
         Inclusions are independent over examples and steps, with probability at most
         `sampling_rate`: the sampler of the Poisson-subsampled Gaussian mechanism. An example's coin
         is the same on whatever number of devices.
+
+    Examples:
+        >>> from jaxdp.privacy import poisson_sample, private_key
+        >>> sample = poisson_sample(private_key(), num_examples=10_000, sampling_rate=0.2)
+        >>> 1500 < int(sample.size) < 2500
+        True
     """
     if num_examples < 1:
         raise ValueError(f"num_examples must be >= 1, got {num_examples}")

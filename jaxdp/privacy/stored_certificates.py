@@ -45,6 +45,18 @@ def recertified(
 
     Raises:
         ValueError: it is not a certificate, or says something else than its numbers.
+
+    Examples:
+        >>> from jaxdp.privacy import GaussianRelease, Ledger, Terms, certify, recertified
+        >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
+        >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
+        >>> facts = certify(ledger, Terms(covers=("the means",), target_epsilon=1.0))
+        >>> recertified(facts)["epsilon"] == facts["epsilon"]
+        True
+        >>> recertified(facts | {"epsilon": 0.1})  # somebody has edited it
+        Traceback (most recent call last):
+            ...
+        ValueError: it says epsilon 0.1, and its own numbers give 0.9263
     """
     try:
         ledger = ledger_of(stored, old_noise=old_noise)

@@ -189,6 +189,21 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
     Raises:
         SettingsError: there is no such folder, the run has not finished, or its files cannot be
             trusted. The message is one line.
+
+    Examples:
+        >>> import jaxdp
+        >>> import numpy as np
+        >>> x, y = np.random.default_rng(0).random((60, 8, 8)), np.arange(60) % 2
+        >>> spec = jaxdp.Spec.images("scans", x.shape, class_names=["no", "yes"], low=0, high=1)
+        >>> kip = jaxdp.methods.dp_kip
+        >>> settings = kip.Settings(ipc=3, eps=2.0, steps=2, batch_size=60)
+        >>> made, _ = jaxdp.run(kip, settings, spec, jaxdp.Private(x, y), progress=False)
+        >>> path = made.save("shared")
+        >>> loaded = jaxdp.load("shared")
+        >>> loaded
+        Loaded(6 examples of scans, Certificate(epsilon=2, delta=1e-05, releasable=True))
+        >>> loaded.class_names, loaded.predict(x[:5]).shape
+        (('no', 'yes'), (5,))
     """
     flag = f"load({os.fspath(folder)!r})"
     try:

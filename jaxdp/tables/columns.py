@@ -48,6 +48,13 @@ class Column:
 
     Raises:
         SchemaError: something is missing or does not fit.
+
+    Examples:
+        >>> import jaxdp
+        >>> jaxdp.tables.Column(name="age", type="numeric", lower=0, upper=120, integer=True).bounds
+        (0.0, 120.0)
+        >>> jaxdp.tables.Column(name="hue", type="categorical", categories=("red", "blue")).values
+        ('red', 'blue', 'other')
     """
 
     name: str

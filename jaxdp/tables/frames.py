@@ -38,6 +38,17 @@ def encode(frame: pd.DataFrame, schema: Schema) -> tuple[np.ndarray, np.ndarray]
     Guarantee:
         A record as stored depends on that record of the frame and the schema alone, so replacing
         one record of the frame replaces one as stored.
+
+    Examples:
+        >>> import pandas as pd
+        >>> import jaxdp
+        >>> age = jaxdp.tables.Column(name="age", type="numeric", lower=0, upper=120)
+        >>> ill = jaxdp.tables.Column(name="ill", type="categorical", categories=("no", "yes"))
+        >>> schema = jaxdp.tables.Schema(columns=(age,), target=ill, order=("age", "ill"))
+        >>> frame = pd.DataFrame({"age": [30, 200], "ill": ["no", "yes"]})
+        >>> records, labels = jaxdp.tables.encode(frame, schema)
+        >>> records.tolist(), labels.tolist()  # 200 is beyond the bounds, so it is clipped
+        ([[0.25], [1.0]], [0, 1])
     """
     return records(frame, schema), labels(frame, schema)
 
@@ -70,6 +81,17 @@ def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataF
 
     A class that stands for several categories is written as the first of them. Without labels
     there is no target.
+
+    Examples:
+        >>> import numpy as np
+        >>> import jaxdp
+        >>> age = jaxdp.tables.Column(name="age", type="numeric", lower=0, upper=120, integer=True)
+        >>> ill = jaxdp.tables.Column(name="ill", type="categorical", categories=("no", "yes"))
+        >>> schema = jaxdp.tables.Schema(columns=(age,), target=ill, order=("age", "ill"))
+        >>> jaxdp.tables.decode(np.array([[0.25], [1.0]]), np.array([0, 1]), schema)
+           age  ill
+        0   30   no
+        1  120  yes
     """
     import pandas as pd
 

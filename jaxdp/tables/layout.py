@@ -93,6 +93,12 @@ class Layout:
 
     Raises:
         ValueError: the form is unknown.
+
+    Examples:
+        >>> import jaxdp
+        >>> schema = jaxdp.tables.read_schema("adult")
+        >>> jaxdp.tables.Layout(schema, "one_hot").dim, jaxdp.tables.Layout(schema, "raw").dim
+        (108, 14)
     """
 
     schema: Schema

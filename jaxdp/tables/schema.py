@@ -47,6 +47,19 @@ class Schema:
 
     Raises:
         SchemaError: it holds no columns, or the target does not do.
+
+    Examples:
+        >>> import jaxdp
+        >>> schema = jaxdp.tables.Schema.from_json(
+        ...     {
+        ...         "columns": {
+        ...             "age": {"type": "numeric", "lower": 0, "upper": 120},
+        ...             "ill": {"type": "categorical", "categories": ["no", "yes"], "target": True},
+        ...         }
+        ...     }
+        ... )
+        >>> schema.class_names, [column.name for column in schema.columns]
+        (('no', 'yes'), ['age'])
     """
 
     columns: tuple[Column, ...]
@@ -150,6 +163,12 @@ def read_schema(name: str | Path, *, target: str | None = None) -> Schema:
 
     Raises:
         SchemaError: there is no such schema, or the file holds none; the message begins with it.
+
+    Examples:
+        >>> import jaxdp
+        >>> schema = jaxdp.tables.read_schema("adult")
+        >>> schema.target.name, schema.class_names, len(schema.columns)
+        ('income', ('<=50K', '>50K'), 14)
     """
     path = _DIRECTORY / f"{name}.json" if str(name) in BUILT_IN else Path(name).expanduser()
     try:

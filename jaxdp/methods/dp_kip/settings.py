@@ -38,7 +38,17 @@ _MOST = 1e6
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings(KernelOptions, Distilling):
-    """Settings of DP-KIP; None stands for a default that depends on the data."""
+    """Settings of DP-KIP; None stands for a default that depends on the data.
+
+    Examples:
+        >>> import jaxdp
+        >>> kip = jaxdp.methods.dp_kip
+        >>> settings = kip.Settings(ipc=10, eps=1.0, kernel="fc_ntk")
+        >>> spec = jaxdp.Spec.images("scans", (5000, 32, 32), class_names=["no", "yes"])
+        >>> complete = kip.complete(settings, spec)
+        >>> complete.steps, complete.batch_size, complete.clip_norm
+        (300, 1000, 0.01)
+    """
 
     clip_space: ByData[str] = setting(
         None,

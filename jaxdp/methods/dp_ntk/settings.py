@@ -17,7 +17,17 @@ PRESETS = ("full", "fast")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings(FeatureOptions, Training):
-    """Settings of DP-NTK; None stands for a default that depends on the data."""
+    """Settings of DP-NTK; None stands for a default that depends on the data.
+
+    Examples:
+        >>> import jaxdp
+        >>> ntk = jaxdp.methods.dp_ntk
+        >>> settings = ntk.Settings(eps=1.0)
+        >>> spec = jaxdp.Spec.images("scans", (5000, 32, 32), class_names=["no", "yes"])
+        >>> complete = ntk.complete(settings, spec)
+        >>> complete.features, complete.generator, complete.num_synthetic
+        ('entk', 'conv', 60000)
+    """
 
     unconditional: bool = setting(
         False, "Treat all examples as one class; labels are neither used nor made."

@@ -17,7 +17,17 @@ _CANDIDATES, _FAST_CANDIDATES = 4, 2
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings(generation.Settings):
-    """Settings of DP-NTK, and who labels; None stands for a default that depends on the data."""
+    """Settings of DP-NTK, and who labels; None stands for a default that depends on the data.
+
+    Examples:
+        >>> import jaxdp
+        >>> labelled = jaxdp.methods.labelled
+        >>> settings = labelled.Settings(eps=1.0)
+        >>> spec = jaxdp.Spec.images("scans", (5000, 32, 32), class_names=["no", "yes"])
+        >>> complete = labelled.complete(settings, spec)
+        >>> complete.labels, complete.num_synthetic
+        ('generator', 60000)
+    """
 
     labels: str = setting(
         "generator",

@@ -67,7 +67,17 @@ class ReleaseOptions(MapOptions):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings(ReleaseOptions, Distilling):
-    """Settings of the private teacher; None stands for a default that depends on the data."""
+    """Settings of the private teacher; None stands for a default that depends on the data.
+
+    Examples:
+        >>> import jaxdp
+        >>> teacher = jaxdp.methods.teacher
+        >>> settings = teacher.Settings(ipc=10, eps=1.0)
+        >>> spec = jaxdp.Spec.images("scans", (5000, 32, 32), class_names=["no", "yes"])
+        >>> complete = teacher.complete(settings, spec)
+        >>> complete.steps, complete.batch_size, complete.clip_norm
+        (25, 4096, 5.0)
+    """
 
     match: str = setting(
         "teacher",
