@@ -1,6 +1,7 @@
 """Features of patches: against loops over patches, and what mirror images share."""
 
 import functools
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,14 @@ from jaxdp.features import patches
 from jaxdp.numerics import ByBackend
 
 SIDE = patches.SIDE
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_images() -> Iterator[None]:
+    """Take words from few images: drawing them is nearly all that a dictionary takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(patches, "_NUM_IMAGES", 60)
+        yield
 
 
 @functools.cache
@@ -43,7 +52,7 @@ def naive_features(row: np.ndarray, shape: tuple[int, int, int], filters: np.nda
 def test_features_are_those_of_loops_over_patches(shape: tuple[int, int, int]) -> None:
     filters = filters_of(shape[2])
     rows = rows_of(2, shape)
-    found = patches.patch_features(shape, filters, mirror=False)(jnp.asarray(rows))
+    found = jax.jit(patches.patch_features(shape, filters, mirror=False))(jnp.asarray(rows))
     expected = np.stack([naive_features(row, shape, filters).reshape(-1) for row in rows])
     assert np.ptp(expected, axis=1).min() > 0.1
     np.testing.assert_allclose(found, expected, atol=2e-5)
@@ -55,13 +64,13 @@ def test_with_mirror_an_image_and_its_mirror_image_have_the_same_features() -> N
     filters = filters_of(3)
     image = rows_of(1, shape).reshape(shape)
     both = jnp.asarray(np.stack([image, image[:, ::-1]]).reshape(2, -1))
-    symmetric = patches.patch_features(shape, filters, mirror=True)(both)
+    symmetric = jax.jit(patches.patch_features(shape, filters, mirror=True))(both)
     np.testing.assert_allclose(symmetric[0], symmetric[1], atol=2e-5)
     assert symmetric.shape[1] == patches.num_features(shape, 8, mirror=True)
-    every = patches.patch_features(shape, filters, mirror=False)(both)
+    every = np.asarray(jax.jit(patches.patch_features(shape, filters, mirror=False))(both))
     assert np.abs(every[0] - every[1]).max() > 0.01
     # Words and their mirror images in mirrored places.
-    grid = np.asarray(every[0]).reshape(2, 2, 2, 8)
+    grid = every[0].reshape(2, 2, 2, 8)
     expected = grid[..., :4] + grid[:, :, ::-1, 4:]
     np.testing.assert_allclose(symmetric[0], expected.reshape(-1), atol=2e-5)
 
@@ -71,20 +80,21 @@ def test_many_images_are_taken_in_chunks(monkeypatch: pytest.MonkeyPatch) -> Non
     features = patches.patch_features(shape, filters_of(3), mirror=True)
     rows = jnp.asarray(rows_of(5, shape))
 
-    def slope(x: jax.Array) -> jax.Array:
-        return jax.grad(lambda x: jnp.sum(features(x) ** 2))(x)
+    def both(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        slope = jax.grad(lambda x: jnp.sum(features(x) ** 2))
+        return jax.jit(lambda x: (features(x), slope(x)))(x)  # compiled anew by each call
 
-    at_once = features(rows), slope(rows)
+    at_once = both(rows)
     monkeypatch.setattr(patches, "_CHUNK", ByBackend(cpu=2, accelerator=2))
     assert "scan" not in str(jax.make_jaxpr(features)(rows[:2]))
     assert "scan" in str(jax.make_jaxpr(features)(rows))
-    for found, expected in zip((features(rows), slope(rows)), at_once, strict=True):
+    for found, expected in zip(both(rows), at_once, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_images_of_one_value_have_no_features() -> None:
-    features = patches.patch_features((9, 9, 1), filters_of(1), mirror=False)
-    rows = jnp.tile(jnp.asarray([[0.0], [0.3], [1.0]]), (1, 81))
+    features = jax.jit(patches.patch_features((9, 9, 1), filters_of(1), mirror=False))
+    rows = np.tile(np.array([[0.0], [0.3], [1.0]], np.float32), (1, 81))
     np.testing.assert_array_equal(features(rows), 0.0)
 
 
@@ -100,7 +110,8 @@ def test_a_dictionary_is_the_same_every_time_and_holds_mirror_images() -> None:
 def test_the_least_images_have_one_region() -> None:
     shape = (SIDE, SIDE, 1)
     rows = rows_of(1, shape)
-    found = patches.patch_features(shape, filters_of(1), mirror=False)(jnp.asarray(rows))
+    features = patches.patch_features(shape, filters_of(1), mirror=False)
+    found = jax.eval_shape(features, jnp.asarray(rows))
     assert found.shape == (1, 2 * 8) == (1, patches.num_features(shape, 8, mirror=False))
 
 

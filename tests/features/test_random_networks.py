@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,11 +32,18 @@ def networks() -> RandomNetworks:
 
 
 @pytest.fixture(scope="module")
+def weighted_sum(networks: RandomNetworks) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    """Return the sum over all networks, compiled once for every test."""
+    return jax.jit(networks.all().weighted_sum)
+
+
+@pytest.fixture(scope="module")
 def rows() -> jax.Array:
     return jax.random.uniform(jax.random.key(0), (5, DIM))
 
 
-def naive(number: int, rows: jax.Array) -> np.ndarray:
+@jax.jit
+def naive(number: int | jax.Array, rows: jax.Array) -> jax.Array:
     """Return what one network makes of images that are moved, each drawn as the module says."""
     key = jax.random.fold_in(jax.random.key(random_networks._SEED), jnp.uint32(number))
     weights_key, movement_key = jax.random.split(key)
@@ -42,39 +51,40 @@ def naive(number: int, rows: jax.Array) -> np.ndarray:
     moved = siamese_augmented(movement_key, images, reflect=True, alike=True)
     trunk = ConvNetTrunk(32)
     shapes = jax.eval_shape(trunk.init, weights_key, moved[:1])
-    return np.asarray(trunk.apply(random_weights(shapes, weights_key), moved))
+    return trunk.apply(random_weights(shapes, weights_key), moved)
 
 
 def test_features_are_those_of_networks_less_their_public_means(
-    networks: RandomNetworks, rows: jax.Array
+    networks: RandomNetworks, weighted_sum: Callable, rows: jax.Array
 ) -> None:
     key = jax.random.key(random_networks._IMAGES_SEED)
     leaves = public_images.dead_leaves_images(key, 20, SHAPE)
     weights = jax.random.uniform(jax.random.key(1), (5,))
     expected = []
     for number in range(K):
-        phi = naive(number, rows) - naive(number, leaves).mean(axis=0)
+        phi = np.asarray(naive(number, rows)) - np.asarray(naive(number, leaves)).mean(axis=0)
         phi = phi / np.linalg.norm(phi, axis=1, keepdims=True) / np.sqrt(K)
         expected.append(np.asarray(weights) @ phi)
-    found = jax.jit(networks.all().weighted_sum)(rows, weights)
+    found = weighted_sum(rows, weights)
     assert found.shape == (networks.all().dim,)
     np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-3)
 
 
-def test_a_part_of_all_is_the_map_of_one_network(networks: RandomNetworks, rows: jax.Array) -> None:
+def test_a_part_of_all_is_the_map_of_one_network(
+    networks: RandomNetworks, weighted_sum: Callable, rows: jax.Array
+) -> None:
     weights = jnp.ones(5)
-    means = jax.jit(networks.all().weighted_sum)(rows, weights)[None]
+    means = weighted_sum(rows, weights)[None]
+    one = jax.jit(lambda number: networks.one(number).weighted_sum(rows, weights))
     for number in range(K):
-        alone = jax.jit(networks.one(number).weighted_sum)(rows, weights)
-        np.testing.assert_allclose(networks.part(means, number)[0], alone, atol=1e-4)
+        np.testing.assert_allclose(networks.part(means, number)[0], one(number), atol=1e-4)
     assert networks.one(0).dim == random_networks.num_features(SHAPE)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-30, 1.0, 1e6, 1e30, float("nan")])
 def test_guarantee_features_of_any_row_have_norm_at_most_one(
-    networks: RandomNetworks, rows: jax.Array, scale: float
+    weighted_sum: Callable, rows: jax.Array, scale: float
 ) -> None:
-    weighted_sum = jax.jit(networks.all().weighted_sum)
     for row in scale * (rows - 0.5):
         norm = float(jnp.linalg.norm(weighted_sum(row[None], jnp.ones(1)).astype(jnp.float32)))
         assert norm <= 1
@@ -82,8 +92,7 @@ def test_guarantee_features_of_any_row_have_norm_at_most_one(
     assert float(jnp.linalg.norm(weighted_sum(rows[:1], jnp.ones(1)))) > 0.999
 
 
-def test_guarantee_a_row_counts_for_itself_alone(networks: RandomNetworks, rows: jax.Array) -> None:
-    weighted_sum = jax.jit(networks.all().weighted_sum)
+def test_guarantee_a_row_counts_for_itself_alone(weighted_sum: Callable, rows: jax.Array) -> None:
     first = jnp.zeros(5).at[0].set(1.0)
     others = rows.at[1].set(7.0).at[2].set(jnp.nan)
     np.testing.assert_array_equal(weighted_sum(rows, first), weighted_sum(others, first))
@@ -96,9 +105,9 @@ def test_networks_are_the_same_in_every_version() -> None:
     """Released class means are of them for ever."""
     networks = RandomNetworks(SHAPE, np.zeros((2, 32), np.float32))
     ramp = jnp.linspace(0, 1, DIM)[None]
+    one = jax.jit(lambda number: networks.one(number).weighted_sum(ramp, jnp.ones(1)))
     for number, golden in enumerate(GOLDEN):
-        features = networks.one(number).weighted_sum(ramp, jnp.ones(1))
-        np.testing.assert_allclose(features[:6], golden, atol=1e-3)
+        np.testing.assert_allclose(one(number)[:6], golden, atol=1e-3)
 
 
 def test_large_images_are_seen_as_their_averages() -> None:
