@@ -52,6 +52,10 @@ class Kind:
     axes = 1
     use = Use()
 
+    def __repr__(self) -> str:
+        """Show its name."""
+        return self.name
+
     def choose(self, *, images: T, rows: T, table: T) -> T:
         """Return the value that is of this kind."""
         return {"images": images, "rows": rows, "table": table}[self.name]

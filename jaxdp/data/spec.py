@@ -48,7 +48,7 @@ class Spec:
         ((28, 28, 1), 500, 2, 784)
         >>> rows = jaxdp.Spec.rows("readings", (500, 12), class_names=["no", "yes"], low=-1, high=1)
         >>> rows.kind, rows.shape
-        ('table', (12,))
+        (rows, (12,))
         >>> spec.of_persons(3).records_per_person
         3
     """

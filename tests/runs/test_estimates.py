@@ -179,10 +179,10 @@ def test_sizes_are_in_words() -> None:
 
 
 def test_a_run_of_more_memory_than_there_is_is_warned_of() -> None:
-    found = Estimate((Phase("start", 1.0),), memory=30e9, disk=0.0)
-    (line,) = before.memory_warning(found, 22e9, lower="--ipc")
+    found = Estimate((Phase("start", 1.0),), memory=30e9, disk=0.0, lower="--ipc")
+    (line,) = before.memory_warning(found, 22e9)
     assert line == "about 30 GB of memory is needed, and 22 GB is available; lower --ipc"
-    assert before.memory_warning(found, math.inf, lower="--ipc") == ()
+    assert before.memory_warning(found, math.inf) == ()
     assert before.available_bytes() > 0
 
 

@@ -15,13 +15,6 @@ from jaxdp.program.data.dataset import HeldOut
 from jaxdp.program.runs import amounts, cautions, estimates
 from jaxdp.program.terminal import in_a_line
 
-_LOWER = {
-    "teacher": "--ipc, --subset or --image_size",
-    "dp_kip": "--ipc, --batch_size or --subset",
-    "dp_ntk": "--num_synthetic, --batch_size or --image_size",
-    "labelled": "--num_synthetic or --subset",
-}
-
 
 class Announcement:
     """The lines that a run begins with, which are said once."""
@@ -76,9 +69,7 @@ class Announcement:
             f"{in_a_line(self._spec, num_test=len(self._test.y))}\nestimate: {whole}\n  {phases}",
             flush=True,
         )
-        lack = memory_warning(
-            found, available_bytes(), lower=_LOWER.get(str(self._method), "--subset")
-        )
+        lack = memory_warning(found, available_bytes())
         warnings = [f"WARNING: {each}" for each in (*lack, *self.warnings)]
         for line in (*warnings, *self._notes):
             print(line, file=sys.stderr)
@@ -94,13 +85,13 @@ class Announcement:
         )
 
 
-def memory_warning(found: estimates.Estimate, available: float, *, lower: str) -> tuple[str, ...]:
+def memory_warning(found: estimates.Estimate, available: float) -> tuple[str, ...]:
     """Return a line where a run takes more memory than there is."""
     if found.memory <= available:
         return ()
     return (
         f"about {amounts.size(found.memory)} of memory is needed, and "
-        f"{amounts.size(available)} is available; lower {lower}",
+        f"{amounts.size(available)} is available; lower {found.lower}",
     )
 
 

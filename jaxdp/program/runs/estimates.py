@@ -84,11 +84,13 @@ class Estimate:
         phases: in order.
         memory: bytes at the peak.
         disk: bytes of results, and of what is kept for later runs.
+        lower: flags that lower all of it.
     """
 
     phases: tuple[Phase, ...]
     memory: float
     disk: float
+    lower: str = "--subset"
 
     @property
     def seconds(self) -> float:
@@ -118,7 +120,8 @@ def of_run(
     read = facts = _Data(spec, spec.num_examples, num_test)
     if reused:
         facts = facts._replace(num_examples=0)
-    found = _OF_METHODS.get(str(method), _of_another)(settings, facts)
+    estimate, lower = _OF_METHODS.get(str(method), (_of_another, Estimate.lower))
+    found = estimate(settings, facts)
     made = settings.ipc * facts.num_classes if hasattr(settings, "ipc") else None
     judging = _judging(judges, facts, made)
     start = Phase("start", _START + facts.num_examples * facts.dim / 1e8)
@@ -129,6 +132,7 @@ def of_run(
         tuple(each for each in phases if each.seconds > 0 and each.name not in left_out),
         _PROGRAM_BYTES + data + found.memory,
         found.disk + 5e7,  # compiled programs, the report
+        lower,
     )
 
 
@@ -311,10 +315,10 @@ def _of_another(settings: Any, facts: _Data) -> Estimate:
 
 
 _OF_METHODS = {
-    "teacher": _teacher,
-    "dp_kip": _kip,
-    "dp_ntk": _generator,
-    "labelled": _labelled,
+    "teacher": (_teacher, "--ipc, --subset or --image_size"),
+    "dp_kip": (_kip, "--ipc, --batch_size or --subset"),
+    "dp_ntk": (_generator, "--num_synthetic, --batch_size or --image_size"),
+    "labelled": (_labelled, "--num_synthetic or --subset"),
 }
 
 
