@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from jaxdp.methods import record
 from jaxdp.methods.dp_kip.kernels import SCATTER_NORMS
 from jaxdp.methods.dp_ntk.features import NETWORKS
-from jaxdp.methods.dp_ntk.settings import GENERATORS, PRESETS, SCHEDULES
+from jaxdp.methods.dp_ntk.generators import GENERATORS
+from jaxdp.methods.dp_ntk.settings import PRESETS, SCHEDULES
 from jaxdp.methods.teacher.settings import MATCHES
 from jaxdp.privacy import calibration
 from jaxdp.program.data import sources as data_sources

@@ -225,6 +225,10 @@ class TableGen(nn.Module):
         return jnp.where(is_number, nn.sigmoid(x), _softmax_of(x, owner, len(self.widths)))
 
 
+NETWORKS = (ConvCondGen, ResnetG, DenseGen, TabularGen, TableGen)
+"""What the file of a released generator may name."""
+
+
 def _softmax_of(x: Float[Array, "b d"], owner: np.ndarray, count: int) -> Float[Array, "b d"]:
     """Return the softmax within the places of each owner."""
     powers = jnp.exp(x - jax.lax.stop_gradient(jax.ops.segment_max(x.T, owner, count)[owner].T))

@@ -15,13 +15,12 @@ from jaxdp.features.base import FeatureMap
 from jaxdp.methods.dp_ntk import cells, tree
 from jaxdp.methods.dp_ntk import finish as training_module
 from jaxdp.methods.dp_ntk.drawing import Generator
+from jaxdp.methods.dp_ntk.generators import CELLS, build_network
 from jaxdp.methods.dp_ntk.released import Released
 from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS, Settings
-from jaxdp.methods.settings import SettingsError, bad
+from jaxdp.methods.settings import bad
 from jaxdp.methods.steps import Runner
-from jaxdp.networks import generators
 from jaxdp.tables.pairs import Pairs
-from jaxdp.tables.schema import BINS
 
 
 class Maker(abc.ABC):
@@ -153,14 +152,11 @@ def maker_for(
     Raises:
         SettingsError: the generator does not make examples of that shape.
     """
-    if settings.generator == "cells":
-        if settings.features not in COUNTS or not isinstance(spec.codec, TableCodec):
-            raise bad(
-                settings, "generator", "draws from --features=marginals or pairs; leave it out"
-            )
+    if settings.generator == CELLS and settings.features in COUNTS:
+        assert isinstance(spec.codec, TableCodec)  # as these features ask for
         pairs = (settings.product_share or 0.0) if settings.features == PAIRS else 0.0
         return CellMaker(codec=spec.codec, pairs=pairs, stddev=stddev, class_names=class_names)
-    module = _network(settings, spec)
+    module = build_network(str(settings.generator), spec)
     return NetworkMaker(
         module=module,
         training=_training(module, features, settings, len(class_names)),
@@ -172,43 +168,6 @@ def maker_for(
 
 def _floats(values: Array) -> tuple[float, ...]:
     return tuple(map(float, values))
-
-
-def _network(settings: Settings, spec: Spec) -> Any:
-    """Return the generator's module."""
-    of_records = {"table": _of_records}
-    of_images = dict.fromkeys(("dense", "conv", "resnet"), _of_images)
-    fitting = spec.kind.choose(images=of_images, rows=of_records, table=of_records)
-    name = str(settings.generator)
-    if name not in fitting:
-        raise bad(
-            settings,
-            "generator",
-            f"does not make examples of shape {spec.shape}; leave it out",
-        )
-    return fitting[name](name, spec)
-
-
-def _of_records(name: str, spec: Spec) -> Any:
-    del name
-    if isinstance(spec.codec, TableCodec):
-        return generators.TableGen(_widths(spec.codec))
-    return generators.TabularGen(spec.dim)
-
-
-def _of_images(name: str, spec: Spec) -> Any:
-    if name == "dense":
-        return generators.DenseGen(spec.dim)
-    kind = generators.ConvCondGen if name == "conv" else generators.ResnetG
-    try:
-        module = kind(spec.image_shape)
-        classes, code_dim = 2, 2
-        jax.eval_shape(
-            lambda key: generators.init(module, key, code_dim, classes), jax.random.key(0)
-        )
-    except ValueError as error:
-        raise SettingsError(f"--generator={name} on --dataset={spec.name}: {error}") from error
-    return module
 
 
 def _training(
@@ -230,12 +189,3 @@ def _training(
     except ValueError as error:
         raise bad(settings, "batch_size", str(error)) from error
     return training_module.train_generator(module, features, config)
-
-
-def _widths(codec: TableCodec) -> tuple[int, ...]:
-    """Return how many places each choice takes in a row: 1 for a number and for its absence."""
-    layout, found = codec.layout, []
-    for block in layout.blocks:
-        one = block.column.is_numeric and layout.form != BINS
-        found += [1] * block.width if one else [block.width]
-    return tuple(found)

@@ -5,9 +5,9 @@ import math
 from typing import Any
 
 from jaxdp.methods.dp_ntk.features import FeatureOptions
+from jaxdp.methods.dp_ntk.generators import GENERATORS
 from jaxdp.methods.settings import LEAST_SHARE, ByData, Training, bad, budget, filled, setting
 
-GENERATORS = ("conv", "resnet", "dense", "table", "cells")
 MARGINALS, PAIRS = "marginals", "pairs"
 # Features that count cells: a generator draws from them.
 COUNTS = (MARGINALS, PAIRS)
@@ -46,7 +46,10 @@ class Settings(FeatureOptions, Training):
         usual=True,
     )
     generator: ByData[str] = setting(
-        None, "{names} (default: by the shape of the data).", among=GENERATORS, usual=True
+        None,
+        f"{GENERATORS.help()} (default: by the shape of the data).",
+        among=tuple(GENERATORS),
+        usual=True,
     )
     code_dim: ByData[int] = setting(
         None, "Length of the generator's latent codes (by dataset).", above=0, at_most=1e5

@@ -265,7 +265,7 @@ def _are(kind: type) -> Callable[[Any], bool]:
 
 
 _CELLS, _TREE = "CellGenerator", "TreeGenerator"
-_MODULES = ("ConvCondGen", "ResnetG", "DenseGen", "TabularGen", "TableGen", _CELLS, _TREE)
+_MODULES = (*(network.__name__ for network in generators.NETWORKS), _CELLS, _TREE)
 # What a run writes of its generator, and what each part has to be.
 _DESCRIPTION: dict[str, Callable[[Any], bool]] = {
     "module": lambda value: value in _MODULES,
