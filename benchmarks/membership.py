@@ -71,7 +71,7 @@ def made_set(method: str, x: np.ndarray, y: np.ndarray, *, eps: float, quick: bo
     spec = jaxdp.Spec.images("digits to attack", x.shape, class_names=_NAMES)
     asked: dict[str, Any] = {"eps": eps}
     if method == "labelled":
-        package = jaxdp.methods.labelled
+        package = jaxdp.methods.dp_ntk.labels
         asked |= {"labels": "teacher", "preset": "fast"}
         asked |= {"steps": 2, "num_synthetic": 100} if quick else {}
     else:

@@ -21,8 +21,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 
 import jaxdp
-from jaxdp.methods import labelled
 from jaxdp.methods.dp_ntk import Released
+from jaxdp.methods.dp_ntk import labels as labelled
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.tables import Layout, Schema, frames
 

@@ -80,8 +80,8 @@ def _settings(method: str, count: int, *, eps: float) -> tuple[Any, Any]:
         asked = methods.dp_ntk.Settings(eps=eps, features=method, num_synthetic=count)
         return methods.dp_ntk, asked
     if method in ("labelled", "drawn"):
-        asked = methods.labelled.Settings(eps=eps, labels="teacher", num_synthetic=count)
-        return methods.labelled, asked
+        asked = methods.dp_ntk.Settings(eps=eps, labels="teacher", num_synthetic=count)
+        return methods.dp_ntk, asked
     package = methods.dp_kip if method == "dp_kip" else methods.teacher
     return package, package.Settings(eps=eps, ipc=_PER_CLASS)
 

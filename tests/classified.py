@@ -18,9 +18,10 @@ from PIL import Image
 from toy_runs import private_data
 from toy_tables import frame_of, write_table
 
-from jaxdp.methods import labelled, teacher
+from jaxdp.methods import teacher
 from jaxdp.methods.dp_kip.plan import KipPlan
-from jaxdp.methods.labelled.plan import LabelledPlan
+from jaxdp.methods.dp_ntk import labels as labelled
+from jaxdp.methods.dp_ntk.labels.plan import LabelledPlan
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.teacher import plan as teacher_plan
 from jaxdp.program import command_line

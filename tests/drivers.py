@@ -17,8 +17,7 @@ import pytest
 from absl.testing import flagsaver
 
 from jaxdp.methods.dp_kip.settings import Settings as KipSettings
-from jaxdp.methods.dp_ntk.settings import Settings as NtkSettings
-from jaxdp.methods.labelled.settings import Settings as LabelledSettings
+from jaxdp.methods.dp_ntk.labels.settings import Settings as NtkSettings
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.program import command_line
 from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk
@@ -46,7 +45,6 @@ FLAGS: dict[str, tuple[Any, Any]] = {
     "dp_kip": (KipFlags, KipSettings),
     "teacher": (TeacherFlags, TeacherSettings),
     "dp_ntk": (GenerateFlags, NtkSettings),
-    "labelled": (GenerateFlags, LabelledSettings),
 }
 """The flags of a run and the settings of every method."""
 _ENTRIES = (dp_kip, dp_kip_teacher, dp_ntk)  # define the flags

@@ -21,7 +21,7 @@ import results_file  # noqa: E402
 
 _KINDS = {"is_image", "is_table", "schema"}
 _DATASETS = {"digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "svhn_cropped"}
-_METHODS = {"teacher", "dp_kip", "dp_ntk", "labelled"}
+_METHODS = {"teacher", "dp_kip", "dp_ntk", "labelled"}  # the last one of earlier versions
 _ROOMS = ("jaxdp", "experiments")
 
 

@@ -10,9 +10,10 @@ import drivers
 import numpy as np
 import pytest
 
+from jaxdp.methods.dp_ntk.labels.plan import LabelledPlan
 from jaxdp.methods.dp_ntk.plan import NtkPlan
 from jaxdp.methods.teacher.plan import TeacherPlan
-from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.runs import driver
 
 
 def forbid_private_data(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,8 +22,8 @@ def forbid_private_data(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: Any, **__: Any) -> None:
         raise AssertionError("the private data were used")
 
-    monkeypatch.setattr(Dataset, "private", property(forbidden))
-    for plan in (NtkPlan, TeacherPlan):
+    monkeypatch.setattr(driver._Run, "_release", forbidden)
+    for plan in (NtkPlan, TeacherPlan, LabelledPlan):
         monkeypatch.setattr(plan, "release", forbidden)
 
 

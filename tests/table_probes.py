@@ -389,8 +389,8 @@ _IMAGES = ("--data_dir=folder",)
 _FLAG_PROBES = (
     _flag_probe("dp_ntk --csv", "dp_ntk", _TABLE, **_OF_TABLES),
     _flag_probe("dp_kip --csv", "dp_kip", _TABLE, **_OF_TABLES),
-    _flag_probe("--labels=teacher", "labelled", _IMAGES),
-    _flag_probe("--labels=teacher --csv", "labelled", _TABLE, **_OF_TABLES),
+    _flag_probe("--labels=teacher", "dp_ntk", (*_IMAGES, "--labels=teacher")),
+    _flag_probe("--labels=teacher --csv", "dp_ntk", (*_TABLE, "--labels=teacher"), **_OF_TABLES),
     _flag_probe("--match=both", "teacher", (*_IMAGES, "--match=both")),
     _flag_probe("teacher --csv", "teacher", _TABLE, **_OF_TABLES),
     _flag_probe("persons", "teacher", _PERSONS, dataset=("scans",), data_dir=(".",)),

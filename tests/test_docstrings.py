@@ -19,7 +19,7 @@ NEEDED = {
     "jaxdp.methods": "Classifier Made PlainRunner",
     "jaxdp.methods.dp_kip": "Settings",
     "jaxdp.methods.dp_ntk": "Settings",
-    "jaxdp.methods.labelled": "Settings",
+    "jaxdp.methods.dp_ntk.labels": "Settings",
     "jaxdp.methods.teacher": "Settings",
     "jaxdp.data": "Codec checked",
     "jaxdp.tables": "Column Layout Schema decode encode read_schema",

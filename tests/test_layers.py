@@ -49,13 +49,14 @@ def imported(path: Path) -> Iterator[str]:
                 yield whole if whole in NAMES else node.module
 
 
-COMBINATIONS = {"labelled": ("dp_ntk", "teacher")}
-"""Methods that put others together, under one ledger."""
+COMBINATIONS = {"jaxdp.methods.dp_ntk.labels": "teacher"}
+"""A part of a method that uses another one, under one ledger."""
 
 
 def of_one_method(name: str, other: str) -> bool:
     """Whether two files are of the same method; `jaxdp.methods.base` and its like are of none."""
-    if name.count(".") > 2 and other.split(".")[2] in COMBINATIONS.get(name.split(".")[2], ()):
+    part = ".".join(name.split(".")[:4])
+    if name.count(".") > 2 and other.split(".")[2] == COMBINATIONS.get(part):
         return True
     return name.count(".") > 2 and name.split(".")[2] == other.split(".")[2]
 
@@ -96,7 +97,7 @@ PLANNING = ("plan.py", "planning.py", "mechanisms.py", "settings.py", "earlier.p
 
 def in_methods(*patterns: str) -> set[Path]:
     """Return the files of methods at some places, such as `release.py` of each."""
-    found = {path for pattern in patterns for path in METHODS.glob(f"*/{pattern}")}
+    found = {path for pattern in patterns for path in METHODS.glob(f"*/**/{pattern}")}
     return found | {path for pattern in patterns for path in METHODS.glob(pattern)}
 
 
@@ -151,10 +152,11 @@ def names_in(path: Path) -> list[str]:
 
 def test_private_data_are_taken_by_releases_and_handed_on_by_plans_alone() -> None:
     """Privacy-critical code is in `jaxdp.privacy`, and in `release.py` of each method."""
-    handing_on = {METHODS / "base.py", METHODS / "runner.py", *METHODS.glob("*/plan.py")}
+    plans, releases = set(METHODS.glob("*/**/plan.py")), set(METHODS.glob("*/**/release.py"))
+    handing_on = {METHODS / "base.py", METHODS / "runner.py", *plans}
     takers = {path for path in METHODS.rglob("*.py") if "Private" in names_in(path)}
-    assert takers - handing_on == set(METHODS.glob("*/release.py"))
-    for path in METHODS.glob("*/plan.py"):
+    assert takers - handing_on == releases
+    for path in plans:
         uses = names_in(path).count("private")
         handed = [
             argument

@@ -142,7 +142,7 @@ def test_guarantee_another_person_changes_one_person_of_a_subset_at_most(
         whose = [name if number in (0, 30, 60) else f"p{number}" for number in range(90)]
         if place == "npz":
             flags = ("--dataset=scans", f"--data_dir={stored(tmp_path, group_train=whose)}")
-            found = read(*flags, "--records_per_person=1", "--subset=40").x_train[:, 0, 0, 0]
+            found = read(*flags, "--records_per_person=1", "--subset=40").private.x[:, 0, 0, 0]
             return set(found.tolist())
         frame = toy_tables.frame_of(90).assign(patient=whose, debt=np.arange(90))
         frame.to_csv(tmp_path / "visits.csv", index=False)
@@ -245,7 +245,7 @@ METHODS = {
 @pytest.mark.parametrize("name", list(METHODS))
 def test_guarantee_every_method_adds_the_noise_that_persons_need(name: str) -> None:
     """The same budget for persons with 4 records takes more noise, in all that is released."""
-    package = getattr(jaxdp.methods, name)
+    package = getattr(jaxdp.methods, "dp_ntk" if name == "labelled" else name)
     spec = jaxdp.Spec.images("scans", (200, 8, 8), class_names=["no", "yes"])
     settings = package.complete(package.Settings(eps=1.0, delta=1e-4, **METHODS[name]), spec)
     one, four = (package.make_plan(settings, each).ledger for each in (spec, spec.of_persons(4)))
@@ -265,7 +265,10 @@ def test_guarantee_every_method_adds_the_noise_that_persons_need(name: str) -> N
 @pytest.mark.parametrize("name", list(METHODS))
 def test_guarantee_every_method_adds_the_noise_that_persons_of_a_table_need(name: str) -> None:
     """Records become one-hot rows or cells on the way, and are still those of persons."""
-    package, table = getattr(jaxdp.methods, name), METHODS[name] | {"match": "teacher"}
+    package, table = (
+        getattr(jaxdp.methods, "dp_ntk" if name == "labelled" else name),
+        METHODS[name] | {"match": "teacher"},
+    )
     spec = jaxdp.Spec.table("visits", toy_tables.schema_of(), 200)
     names = {field.name for field in dataclasses.fields(package.Settings)} - {"features"}
     asked = {key: value for key, value in table.items() if key in names}

@@ -50,7 +50,7 @@ def test_only_flags_that_the_program_has_are_named() -> None:
 
 def test_no_flag_is_a_synonym_of_itself_and_words_are_flags_of_no_run() -> None:
     """What a run calls a flag stays that flag."""
-    from jaxdp.methods.labelled.settings import Settings
+    from jaxdp.methods.dp_ntk.labels.settings import Settings
     from jaxdp.program.run_flags import GenerateFlags, TeacherFlags
 
     ours = {*rules(GenerateFlags), *rules(TeacherFlags), *rules(Settings)}

@@ -25,7 +25,12 @@ DRIVERS = {
     "labelled": (dp_ntk, (*NTK, "--labels=teacher")),
 }
 SUBSET = ("--subset=60", "--delta=1e-3")
-_METHODS = {name: name for name in DRIVERS} | {"dp_kip_teacher": "teacher"}
+_METHODS = {
+    "dp_kip": "dp_kip",
+    "dp_ntk": "dp_ntk",
+    "dp_kip_teacher": "teacher",
+    "labelled": "dp_ntk",
+}
 
 
 class StoppedError(Exception):

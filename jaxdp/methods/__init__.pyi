@@ -1,4 +1,4 @@
-from . import dp_kip, dp_ntk, labelled, teacher
+from . import dp_kip, dp_ntk, teacher
 from .made import Classifier, Made
 from .runner import PlainRunner, run
 from .settings import SettingsError
@@ -10,7 +10,6 @@ __all__ = [
     "SettingsError",
     "dp_kip",
     "dp_ntk",
-    "labelled",
     "run",
     "teacher",
 ]

@@ -68,4 +68,5 @@ def counted(plan: "Plan[Any]") -> Ledger | None:
 
 def method_name(plan: "Plan[Any]") -> str:
     """Return the name of a run's method: that of its package."""
-    return type(plan).__module__.rpartition(".")[0].rpartition(".")[2]
+    parts = type(plan).__module__.split(".")
+    return parts[2] if parts[:2] == ["jaxdp", "methods"] else parts[-2]

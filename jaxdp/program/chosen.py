@@ -49,13 +49,10 @@ def run(asked: str | None) -> None:
     _require_fit(chosen.method)
     words = [f"jaxdp run {chosen.method}", *_put(chosen.flags)]
     flags_class, settings_class = METHODS[chosen.method]
-    name = chosen.method
-    if name == "dp_ntk":
-        name, settings_class = dp_ntk.method()
     settings, run_flags = map(command_line.settings_of, (settings_class, flags_class))
     if processes.is_first():
         print(f"chosen: {' '.join(words)}\n  why: {chosen.why}", file=sys.stderr)
-    driver.run(name, settings, run_flags, data)
+    driver.run(chosen.method, settings, run_flags, data)
 
 
 def _put(chosen: Mapping[str, str]) -> list[str]:
@@ -74,7 +71,6 @@ def _choice(data: Any, epsilon: float, asked: str | None) -> _Chosen:
 
     for choice in recommendation.choices(data.spec, epsilon, source=""):
         method, flags = commands.parsed(choice.command)
-        method = "dp_ntk" if method == "labelled" else method
         if asked in (None, method):
             flags.pop("eps", None)
             why = choice.why if asked is None else "You asked for it."

@@ -20,8 +20,9 @@ import numpy as np
 from jaxdp.data import Spec
 from jaxdp.kernels import preprocess
 from jaxdp.kernels.kip import SupportSet
-from jaxdp.methods import dp_kip, labelled, teacher
+from jaxdp.methods import dp_kip, teacher
 from jaxdp.methods.dp_kip.kernels import KernelOptions
+from jaxdp.methods.dp_ntk import labels
 from jaxdp.methods.made import Classifier, softmax
 from jaxdp.methods.runner import PlainRunner, num_columns
 from jaxdp.methods.settings import InputError
@@ -58,7 +59,7 @@ def classifier(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Classif
         ValueError: the files do not fit each other.
     """
     if folder.has(_LABELLED):
-        stored = folder.released(_LABELLED, labelled.FORM)
+        stored = folder.released(_LABELLED, labels.FORM)
         return _taught(stored, spec, cached), f"the private teacher of {_LABELLED}"
     if folder.has(_TEACHER):
         stored = folder.released(_TEACHER, teacher.FORM)

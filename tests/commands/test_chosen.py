@@ -69,7 +69,8 @@ def test_what_is_chosen_is_said_and_what_is_given_stays(
     assert run(images.main, "digits", "--method=dp_ntk", "--labels=teacher") == 0
     assert "chosen: jaxdp run dp_ntk --features=scatter_rbf" in capsys.readouterr().err
     methods = [(method, getattr(settings, "ipc", None)) for method, settings, *_ in ran]
-    assert methods == [("dp_kip", 1), ("teacher", 7), ("labelled", None)]
+    assert methods == [("dp_kip", 1), ("teacher", 7), ("dp_ntk", None)]
+    assert ran[-1][1].labels == "teacher"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from planted_bugs.mutant import Mutant
 
-_PLAN, _RELEASE = "jaxdp/methods/labelled/plan.py", "jaxdp/methods/labelled/release.py"
-_L = "tests/methods/labelled/test_labelled.py::"
+_PLAN, _RELEASE = "jaxdp/methods/dp_ntk/labels/plan.py", "jaxdp/methods/dp_ntk/labels/release.py"
+_L = "tests/methods/dp_ntk/labels/test_labelled.py::"
 _BUDGET = (f"{_L}test_guarantee_both_releases_together_spend_the_budget",)
 _SPY = (f"{_L}test_guarantee_what_is_accounted_is_what_is_released",)
 _IMAGES = "jaxdp/program/runs/generated_images.py"
@@ -79,7 +79,7 @@ MUTANTS = (
     ),
     Mutant(
         "an embedding and a teacher about records serve a run about persons",
-        "jaxdp/methods/labelled/earlier.py",
+        "jaxdp/methods/dp_ntk/labels/earlier.py",
         "    require_same_data(stored, spec, spec.num_classes)\n",
         "",
         (

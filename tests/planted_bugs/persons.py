@@ -36,7 +36,7 @@ MUTANTS = (
     ),
     Mutant(
         "an embedding beside a teacher has the noise of records",
-        "jaxdp/methods/labelled/plan.py",
+        "jaxdp/methods/dp_ntk/labels/plan.py",
         "sensitivity=float(generator.spec.records_per_person)",
         "sensitivity=1.0",
         (f"{_NOISE}[labelled]",),

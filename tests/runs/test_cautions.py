@@ -153,7 +153,7 @@ def test_guarantee_what_is_said_is_the_same_for_other_private_data(
 def test_a_run_whose_set_lacks_a_class_says_so_on_the_terminal_and_in_its_metrics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jaxdp.methods.labelled import plan
+    from jaxdp.methods.dp_ntk.labels import plan
 
     monkeypatch.setattr(plan, "labels_in_shares", lambda p, drawn: np.zeros(len(drawn), np.int32))
     flags = write_table(tmp_path, frame_of(200))

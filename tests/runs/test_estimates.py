@@ -43,8 +43,8 @@ MEASURED: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
     ("dp_ntk", "mnist", GREY, 60000, {"features": "entk", "batch_size": 5000}, 1110),
     ("dp_ntk", "mnist", GREY, 60000, {"features": "rff", "batch_size": 500}, 716),
     ("dp_ntk", "mnist", GREY, 60000, {"features": "hermite", "steps": 3000}, 159),
-    ("labelled", "mnist", GREY, 60000, {"labels": "teacher", "candidates": 1}, 624),
-    ("labelled", "mnist", GREY, 60000, {"labels": "teacher"}, 370),
+    ("dp_ntk", "mnist", GREY, 60000, {"labels": "teacher", "candidates": 1}, 624),
+    ("dp_ntk", "mnist", GREY, 60000, {"labels": "teacher"}, 370),
 ]
 _FACTOR = 2.6
 
@@ -52,7 +52,7 @@ _FACTOR = 2.6
 def estimated(
     method: str, shape: tuple[int, ...], n: int, *, name: str = "own", **given: Any
 ) -> Estimate:
-    package = importlib.import_module(f"jaxdp.methods.{method}.settings")
+    package = importlib.import_module(f"jaxdp.methods.{method}")
     spec = recommendation.spec_of(shape, n, 3 if name == "large" else 10)
     spec = dataclasses.replace(spec, name=name)
     settings = package.complete(package.Settings(**given), spec)

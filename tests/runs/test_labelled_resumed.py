@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import toy_runs
 
-from jaxdp.methods.labelled import release as labelled
+from jaxdp.methods.dp_ntk.labels import release as labelled
 
 
 def test_a_run_stopped_between_teacher_and_embedding_goes_on(

@@ -22,11 +22,6 @@ from jaxdp.program.runs import commands, recommendation
 ROOT = Path(__file__).parents[2]
 SHAPES = [(8, 8, 1), (28, 28, 1), (33, 47, 3), (32, 32, 3), (224, 224, 4), (14,)]
 GRID = list(itertools.product(SHAPES, (12, 300, 5000, 60_000, 10**7), (2, 10, 200), (0.1, 1, 50)))
-ENTRIES = {
-    "dp_kip": ("dp_kip",),
-    "teacher": ("teacher",),
-    "dp_ntk": ("dp_ntk", "labelled"),
-}
 
 
 def of(shape: tuple[int, ...], n: int, c: int, epsilon: float) -> tuple[recommendation.Choice, ...]:
@@ -47,17 +42,15 @@ def test_every_command_of_a_grid_of_facts_is_one_that_its_program_takes() -> Non
     for line in lines:
         program, verb, method, *given = shlex.split(line)
         assert (program, verb) == ("jaxdp", "run")
-        methods = ENTRIES[method]
-        for method in methods:
-            for kind in drivers.FLAGS[method][:1]:
-                drivers.settings(kind, *given)
-        drivers.settings(drivers.FLAGS[methods[-1]][1], *given)
+        for kind in drivers.FLAGS[method]:
+            drivers.settings(kind, *given)
 
 
 def test_a_teacher_comes_first_for_images_and_counts_for_tables() -> None:
     assert of((28, 28, 1), 60_000, 10, 1)[0].method == "teacher"
-    assert of((14,), 30_000, 2, 1)[0].method == "labelled"
-    assert of((14,), 300, 2, 1)[0].method == "dp_ntk"
+    assert of((14,), 30_000, 2, 1)[0].command.endswith(" --labels=teacher")
+    assert of((14,), 300, 2, 1)[0].command.startswith("jaxdp run dp_ntk --csv=x.csv")
+    assert "--labels" not in of((14,), 300, 2, 1)[0].command
     assert of((28, 28, 1), 60_000, 10, math.inf)[0].method == "dp_kip"
     rows = Spec.rows("own", (569, 30), class_names=["no", "yes"])
     (only,) = recommendation.choices(rows, 1, source="--dataset=own")
@@ -93,11 +86,11 @@ def test_noise_that_hides_all_is_said() -> None:
 
 def test_what_does_better_is_another_command_or_a_larger_budget() -> None:
     spec = recommendation.spec_of((16, 16, 3), 310, 3)
-    found = recommendation.better(spec, 1, method="dp_kip", source="--dataset=own")
+    found = recommendation.better(spec, 1, method="dp_kip", settings=None, source="--dataset=own")
     assert found.endswith("jaxdp run teacher --dataset=own --ipc=1 --eps=1")
-    found = recommendation.better(spec, 1, method="teacher", source="--dataset=own")
+    found = recommendation.better(spec, 1, method="teacher", settings=None, source="--dataset=own")
     assert found.startswith("a larger --eps")
-    found = recommendation.better(spec, 0.1, method="dp_kip", source="")
+    found = recommendation.better(spec, 0.1, method="dp_kip", settings=None, source="")
     assert "noise hides most" in found
 
 

@@ -1,3 +1,4 @@
+from . import labels
 from .drawing import Generator
 from .finish import (
     GeneratorConfig,
@@ -6,7 +7,9 @@ from .finish import (
     published_schedule,
     train_generator,
 )
-from .plan import NtkPlan, make_plan
+from .labelling import complete, folder_name, form_of, make_plan
+from .labels.settings import Settings
+from .plan import NtkPlan
 from .release import (
     EMBEDDING,
     WEIGHTS,
@@ -15,7 +18,6 @@ from .release import (
     sensitivities,
 )
 from .released import FORM, Released
-from .settings import Settings, complete, folder_name
 
 __all__ = [
     "EMBEDDING",
@@ -30,6 +32,8 @@ __all__ = [
     "Settings",
     "complete",
     "folder_name",
+    "form_of",
+    "labels",
     "make_plan",
     "multiplier_by_removal",
     "published_schedule",

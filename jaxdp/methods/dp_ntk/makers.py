@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 import optax
-from jaxtyping import Array
+from jaxtyping import ArrayLike
 
 from jaxdp.data import Spec, TableCodec
 from jaxdp.features.base import FeatureMap
@@ -166,8 +166,8 @@ def maker_for(
     )
 
 
-def _floats(values: Array) -> tuple[float, ...]:
-    return tuple(map(float, values))
+def _floats(values: ArrayLike) -> tuple[float, ...]:
+    return tuple(map(float, np.asarray(values)))
 
 
 def _training(

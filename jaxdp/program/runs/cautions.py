@@ -132,6 +132,7 @@ def of_run(
         spec,
         certified.epsilon(plan),
         method=method,
+        settings=plan.settings,
         source=recommendation.source_of(run_flags),
     )
     names = spec.class_names[: num_classes(plan)]

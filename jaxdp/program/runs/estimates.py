@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from jaxdp import large_arrays
 from jaxdp.data import Spec
+from jaxdp.methods.dp_ntk.labels.settings import GENERATOR, TEACHER
 from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.methods.teacher.settings import defaults
@@ -314,11 +315,16 @@ def _of_another(settings: Any, facts: _Data) -> Estimate:
     return Estimate((), 0.0, 0.0)
 
 
+def _dp_ntk(settings: Any, facts: _Data) -> Estimate:
+    """Estimate a generator, and the teacher that may label what it makes."""
+    labels = getattr(settings, "labels", GENERATOR)
+    return {GENERATOR: _generator, TEACHER: _labelled}[labels](settings, facts)
+
+
 _OF_METHODS = {
     "teacher": (_teacher, "--ipc, --subset or --image_size"),
     "dp_kip": (_kip, "--ipc, --batch_size or --subset"),
-    "dp_ntk": (_generator, "--num_synthetic, --batch_size or --image_size"),
-    "labelled": (_labelled, "--num_synthetic or --subset"),
+    "dp_ntk": (_dp_ntk, "--num_synthetic, --batch_size, --subset or --image_size"),
 }
 
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxdp.data import Spec
-from jaxdp.methods import dp_ntk, labelled
+from jaxdp.methods import dp_ntk
+from jaxdp.methods.dp_ntk import labels
 from jaxdp.methods.settings import part_of
 from jaxdp.methods.stored import Earlier, GeneratedImages, Stored
 from jaxdp.methods.teacher.earlier import BESIDE
@@ -84,7 +85,7 @@ def read(folder: str, spec: Spec, *, ipc: int) -> Generated:
             f"needs {_EMBEDDING} or {_LABELLED}, and {_NAME})"
         )
     _require_finished(path, folder)
-    form: Any = labelled.FORM if has_teacher else dp_ntk.FORM
+    form: Any = labels.FORM if has_teacher else dp_ntk.FORM
     embedding = released.read(path / of_release, form)
     x, y, sureness = _arrays(path / _NAME, folder, spec.num_classes)
     for what, here, there in (

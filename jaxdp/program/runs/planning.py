@@ -84,7 +84,9 @@ def planned(ready: Ready, *, watch: Watch = unwatched) -> Plan[Any]:
 
 def earlier_of(package: Any, settings: Any, run_flags: Any, spec: Spec) -> Earlier:
     """Return what earlier runs have released that the flags name."""
-    form, stored = getattr(package, "FORM", None), None
+    of_settings = getattr(package, "form_of", None)
+    form = getattr(package, "FORM", None) if of_settings is None else of_settings(settings)
+    stored = None
     if form is not None and getattr(run_flags, form.flag) is not None:
         stored = released.read(getattr(run_flags, form.flag), form)
     folder = getattr(run_flags, "synthetic", None)

@@ -98,20 +98,21 @@ def warning(spec: Spec, epsilon: float) -> str | None:
     )
 
 
-def better(spec: Spec, epsilon: float, *, method: str, source: str) -> str:
+def better(spec: Spec, epsilon: float, *, method: str, settings: Any, source: str) -> str:
     """Return what would do better than a run that is at chance.
 
     Args:
         spec: facts about its data.
         epsilon: that it had.
         method: of `jaxdp.methods`, that it ran.
+        settings: of that method, complete.
         source: flags that name the data.
     """
     lack = warning(spec, epsilon)
     if lack is not None:
         return lack
     first = choices(spec, epsilon, source=source)[0]
-    if first.method != method:
+    if not commands.is_of(first.command, method, settings):
         return f"this does better: {first.command}"
     return "a larger --eps, more examples or fewer classes do better"
 

@@ -4,11 +4,12 @@ import dataclasses
 from typing import Any
 
 from jaxdp.methods.dp_ntk import settings as generation
-from jaxdp.methods.labelled.earlier import for_generation
+from jaxdp.methods.dp_ntk.labels.earlier import for_generation
 from jaxdp.methods.settings import LEAST_SHARE, ByData, SettingsError, bad, budget, setting
 from jaxdp.methods.teacher import settings as teaching
 
-LABELS = ("generator", "teacher")
+GENERATOR, TEACHER = "generator", "teacher"
+LABELS = (GENERATOR, TEACHER)
 # What networks learn most of, once a teacher labels what is drawn. Steps on images of more values
 # are too slow for the fast preset.
 _IMAGE_FEATURES, _FAST_VALUES = "scatter_rbf", 32 * 32
@@ -21,7 +22,7 @@ class Settings(generation.Settings):
 
     Examples:
         >>> import jaxdp
-        >>> labelled = jaxdp.methods.labelled
+        >>> labelled = jaxdp.methods.dp_ntk.labels
         >>> settings = labelled.Settings(eps=1.0)
         >>> spec = jaxdp.Spec.images("scans", (5000, 32, 32), class_names=["no", "yes"])
         >>> complete = labelled.complete(settings, spec)
@@ -30,7 +31,7 @@ class Settings(generation.Settings):
     """
 
     labels: str = setting(
-        "generator",
+        GENERATOR,
         "Who says which class an example is of: {names}. A private teacher shares the budget.",
         among=LABELS,
         usual=True,
@@ -50,6 +51,13 @@ class Settings(generation.Settings):
         at_most=100,
         fixed=False,
     )
+
+    def check(self) -> None:
+        """Raise a `SettingsError` where a setting is of a teacher, and there is none."""
+        super().check()
+        for name in ("teacher_share", "candidates"):
+            if self.labels != TEACHER and getattr(self, name) is not None:
+                raise bad(self, name, "is for --labels=teacher")
 
 
 def generation_settings(settings: Settings) -> generation.Settings:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxdp.data import Codec
-from jaxdp.methods.labelled import student
+from jaxdp.methods.dp_ntk.labels import student
 from jaxdp.methods.runner import PlainRunner
 
 CODEC = Codec(low=0.0, high=255.0, shift=0.0, scale=255.0)

@@ -2,7 +2,7 @@
 
 A generator draws few kinds of images. Where they are moved, or have other colours, and where two of
 them meet, there is more to ask a teacher. Which of its answers are worth keeping is found out in
-`jaxdp.methods.labelled.student`.
+`jaxdp.methods.dp_ntk.labels.student`.
 """
 
 import jax

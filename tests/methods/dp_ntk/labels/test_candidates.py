@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxdp.data import Codec
-from jaxdp.methods.labelled import candidates
-from jaxdp.methods.labelled.candidates import with_copies
+from jaxdp.methods.dp_ntk.labels import candidates
+from jaxdp.methods.dp_ntk.labels.candidates import with_copies
 
 BYTES = Codec(low=0.0, high=255.0, shift=0.0, scale=255.0)
 FLOATS = Codec(low=-1.0, high=1.0, shift=0.0, scale=1.0, dtype="float32")

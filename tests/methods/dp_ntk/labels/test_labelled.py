@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import jaxdp
-from jaxdp.methods import certified, labelled
+from jaxdp.methods import certified
+from jaxdp.methods.dp_ntk import labels as labelled
 from jaxdp.methods.dp_ntk.drawing import balanced_labels
-from jaxdp.methods.labelled import plan as planning
-from jaxdp.methods.labelled import release as releasing
-from jaxdp.methods.labelled.plan import by_removal
+from jaxdp.methods.dp_ntk.labels import plan as planning
+from jaxdp.methods.dp_ntk.labels import release as releasing
+from jaxdp.methods.dp_ntk.labels.plan import by_removal
 from jaxdp.methods.runner import PlainRunner
-from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.settings import SettingsError, part_of
 from jaxdp.methods.stored import Earlier, Stored
 from jaxdp.privacy import accounting, private_key
 
@@ -234,9 +235,13 @@ def test_settings_that_do_not_do_are_refused(settings: dict[str, Any], message: 
         plan_of(**settings)
 
 
+def _asked(method: Any, **given: Any) -> Any:
+    return method.Settings(**given, **({"labels": "teacher"} if method is labelled else {}))
+
+
 def stored_of(method: Any, certificate: Any = None) -> Stored[Any]:
     """Return what an earlier run has released, under a certificate of its own or another one."""
-    asked = method.Settings(num_synthetic=50)
+    asked = _asked(method, num_synthetic=50)
     plan = method.make_plan(method.complete(asked, SPEC), SPEC)
     return Stored(
         released=method.Released(np.zeros((2, SPEC.in_form("bins").dim)), np.zeros((7, 2))),
@@ -252,7 +257,7 @@ def stored_of(method: Any, certificate: Any = None) -> Stored[Any]:
 @pytest.mark.parametrize("method", [labelled, jaxdp.methods.dp_ntk])
 def test_a_stored_ledger_without_an_embedding_is_refused(method: Any) -> None:
     """As an edited file may hold it: of a teacher, or of class means, alone."""
-    asked = method.Settings(num_synthetic=50)
+    asked = _asked(method, num_synthetic=50)
     teacher = jaxdp.methods.teacher
     spent = certified.certificate(
         teacher.make_plan(teacher.complete(teacher.Settings(), SPEC), SPEC)
@@ -264,7 +269,7 @@ def test_a_stored_ledger_without_an_embedding_is_refused(method: Any) -> None:
 
 @pytest.mark.parametrize("method", [labelled, jaxdp.methods.dp_ntk], ids=["labelled", "dp_ntk"])
 def test_guarantee_what_was_released_about_records_serves_no_run_about_persons(method: Any) -> None:
-    asked, persons = method.Settings(num_synthetic=50), SPEC.of_persons(3)
+    asked, persons = _asked(method, num_synthetic=50), SPEC.of_persons(3)
     earlier = Earlier(stored_of(method))
     method.make_plan(method.complete(asked, SPEC), SPEC, earlier)
     with pytest.raises(SettingsError, match="protects persons with at most 1 records"):

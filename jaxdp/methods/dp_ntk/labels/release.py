@@ -7,7 +7,7 @@ from jaxtyping import Array, Key
 from jaxdp.data import Private, Spec
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods.dp_ntk import release as embedding
-from jaxdp.methods.labelled.released import Released
+from jaxdp.methods.dp_ntk.labels.released import Released
 from jaxdp.methods.steps import Runner
 from jaxdp.methods.teacher import release as teaching
 from jaxdp.privacy.releases import GaussianRelease

@@ -15,17 +15,17 @@ from jaxdp.methods import base
 from jaxdp.methods.base import Story
 from jaxdp.methods.dp_ntk import plan as generation
 from jaxdp.methods.dp_ntk import release as embedding
+from jaxdp.methods.dp_ntk.labels import release as releasing
+from jaxdp.methods.dp_ntk.labels import student
+from jaxdp.methods.dp_ntk.labels.balance import as_drawn, labels_in_shares
+from jaxdp.methods.dp_ntk.labels.candidates import with_copies
+from jaxdp.methods.dp_ntk.labels.earlier import check_earlier
+from jaxdp.methods.dp_ntk.labels.released import FORM, Options, Released
+from jaxdp.methods.dp_ntk.labels.settings import Settings, generation_settings, teacher_settings
+from jaxdp.methods.dp_ntk.labels.story import COVERS, STORY
 from jaxdp.methods.dp_ntk.makers import CellMaker
 from jaxdp.methods.dp_ntk.released import Released as Embedded
 from jaxdp.methods.dp_ntk.story import TABLE
-from jaxdp.methods.labelled import release as releasing
-from jaxdp.methods.labelled import student
-from jaxdp.methods.labelled.balance import as_drawn, labels_in_shares
-from jaxdp.methods.labelled.candidates import with_copies
-from jaxdp.methods.labelled.earlier import check_earlier
-from jaxdp.methods.labelled.released import FORM, Options, Released
-from jaxdp.methods.labelled.settings import Settings, generation_settings, teacher_settings
-from jaxdp.methods.labelled.story import COVERS, STORY
 from jaxdp.methods.made import Classifier, Made, relabelled, softmax
 from jaxdp.methods.noise import calibrated
 from jaxdp.methods.settings import SettingsError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jaxdp.methods.labelled.balance import as_drawn, balanced, labels_in_shares
+from jaxdp.methods.dp_ntk.labels.balance import as_drawn, balanced, labels_in_shares
 
 SHARES = np.array([0.2, 0.3, 0.5])
 
