@@ -18,7 +18,7 @@ from drivers import FLAGS, prepared
 from faulty_input import Probe
 from hypothesis import strategies as st
 
-from jaxdp.methods import record
+from jaxdp.methods import presets, record
 from jaxdp.methods.dp_kip.kernels import SCATTER_NORMS
 from jaxdp.methods.dp_ntk.features import NETWORKS
 from jaxdp.methods.dp_ntk.generators import GENERATORS
@@ -82,10 +82,12 @@ _FLAGS = (
         scatter_norm=SCATTER_NORMS,
         evaluate=("krr", "krr,logistic", "mlp,convnet", "frechet"),
         accountant=("pld", "rdp"),
+        preset=presets.names(),
     ),
     _flag_probe(
         "teacher",
         match=MATCHES,
+        preset=presets.names(),
         evaluate=("krr", "krr,logistic", "mlp,convnet", "frechet"),
     ),
     _flag_probe(
@@ -95,7 +97,7 @@ _FLAGS = (
         ntk_width=("8", "8_8", "1_1", "3"),
         generator=GENERATORS,
         schedule=SCHEDULES,
-        preset=PRESETS,
+        preset=(*PRESETS, *presets.names()),
         evaluate=("none", "logistic,frechet", "krr", "inception"),
     ),
 )

@@ -92,7 +92,9 @@ def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-READ = re.compile(r"\S+: \d+ training .+; \d+ test examples\nestimate: about .+\n  start .+\n")
+READ = re.compile(
+    r"\S+: \d+ training .+; \d+ test examples\n(preset: .+\n)?estimate: about .+\n  start .+\n"
+)
 """What a run says first, of data that it could read and of the time that it will take."""
 
 

@@ -68,7 +68,7 @@ def test_guarantee_certificate_states_what_was_run(finished: Path) -> None:
     assert privacy["delta"] == 1e-5
     assert privacy["num_steps"] == 6
     assert privacy["sampling_rate"] == pytest.approx(50 / 1437)
-    assert privacy["clip_norm"] == defaults("digits", "fc_ntk")["clip_norm"]
+    assert privacy["clip_norm"] == defaults("fc_ntk")["clip_norm"]
     assert privacy["noise_multiplier"] > 0.3
     assert privacy["epsilon_second_opinion"] >= privacy["epsilon"]
     assert privacy["releasable"] is True

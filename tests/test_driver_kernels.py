@@ -49,7 +49,7 @@ def test_scatter_run_with_fixed_pixels_and_classifiers(tmp_path: Path) -> None:
         ipc=1,
         num_classes=10,
         dim=64,
-        init_scale=defaults("digits", "scatter")["init_scale"],
+        init_scale=defaults("scatter")["init_scale"],
     )
     # To the last digit but one: a run draws them in one program with what follows.
     fixed = np.all(np.isclose(stored, start.x, rtol=1e-6, atol=0), axis=0)

@@ -23,7 +23,7 @@ class Spec:
     `Spec.images`, `Spec.rows` and `Spec.table` make one.
 
     Attributes:
-        name: name of the dataset. Some names, such as "mnist", have default settings of their own.
+        name: name of the dataset. It is shown, and no setting depends on it.
         shape: shape of one example as methods see it, (h, w, channels) or (values,).
         class_names: names of the c classes, in the order of the labels 0..c-1.
         num_examples: number n of private examples. It counts as public.

@@ -84,8 +84,8 @@ def config_of(plan: Any, *flags: Any) -> dict[str, Any]:
     """
     config: dict[str, Any] = {}
     for part in (*flags, plan.settings):
-        fixed = rules(type(part))
-        config |= {k: v for k, v in dataclasses.asdict(part).items() if fixed[k].fixed}
+        fixed = [name for name, rule in rules(type(part)).items() if rule.fixed]
+        config |= {name: getattr(part, name) for name in fixed}
     listed = {name: value for name, value in config.items() if name not in plan.story.unlisted}
     return listed | {
         "eps": None if math.isinf(certified.epsilon(plan)) else certified.epsilon(plan),

@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Optional, TypeVar
 
 from jaxdp.escapes import one_line
+from jaxdp.methods import presets
+from jaxdp.methods.presets import Preset
 from jaxdp.privacy.limits import LEAST_DELTA
 
 _RULE = "rule"
@@ -285,34 +287,88 @@ class Training(Budget):
     """A budget, and how something is trained in steps."""
 
     steps: ByData[int] = setting(
-        None, "Number of steps (default: by dataset).", above=0, usual=True
+        None, "Number of steps (default: by the data).", above=0, usual=True
     )
     batch_size: ByData[int] = setting(
         None,
-        "Examples of a step, on average where they are private (by dataset).",
+        "Examples of a step, on average where they are private (by the data).",
         above=0,
         usual=True,
     )
     learning_rate: ByData[float] = setting(
-        None, "First step size (default: by dataset).", above=0, usual=True
+        None, "First step size (default: by the data).", above=0, usual=True
     )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Distilling(Training):
+class ByPreset(Training):
+    """Training whose defaults may come from a preset of `jaxdp.methods.presets`.
+
+    Attributes:
+        defaults: the preset whose values stand where none are given and rules would say what to
+            take. It is the one that `preset` names; else one may be handed over, as the command
+            line does for a dataset that it knows by name.
+    """
+
+    LENGTHS: ClassVar[tuple[str, ...]] = ()
+    """What else `preset` may be."""
+
+    preset: str | None = setting(
+        None,
+        "Settings by name, where no flag says otherwise: tuned:NAME, those chosen for a dataset "
+        "(default: tuned for a dataset known by name, else by the data).",
+        usual=True,
+    )
+    defaults: Preset | None = dataclasses.field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        Training.__post_init__(self)
+        if self.preset is None or self.preset in self.LENGTHS:
+            return
+        try:
+            named = presets.of(self.preset)
+        except LookupError as error:
+            known = ", ".join((*self.LENGTHS, *presets.names()))
+            raise bad(self, "preset", f"unknown; known are {known}") from error
+        object.__setattr__(self, "defaults", named)
+
+    def by_preset(self, method: str, spec: Any, **facts: Any) -> dict[str, Any]:
+        """Return the values of the preset for a run; none where there is no preset.
+
+        Args:
+            method: its name in `jaxdp.methods`.
+            spec: facts about the data.
+            **facts: about the run, by which presets choose.
+
+        Raises:
+            SettingsError: the preset is not for such data.
+        """
+        preset = self.defaults
+        if preset is None:
+            return {}
+        if spec.kind.stored not in preset.kinds:
+            raise SettingsError(
+                f"--preset={preset.name}: is for images, and --dataset={spec.name} holds "
+                f"{spec.kind.holds(spec)}"
+            )
+        return preset.values(method, **facts)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Distilling(ByPreset):
     """What both ways of distilling have."""
 
     ipc: int = setting(1, "Distilled images per class.", at_least=1, usual=True)
     epochs: ByData[float] = setting(
         None,
-        "Expected passes over the data (default: by dataset).",
+        "Expected passes over the data (default: by the data).",
         above=0,
         at_most=1e6,
         usual=True,
     )
     clip_norm: ByData[float] = setting(
         None,
-        "Bound on one example's gradient (default: by dataset).",
+        "Bound on one example's gradient (default: by the data).",
         at_least=LEAST_CLIP_NORM,
         infinite=True,
         usual=True,

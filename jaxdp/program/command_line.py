@@ -167,8 +167,8 @@ def settings_of(settings_class: Callable[..., Settings]) -> Settings:
     Raises:
         SettingsError: a value is not one that its flag may have.
     """
-    fields: Any = settings_class
-    given = [FLAGS[field.name] for field in dataclasses.fields(fields)]
+    kind: Any = settings_class
+    given = [FLAGS[name] for name in rules(kind)]
     return settings_class(
         **{flag.name: flag.value for flag in given if not flag.using_default_value}
     )

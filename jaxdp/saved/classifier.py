@@ -20,7 +20,7 @@ import numpy as np
 from jaxdp.data import Spec
 from jaxdp.kernels import preprocess
 from jaxdp.kernels.kip import SupportSet
-from jaxdp.methods import dp_kip, teacher
+from jaxdp.methods import dp_kip, presets, teacher
 from jaxdp.methods.dp_kip.kernels import KernelOptions
 from jaxdp.methods.dp_ntk import labels
 from jaxdp.methods.made import Classifier, softmax
@@ -90,8 +90,16 @@ def _taught(stored: Any, spec: Spec, cached: Cached) -> Classifier:
 
 def _teacher_plan(spec: Spec, cached: Cached, **options: Any) -> Any:
     settings = teacher.Settings(eps=_WITHOUT_NOISE, **options)
-    complete = teacher.complete(settings, spec)
+    complete = teacher.complete(_as_before(settings, spec), spec)
     return teacher.make_plan(complete, spec, cached=cached)
+
+
+def _as_before(settings: Any, spec: Spec) -> Any:
+    """Return settings with the defaults that a version had which stored some of them as null.
+
+    They went by the name of the data then.
+    """
+    return presets.for_dataset(settings, spec.name, spec.kind.stored)
 
 
 def _runner() -> PlainRunner:
@@ -105,7 +113,8 @@ def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Clas
     if is_of_kip(folder):
         names = [*(field.name for field in dataclasses.fields(KernelOptions)), "ridge", "seed"]
         given = {name: _given(folder, name) for name in names}
-        asked = dp_kip.complete(dp_kip.Settings(eps=_WITHOUT_NOISE, **given), spec)
+        asked = dp_kip.Settings(eps=_WITHOUT_NOISE, **given)
+        asked = dp_kip.complete(_as_before(asked, spec), spec)
         plan: Any = dp_kip.make_plan(asked, spec)
     else:
         # Earlier versions had neither patches nor brightness.

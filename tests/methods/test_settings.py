@@ -104,7 +104,7 @@ def test_complete_settings_leave_nothing_open(name: str, spec: Spec) -> None:
     method = METHODS[name]
     done = method.complete(method.Settings(eps=2.0), spec)
     left = {field.name for field in dataclasses.fields(done) if getattr(done, field.name) is None}
-    assert left <= {"noise_seed", "chunk_size"}
+    assert left <= {"noise_seed", "chunk_size", "preset", "defaults"}
     assert done.eps == 2.0
     assert method.complete(method.Settings(eps=2.0, learning_rate=7.0), spec).learning_rate == 7.0
 
@@ -190,39 +190,39 @@ def test_dp_kip_takes_as_many_steps_as_its_rules_say(
 
 
 @pytest.mark.parametrize(
-    ("name", "kernel", "whiten"),
+    ("preset", "kernel", "whiten"),
     [
-        ("scans", "scatter", 1.0),
-        ("scans", "entk", 1.0),
-        ("mnist", "perceptual", 1.0),
-        ("scans", "fc_ntk", 0.0),
-        ("mnist", "scatter", 0.0),  # a row of its own
-        ("cifar10", "scatter", 0.0),
+        (None, "scatter", 1.0),
+        (None, "entk", 1.0),
+        ("tuned:mnist", "perceptual", 1.0),
+        (None, "fc_ntk", 0.0),
+        ("tuned:mnist", "scatter", 0.0),
+        ("tuned:cifar10", "scatter", 0.0),
     ],
 )
-def test_features_are_whitened_where_no_row_says_otherwise(
-    name: str, kernel: str, whiten: float
+def test_features_are_whitened_where_no_preset_says_otherwise(
+    preset: str | None, kernel: str, whiten: float
 ) -> None:
-    spec = Spec.images(name, (500, 8, 8), class_names=list("abc"))
-    assert dp_kip.complete(dp_kip.Settings(kernel=kernel), spec).whiten == whiten
+    settings = dp_kip.Settings(kernel=kernel, preset=preset)
+    assert dp_kip.complete(settings, IMAGES).whiten == whiten
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "angles", "norm"),
+    ("preset", "shape", "angles", "norm"),
     [
-        ("anything", (16, 20), 8, "group_and_brightness"),
-        ("anything", (16, 16, 3), 8, "group_and_brightness"),
-        ("anything", (16, 16, 3), 4, "none"),  # 75 paths do not divide into 27 groups
-        ("anything", (15, 40), 8, "none"),  # three patches a side
-        ("mnist", (28, 28), 8, "none"),
-        ("cifar10", (32, 32, 3), 8, "group"),
+        (None, (16, 20), 8, "group_and_brightness"),
+        (None, (16, 16, 3), 8, "group_and_brightness"),
+        (None, (16, 16, 3), 4, "none"),  # 75 paths do not divide into 27 groups
+        (None, (15, 40), 8, "none"),  # three patches a side
+        ("tuned:mnist", (28, 28), 8, "none"),
+        ("tuned:cifar10", (32, 32, 3), 8, "group"),
     ],
 )
 def test_scattering_features_are_normalised_by_group_where_there_is_enough_in_one(
-    name: str, shape: tuple[int, ...], angles: int, norm: str
+    preset: str | None, shape: tuple[int, ...], angles: int, norm: str
 ) -> None:
-    spec = Spec.images(name, (500, *shape), class_names=list("abc"))
-    settings = dp_kip.Settings(kernel="scatter", scatter_angles=angles)
+    spec = Spec.images("anything", (500, *shape), class_names=list("abc"))
+    settings = dp_kip.Settings(kernel="scatter", scatter_angles=angles, preset=preset)
     assert dp_kip.complete(settings, spec).scatter_norm == norm
     asked = dataclasses.replace(settings, scatter_norm="unit")
     assert dp_kip.complete(asked, spec).scatter_norm == "unit"
@@ -231,22 +231,24 @@ def test_scattering_features_are_normalised_by_group_where_there_is_enough_in_on
 
 
 @pytest.mark.parametrize("kernel", ["scatter", "perceptual", "entk"])
-@pytest.mark.parametrize("name", ["mnist", "anything"])
+@pytest.mark.parametrize("preset", ["tuned:mnist", None])
 def test_without_noise_features_are_whitened_further_and_not_clipped(
-    name: str, kernel: str
+    preset: str | None, kernel: str
 ) -> None:
-    spec = Spec.images(name, (500, 28, 28), class_names=list("abc"))
-    plain = dp_kip.complete(dp_kip.Settings(eps=math.inf, kernel=kernel), spec)
-    private = dp_kip.complete(dp_kip.Settings(eps=1e6, kernel=kernel), spec)
+    spec = Spec.images("anything", (500, 28, 28), class_names=list("abc"))
+    plain, private = (
+        dp_kip.complete(dp_kip.Settings(eps=eps, kernel=kernel, preset=preset), spec)
+        for eps in (math.inf, 1e6)
+    )
     assert (plain.whiten, plain.ridge, plain.clip_norm) == (0.01, 1e-3, math.inf)
     assert private.clip_norm < math.inf
     assert plain.scatter_norm == private.scatter_norm
 
 
 def test_without_noise_normalised_features_of_photographs_stay_as_they_are() -> None:
-    spec = Spec.images("cifar10", (500, 32, 32, 3), class_names=list("abc"))
     private, plain = (
-        dp_kip.complete(dp_kip.Settings(eps=eps, kernel="scatter"), spec) for eps in (1.0, math.inf)
+        dp_kip.complete(dp_kip.Settings(eps=eps, kernel="scatter", preset="tuned:cifar10"), IMAGES)
+        for eps in (1.0, math.inf)
     )
     assert (plain.whiten, plain.ridge) == (private.whiten, private.ridge) == (0, 1e-4)
     assert private.clip_norm < plain.clip_norm == math.inf

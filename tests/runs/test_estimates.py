@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import inspect
 import math
@@ -12,6 +11,7 @@ import drivers
 import pytest
 
 from jaxdp import large_arrays
+from jaxdp.methods import presets
 from jaxdp.methods.teacher.settings import Settings
 from jaxdp.program.run_flags import TeacherFlags
 from jaxdp.program.runs import amounts, before, estimates, recommendation
@@ -54,9 +54,8 @@ def estimated(
 ) -> Estimate:
     package = importlib.import_module(f"jaxdp.methods.{method}")
     spec = recommendation.spec_of(shape, n, 3 if name == "large" else 10)
-    spec = dataclasses.replace(spec, name=name)
-    settings = package.complete(package.Settings(**given), spec)
-    return estimates.of_run(method, settings, spec, num_test=2000)
+    settings = presets.for_dataset(package.Settings(**given), name, spec.kind.stored)
+    return estimates.of_run(method, package.complete(settings, spec), spec, num_test=2000)
 
 
 @pytest.mark.parametrize("case", MEASURED, ids=lambda case: f"{case[0]} {case[1]} {case[4]}")

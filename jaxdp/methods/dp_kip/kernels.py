@@ -259,7 +259,7 @@ class KernelOptions:
         None,
         "Normalisation of scatter's features: {names}, of which paper is pointwise for grey images "
         "and none for colour, and group_and_brightness has the mean of each channel beside; "
-        "default: by dataset.",
+        "default: by the images' shape.",
         among=SCATTER_NORMS,
     )
     whiten: ByData[float] = setting(

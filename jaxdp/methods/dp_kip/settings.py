@@ -1,6 +1,6 @@
-"""Settings of DP-KIP, and what they are by default: chosen on held-out training data.
+"""Settings of DP-KIP, and what they are by default: by rules, chosen on held-out training data.
 
-Data without a row of their own follow these rules:
+A preset says otherwise for some datasets (`jaxdp.methods.presets`). The rules are these:
 
 * A step sees `min(n, 1000)` examples on average, so all of a small set.
 * There are 20 expected passes over the data, and never fewer than 300 steps. What noise adds up to
@@ -82,8 +82,10 @@ class Settings(KernelOptions, Distilling):
     )
 
 
+# `least_steps` is the fewest steps where neither steps nor passes are given.
 _GENERAL: dict[str, Any] = {
     "epochs": 20.0,
+    "least_steps": 300,
     "batch_size": 1000,
     "learning_rate": 0.05,
     "clip_norm": 1e-2,
@@ -93,29 +95,6 @@ _GENERAL: dict[str, Any] = {
     "scatter_norm": "none",
     "whiten": 0.0,
 }
-_LEAST_STEPS = 300
-# Hours a step; how many there are to be is for a user to say.
-_DEAR = ("conv_ntk",)
-_STROKES = {"smoothing": 1.5}
-_PHOTOS = {"clip_norm": 1e-3, "smoothing": 3.0}
-_FULLY_CONNECTED: dict[str, dict[str, Any]] = {
-    "digits": {"epochs": 60.0, "batch_size": 500, "smoothing": 0.0},
-    "mnist": _STROKES,
-    "fashion_mnist": _STROKES,
-    "cifar10": _PHOTOS,
-    "cifar100": _PHOTOS,
-    "svhn_cropped": _PHOTOS,
-}
-# Chosen for features as they are, before there were whitened ones; published figures are of these.
-_SCATTER_PHOTOS = {"clip_norm": 1e-3, "ridge": 1e-4, "smoothing": 0.0, "scatter_norm": "group"}
-_SCATTER: dict[str, dict[str, Any]] = {
-    "mnist": {"clip_norm": 0.4, "ridge": 1e-4, "smoothing": 0.0},
-    "fashion_mnist": _SCATTER_PHOTOS | {"clip_norm": 3e-3},
-    "cifar10": _SCATTER_PHOTOS,
-    "cifar100": _SCATTER_PHOTOS,
-    "svhn_cropped": _SCATTER_PHOTOS,
-}
-_TABLES = {"fc_ntk": _FULLY_CONNECTED, "fc_nngp": _FULLY_CONNECTED, "scatter": _SCATTER}
 _WHITENED = {
     "learning_rate": 0.1,
     "clip_norm": 1e-2,
@@ -123,13 +102,15 @@ _WHITENED = {
     "smoothing": 0.0,
     "whiten": 1.0,
 }
+# Hours a step; how many there are to be is for a user to say.
+_DEAR = {"least_steps": 0}
 _BY_KERNEL: dict[str, dict[str, Any]] = {
     "scatter": _WHITENED | {"scatter_norm": None},  # by the images' shape
     "perceptual": _WHITENED,
     "entk": _WHITENED,
+    "conv_ntk": _DEAR,
 }
-_LEAST_STEPS_WITHOUT_NOISE = 1000
-_WITHOUT_NOISE: dict[str, Any] = {"clip_norm": math.inf, "smoothing": 0.0}
+_WITHOUT_NOISE: dict[str, Any] = {"clip_norm": math.inf, "smoothing": 0.0, "least_steps": 1000}
 _FAR_STEPS = _WITHOUT_NOISE | {"learning_rate": 0.2, "init_scale": 1.0}
 _WHITER = _WITHOUT_NOISE | {"learning_rate": 0.1, "whiten": 0.01, "ridge": 1e-3}
 _BY_KERNEL_WITHOUT_NOISE: dict[str, dict[str, Any]] = {
@@ -138,17 +119,14 @@ _BY_KERNEL_WITHOUT_NOISE: dict[str, dict[str, Any]] = {
     "scatter": _WHITER,
     "perceptual": _WHITER,
     "entk": _WHITER | {"learning_rate": 0.03},
+    "conv_ntk": _WITHOUT_NOISE | _DEAR,
 }
 
 
-def defaults(dataset: str, kernel: str, *, is_private: bool = True) -> dict[str, Any]:
-    """Return the row of a dataset and a kernel, or the kernel's general one."""
-    row = _GENERAL | _TABLES.get(kernel, {}).get(dataset, _BY_KERNEL.get(kernel, {}))
-    if is_private:
-        return row
-    if row["scatter_norm"] == "group":  # as it is better than whitened
-        return row | _WITHOUT_NOISE
-    return row | _BY_KERNEL_WITHOUT_NOISE.get(kernel, _WITHOUT_NOISE)
+def defaults(kernel: str, *, is_private: bool = True) -> dict[str, Any]:
+    """Return what the rules say of a kernel."""
+    row = _GENERAL | _BY_KERNEL.get(kernel, {})
+    return row if is_private else row | _BY_KERNEL_WITHOUT_NOISE.get(kernel, _WITHOUT_NOISE)
 
 
 def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
@@ -159,9 +137,12 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     """
     del earlier
     require_one_length(settings)
-    table = defaults(spec.name, settings.kernel, is_private=settings.is_private)
+    kernel = settings.kernel
+    table: dict[str, Any] = {"clip_space": KERNELS.fitting(kernel, spec).clip_space(spec)}
+    table |= defaults(kernel, is_private=settings.is_private)
+    table |= settings.by_preset("dp_kip", spec, kernel=kernel, eps=settings.eps, ipc=settings.ipc)
     table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
-    table["clip_space"] = KERNELS.fitting(settings.kernel, spec).clip_space(spec)
+    least = table.pop("least_steps")
     if table["scatter_norm"] is None:
         table["scatter_norm"] = usual_scatter_norm(settings, spec)
     done = filled(settings, table)
@@ -169,8 +150,7 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     if settings.steps is not None:
         return dataclasses.replace(done, epochs=settings.steps * batch / n)
     steps = math.ceil(done.epochs * math.ceil(n / batch))
-    least = _LEAST_STEPS if settings.is_private else _LEAST_STEPS_WITHOUT_NOISE
-    if settings.epochs is None and settings.kernel not in _DEAR and steps < least:
+    if settings.epochs is None and steps < least:
         return dataclasses.replace(done, steps=least, epochs=least * batch / n)
     return dataclasses.replace(done, steps=steps)
 

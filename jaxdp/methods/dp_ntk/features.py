@@ -281,7 +281,7 @@ class FeatureOptions:
     )
     network: ByData[str] = setting(
         None,
-        "Network of entk: fc_1l, fc_2l, cnn_2l (tables), cnn2d, lenet5 or resnet (by dataset).",
+        "Network of entk: fc_1l, fc_2l, cnn_2l (tables), cnn2d, lenet5 or resnet (default: fc_1l).",
         among=NETWORKS,
     )
     ntk_width: ByData[str] = setting(

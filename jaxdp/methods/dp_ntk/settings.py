@@ -1,12 +1,15 @@
-"""Settings of DP-NTK, and what they are by default: chosen on held-out data, or the papers'."""
+"""Settings of DP-NTK, and what they are by default: by rules, chosen on held-out data.
+
+A preset says otherwise for some datasets (`jaxdp.methods.presets`).
+"""
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from jaxdp.methods.dp_ntk.features import FeatureOptions
 from jaxdp.methods.dp_ntk.generators import GENERATORS
-from jaxdp.methods.settings import LEAST_SHARE, ByData, Training, bad, budget, filled, setting
+from jaxdp.methods.settings import LEAST_SHARE, ByData, ByPreset, bad, budget, filled, setting
 
 MARGINALS, PAIRS = "marginals", "pairs"
 # Features that count cells: a generator draws from them.
@@ -16,7 +19,7 @@ PRESETS = ("full", "fast")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Settings(FeatureOptions, Training):
+class Settings(FeatureOptions, ByPreset):
     """Settings of DP-NTK; None stands for a default that depends on the data.
 
     Examples:
@@ -28,6 +31,8 @@ class Settings(FeatureOptions, Training):
         >>> complete.features, complete.generator, complete.num_synthetic
         ('entk', 'conv', 60000)
     """
+
+    LENGTHS: ClassVar[tuple[str, ...]] = PRESETS
 
     unconditional: bool = setting(
         False, "Treat all examples as one class; labels are neither used nor made."
@@ -41,8 +46,9 @@ class Settings(FeatureOptions, Training):
     )
     preset: str = setting(
         "full",
-        "full, or fast: fewer and smaller steps and small networks, minutes on a CPU.",
-        among=PRESETS,
+        "full, or fast: fewer and smaller steps and small networks, minutes on a CPU. Or settings "
+        "by name, where no flag says otherwise: tuned:NAME, those chosen for a dataset, which full "
+        "and fast take for a dataset known by name.",
         usual=True,
     )
     generator: ByData[str] = setting(
@@ -52,7 +58,7 @@ class Settings(FeatureOptions, Training):
         usual=True,
     )
     code_dim: ByData[int] = setting(
-        None, "Length of the generator's latent codes (by dataset).", above=0, at_most=1e5
+        None, "Length of the generator's latent codes (by the data).", above=0, at_most=1e5
     )
     schedule: ByData[str] = setting(
         None, "Decay of the step size: cosine, or published (in stairs).", among=SCHEDULES
@@ -73,7 +79,7 @@ class Settings(FeatureOptions, Training):
     )
 
     def __post_init__(self) -> None:
-        Training.__post_init__(self)
+        ByPreset.__post_init__(self)
         FeatureOptions.__post_init__(self)
 
     def check(self) -> None:
@@ -85,7 +91,7 @@ class Settings(FeatureOptions, Training):
             raise bad(self, "weights_share", f"must be 0, or {LEAST_SHARE:g} or above")
 
 
-# Values that depend on the data; here those of a dataset without a row.
+# Values that depend on the data: of training.
 _GENERAL: dict[str, Any] = {
     "steps": 2000,
     "batch_size": 1000,
@@ -93,16 +99,6 @@ _GENERAL: dict[str, Any] = {
     "schedule": "cosine",
     "ema_decay": 0.99,
     "code_dim": 5,
-}
-_STROKES = {"batch_size": 5000}
-_COLOUR = {"steps": 20000, "code_dim": 31}
-_TRAINING: dict[str, dict[str, Any]] = {
-    "digits": {"steps": 1000, "batch_size": 500},
-    "mnist": _STROKES,
-    "fashion_mnist": _STROKES,
-    "cifar10": _COLOUR,
-    "cifar100": _COLOUR,
-    "svhn_cropped": _COLOUR,
 }
 # Dear steps; Hermite's is the paper's, and random Fourier features' five times theirs.
 _LARGEST_BATCH = {"scatter": 500, "scatter_rbf": 500, "rff": 500, "hermite": 200}
@@ -115,15 +111,9 @@ _FAST_PIXELS, _FEWEST = 32 * 32, 32
 _FAST_CODE = 16
 # A kernel that rewards variety, and DP-HP's own.
 _SHORTEST_CODE = {"scatter_rbf": 16, "hermite": 15}
-_SMALL_NETWORK, _COLOUR_NETWORK = ("fc_1l", "800"), ("fc_2l", "3000_200")
-_NETWORK = dict.fromkeys(("cifar10", "cifar100", "svhn_cropped"), _COLOUR_NETWORK)
-# DP-HP's for digits: held out, four points above `conv`.
-_GENERATOR = {("hermite", "mnist"): "dense"}
-# Harder et al. (2021) and Vinaroz et al. (2022): here public constants, whatever the data.
-_LENGTHS = {
-    "rff": {"mnist": math.sqrt(105), "fashion_mnist": math.sqrt(127)},
-    "hermite": {"mnist": math.sqrt(0.005), "fashion_mnist": math.sqrt(0.15)},
-}
+_NETWORK = {"network": "fc_1l", "ntk_width": "800"}
+# Widths of two layers, where a network of so many is asked for and no others are told.
+_TWO_LAYERS, _THEIR_WIDTHS = ("fc_2l", "cnn_2l"), "200_100"
 # Of hermite's two kernels, as the papers split their budget; of pairs held out on adult.
 _PRODUCT_SHARES = {"hermite": 0.2, "pairs": 0.5}
 _TABLE_SHARE = 0.1
@@ -151,68 +141,75 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         if settings.noise_seed is not None:
             raise bad(settings, "noise_seed", "no noise is drawn again here, leave it out")
         stored.require_options(settings, leave_out=("seed",))
-        options = dataclasses.asdict(stored.options)
+        features = settings.features or stored.options.features
     else:
-        options = feature_defaults(settings, spec)
-    features = settings.features or options["features"]
-    table = training_defaults(settings, spec, features)
-    table |= {"generator": generator_for(features, spec, settings.preset)}
+        features = settings.features or _features_for(settings, spec)
+    table = defaults(settings, spec, features)
+    if stored is not None:
+        table |= dataclasses.asdict(stored.options)
+    done = filled(settings, table)
+    return dataclasses.replace(done, weights_share=0.0) if done.unconditional else done
+
+
+def defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
+    """Return the values for data, features and a preset."""
+    table = feature_rules(features, spec) | training_rules(features)
     # Marginals tell the classes' shares themselves.
     share = 0.0 if spec.is_image or features in COUNTS else _TABLE_SHARE
-    made = {"weights_share": share, "num_synthetic": _num_synthetic(spec)}
-    done = filled(settings, options | table | made)
-    return dataclasses.replace(done, weights_share=0.0) if settings.unconditional else done
+    table |= {"weights_share": share, "num_synthetic": _num_synthetic(spec)}
+    table["generator"] = generator_for(features, spec, settings.preset)
+    table |= settings.by_preset("dp_ntk", spec, features=features, eps=settings.eps)
+    if settings.preset == "fast":
+        table |= _NETWORK | _shortened(table, features, spec)
+    if settings.network in _TWO_LAYERS and settings.network != table["network"]:
+        table["ntk_width"] = _THEIR_WIDTHS
+    return table
 
 
 def _num_synthetic(spec: Any) -> int:
     return 60000 if spec.schema is None else spec.num_examples
 
 
-def training_defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
-    """Return how a generator is trained, by dataset, preset, features and an example's size."""
-    table = _GENERAL | _TRAINING.get(spec.name, {})
-    table["batch_size"] = min(table["batch_size"], _LARGEST_BATCH.get(features, 10**6))
-    table["code_dim"] = max(table["code_dim"], _SHORTEST_CODE.get(features, 1))
-    if settings.preset == "fast":
-        steps, batch_size = _FAST.get(features, _FAST_OTHERS)
-        table["steps"] = min(table["steps"], steps)
-        # Batch normalisation needs some, and every class one.
-        fewer = batch_size * _FAST_PIXELS // max(spec.dim, _FAST_PIXELS)
-        fewer = max(fewer, _FEWEST, spec.num_classes)
-        table["batch_size"] = min(table["batch_size"], fewer)
-        table["code_dim"] = max(table["code_dim"], _FAST_CODE)
-    return table
+def training_rules(features: str) -> dict[str, Any]:
+    """Return how a generator is trained, by features."""
+    return _GENERAL | {
+        "batch_size": min(_GENERAL["batch_size"], _LARGEST_BATCH.get(features, 10**6)),
+        "code_dim": max(_GENERAL["code_dim"], _SHORTEST_CODE.get(features, 1)),
+    }
 
 
-def generator_for(features: str, spec: Any, preset: str) -> str:
-    """Return the generator's name by features, dataset, an example's shape, and preset."""
+def _shortened(table: dict[str, Any], features: str, spec: Any) -> dict[str, Any]:
+    """Return fewer and smaller steps than a table has, by features and an example's size."""
+    steps, batch_size = _FAST.get(features, _FAST_OTHERS)
+    # Batch normalisation needs some, and every class one.
+    fewer = batch_size * _FAST_PIXELS // max(spec.dim, _FAST_PIXELS)
+    fewer = max(fewer, _FEWEST, spec.num_classes)
+    return {
+        "steps": min(table["steps"], steps),
+        "batch_size": min(table["batch_size"], fewer),
+        "code_dim": max(table["code_dim"], _FAST_CODE),
+    }
+
+
+def generator_for(features: str, spec: Any, preset: str | None) -> str:
+    """Return the generator's name by features, an example's shape, and preset."""
     if not spec.is_image:
         return "cells" if features in COUNTS else "table"
     sides = spec.shape[:2]
-    if preset == "full" and spec.shape[2] > 1 and not any(side % 8 for side in sides):
-        name = "resnet"
-    else:
-        name = "dense" if any(side % 4 for side in sides) else "conv"
-    return _GENERATOR.get((features, spec.name), name)
+    if preset != "fast" and spec.shape[2] > 1 and not any(side % 8 for side in sides):
+        return "resnet"
+    return "dense" if any(side % 4 for side in sides) else "conv"
 
 
-def feature_defaults(settings: Settings, spec: Any) -> dict[str, Any]:
-    """Return what features are made from by default."""
-    features, dim = settings.features or _features_for(settings, spec), spec.dim
-    network, width = _SMALL_NETWORK
-    if settings.preset == "full":
-        network, width = _NETWORK.get(spec.name, _SMALL_NETWORK)
-    if settings.network in ("fc_2l", "cnn_2l") and settings.network != network:
-        width = "200_100"
+def feature_rules(features: str, spec: Any) -> dict[str, Any]:
+    """Return what features are made from, by their name and the data."""
     # Two random rows in [0, 1]^d are sqrt(d / 6) apart on average.
-    scales = {"rff": math.sqrt(dim / 6), "hermite": math.sqrt(0.15), "scatter_rbf": 0.7}
-    return {
+    scales = {"rff": math.sqrt(spec.dim / 6), "hermite": math.sqrt(0.15), "scatter_rbf": 0.7}
+    return _NETWORK | {
         "features": features,
-        "network": network,
-        "ntk_width": width,
         "moments": 1,
-        "length_scale": _LENGTHS.get(features, {}).get(spec.name, scales.get(features, 0.0)),
-        "product_share": _PRODUCT_SHARES.get(features, 0.0) if dim > 1 else 0.0,
+        "length_scale": scales.get(features, 0.0),
+        "product_share": _PRODUCT_SHARES.get(features, 0.0) if spec.dim > 1 else 0.0,
     }
 
 

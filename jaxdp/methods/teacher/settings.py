@@ -1,4 +1,7 @@
-"""Settings of the private teacher, and what they are by default: chosen on held-out data."""
+"""Settings of the private teacher, and what they are by default: by rules from held-out data.
+
+A preset says otherwise for some datasets (`jaxdp.methods.presets`).
+"""
 
 import dataclasses
 import math
@@ -28,7 +31,7 @@ class MapOptions:
     whiten: ByData[float] = setting(
         None,
         "Floor of the whitening of features on synthetic public images, relative to the mean "
-        "eigenvalue; 0 for no whitening (default: by dataset).",
+        "eigenvalue; 0 for no whitening (default: by the data).",
         at_least=0,
     )
     mirror: ByData[bool] = setting(
@@ -37,13 +40,13 @@ class MapOptions:
     patches: ByData[int] = setting(
         None,
         "Words of a public dictionary of patches of images, whose features stand beside those of "
-        "scattering; 0 for none (default: by dataset).",
+        "scattering; 0 for none (default: by the data).",
         at_least=0,
     )
     brightness: ByData[float] = setting(
         None,
         "Part of the squared norm of an image's features that the mean of each channel has at "
-        "most; the others do not tell brightness or colour. 0 for none (default: by dataset).",
+        "most; the others do not tell brightness or colour. 0 for none (default: by the data).",
         at_least=0,
         below=1,
     )
@@ -96,7 +99,7 @@ class Settings(ReleaseOptions, Distilling):
         None, "Weight of the teacher's cosine in the distillation (by --match).", at_least=0
     )
     final_learning_rate: ByData[float] = setting(
-        None, "Step size of the last steps (default: by dataset).", above=0
+        None, "Step size of the last steps (default: by the data).", above=0
     )
     label_smoothing: float = setting(
         0.0, "Part of a label that is spread over all classes.", at_least=0, below=1
@@ -136,7 +139,7 @@ class Settings(ReleaseOptions, Distilling):
 # For images of one's own, whose classes may differ in brightness or colour alone. More of it costs
 # digits more.
 _BRIGHTNESS = 0.1
-# Values that depend on the data; here those of a dataset without a row.
+# Values that depend on the data, of images.
 _GENERAL: dict[str, Any] = {
     "epochs": 20.0,
     "batch_size": 4096,
@@ -149,10 +152,6 @@ _GENERAL: dict[str, Any] = {
     "patches": 0,
     "brightness": _BRIGHTNESS,
 }
-# These keep the maps of their published figures.
-_WITHOUT_BRIGHTNESS = {"digits", "mnist", "fashion_mnist", "svhn_cropped", "cifar10", "cifar100"}
-_SMALL = {"batch_size": 1000}
-TABLE = "a table"
 # Records have few features that tell, so steps may be long; nothing is whitened.
 _TABLE = {
     "batch_size": 2000,
@@ -161,32 +160,6 @@ _TABLE = {
     "clip_norm": 0.3,
     "whiten": 0.0,
     "brightness": 0.0,
-}
-# Scenes that their mirror image leaves as they are; digits and house numbers are not.
-_PHOTOS = {"mirror": True, "batch_size": 8192, "patches": 512}
-_PHOTOS_NOISY = _PHOTOS | {"learning_rate": 0.8, "final_learning_rate": 0.24}
-# For budgets below and from `_LARGE_EPSILON`: with little noise, more steps that clip less.
-_LARGE_EPSILON = 3.0
-_NOISY: dict[str, dict[str, Any]] = {
-    "digits": _SMALL,
-    TABLE: _TABLE,
-    "mnist": {"clip_norm": 0.3, "final_learning_rate": 0.4},
-    "cifar10": _PHOTOS_NOISY,
-    "cifar100": _PHOTOS_NOISY,
-}
-_PHOTOS_CLEAR = _PHOTOS | {
-    "epochs": 40.0,
-    "clip_norm": 10.0,
-    "learning_rate": 1.2,
-    "final_learning_rate": 0.3,
-}
-_CLEAR: dict[str, dict[str, Any]] = {
-    "digits": _SMALL,
-    TABLE: _TABLE,
-    "mnist": {"epochs": 40.0},
-    "fashion_mnist": {"epochs": 40.0, "learning_rate": 0.8, "final_learning_rate": 0.24},
-    "cifar10": _PHOTOS_CLEAR,
-    "cifar100": _PHOTOS_CLEAR,
 }
 # Beside a distance of class means, or of generated images, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
@@ -199,12 +172,12 @@ _PACKED, _LEAST_PACKED = 2, 16
 
 
 def defaults(
-    settings: Settings, dataset: str, *, beside_images: bool, networks: int = 0
+    settings: Settings, spec: Any, *, beside_images: bool, networks: int = 0
 ) -> dict[str, Any]:
-    """Return the values of a dataset, a budget and what images are matched with."""
-    rows = _CLEAR if settings.eps >= _LARGE_EPSILON else _NOISY
-    table = _GENERAL | rows.get(dataset, {})
-    if dataset in _WITHOUT_BRIGHTNESS or settings.whiten == 0:
+    """Return the values for data, a budget and what images are matched with."""
+    table = _GENERAL | ({} if spec.is_image else _TABLE)
+    table |= settings.by_preset("teacher", spec, eps=settings.eps)
+    if settings.whiten == 0:
         table["brightness"] = 0.0
     if settings.learning_rate is not None:  # the last steps keep their part of it
         ratio = table["final_learning_rate"] / table["learning_rate"]
@@ -255,11 +228,10 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         raise bad(settings, "networks", "there are no class means here, leave it out")
     if settings.noise_seed is not None and not draws_noise(settings, earlier):
         raise bad(settings, "noise_seed", "nothing is released anew here, leave it out")
-    name = spec.name if spec.is_image else TABLE
     networks = _networks_of(settings, spec) if uses_means else 0
     if stored is not None and uses_means:
         networks = stored.options.networks
-    table = defaults(settings, name, beside_images=images is not None, networks=networks)
+    table = defaults(settings, spec, beside_images=images is not None, networks=networks)
     table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
     if settings.match != "teacher":
         table["packing"] = _packing_of(spec)

@@ -65,10 +65,10 @@ class Announcement:
         self._said = True
         found = self._estimate()
         whole, phases = amounts.in_words(found)
-        print(
-            f"{in_a_line(self._spec, num_test=len(self._test.y))}\nestimate: {whole}\n  {phases}",
-            flush=True,
-        )
+        preset = getattr(self._settings, "defaults", None)
+        named = "" if preset is None else f"preset: {preset.name}, where no flag says otherwise\n"
+        read = in_a_line(self._spec, num_test=len(self._test.y))
+        print(f"{read}\n{named}estimate: {whole}\n  {phases}", flush=True)
         lack = memory_warning(found, available_bytes())
         warnings = [f"WARNING: {each}" for each in (*lack, *self.warnings)]
         for line in (*warnings, *self._notes):

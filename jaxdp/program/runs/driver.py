@@ -24,7 +24,13 @@ from jaxdp.program.evaluation.figures import Prediction, figures
 from jaxdp.program.runs import before, cautions, judging, released
 from jaxdp.program.runs import start as run_start
 from jaxdp.program.runs.folder import RunFolder
-from jaxdp.program.runs.planning import checked, earlier_of, package_of, planned
+from jaxdp.program.runs.planning import (
+    checked,
+    earlier_of,
+    package_of,
+    planned,
+    with_preset,
+)
 from jaxdp.program.runs.runner import METRICS, FolderRunner, first_metrics
 from jaxdp.program.terminal import print_guarantee
 from jaxdp.saved import public_cache
@@ -77,6 +83,7 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
 def _share(method: Any, settings: Any, run_flags: Any, data: Dataset) -> None:
     """Take part in the release of the first process, if it makes one; leave the rest to it."""
     package = package_of(method)
+    settings = with_preset(settings, run_flags, data.spec)
     earlier = earlier_of(package, settings, run_flags, data.spec)
     complete = package.complete(settings, data.spec, earlier)
     plan: Plan[Any] = package.make_plan(complete, data.spec, earlier, cached=public_cache.cached)

@@ -160,7 +160,8 @@ def _of_teacher(facts: _Data, *, mirror: bool, patches: int) -> list[Level]:
 
 def _labelling(settings: Any, facts: _Data) -> Estimate:
     """Estimate a teacher of images, what it says of candidates, and the student that learns it."""
-    table = defaults(TeacherSettings(eps=settings.eps), facts.spec.name, beside_images=False)
+    asked = TeacherSettings(eps=settings.eps, defaults=settings.defaults)
+    table = defaults(asked, facts.spec, beside_images=False)
     parts = _of_teacher(facts, mirror=table["mirror"], patches=table["patches"])
     each, p = seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
     n, asked = facts.num_examples, settings.candidates * settings.num_synthetic

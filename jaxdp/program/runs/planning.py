@@ -5,6 +5,7 @@ import importlib
 from typing import Any, NamedTuple
 
 from jaxdp.data import Spec
+from jaxdp.methods import presets
 from jaxdp.methods.base import Plan
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.methods.stored import Earlier
@@ -54,6 +55,7 @@ def checked(method: Any, settings: Any, run_flags: Any, spec: Spec) -> Ready:
         SettingsError: whatever is wrong.
     """
     package = package_of(method)
+    settings = with_preset(settings, run_flags, spec)
     earlier = earlier_of(package, settings, run_flags, spec)
     complete = package.complete(settings, spec, earlier)
     # A folder that is taken is found before features are built, which may whiten public images.
@@ -63,6 +65,12 @@ def checked(method: Any, settings: Any, run_flags: Any, spec: Spec) -> Ready:
     )
     require_apart(getattr(run_flags, "feature_cache", None), folder.path)
     return Ready(package, complete, spec, earlier, folder)
+
+
+def with_preset(settings: Any, run_flags: Any, spec: Spec) -> Any:
+    """Return settings whose defaults are those tuned for a dataset that is known by its name."""
+    named = spec.name if run_flags.csv is None else ""
+    return presets.for_dataset(settings, named, spec.kind.stored)
 
 
 def planned(ready: Ready, *, watch: Watch = unwatched) -> Plan[Any]:

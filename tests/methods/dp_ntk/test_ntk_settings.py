@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 
 from jaxdp.data import Spec
+from jaxdp.methods import presets
 from jaxdp.methods.dp_ntk.settings import Settings, complete
 
 SHAPES = {"mnist": (28, 28, 1), "cifar10": (32, 32, 3), "unknown": (32, 32, 3)}
 
 
 def completed(name: str, shape: tuple[int, ...], **given: Any) -> Settings:
+    """Return complete settings, with the tuned defaults of a dataset."""
     facts, names = (Spec.rows if len(shape) == 1 else Spec.images), ["a", "b"]
-    return complete(Settings(**given), facts(name, (1000, *shape), class_names=names))
+    settings = presets.for_dataset(Settings(**given), name, "image")
+    return complete(settings, facts("own", (1000, *shape), class_names=names))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_features_of_images_are_those_of_the_paper_and_of_bare_rows_not(
         ("digits", {"preset": "fast"}, (30, 32, 3), "dense"),
         ("digits", {}, (28, 28, 3), "conv"),
         ("digits", {}, (32, 30, 3), "dense"),
-        ("digits", {}, (9,), "table"),
+        ("own", {}, (9,), "table"),
         ("mnist", {"features": "hermite"}, (28, 28, 1), "dense"),
         ("mnist", {"features": "hermite", "generator": "conv"}, (28, 28, 1), "conv"),
         ("fashion_mnist", {"features": "hermite"}, (28, 28, 1), "conv"),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from jaxdp.data import Private, Spec
-from jaxdp.methods import teacher
+from jaxdp.methods import presets, teacher
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Watch, compute_anew, unwatched
@@ -198,21 +198,18 @@ def test_classes_that_differ_in_brightness_or_colour_alone_are_told_apart(channe
 
 
 @pytest.mark.parametrize(
-    ("name", "changes", "share"),
+    ("changes", "share"),
     [
-        *((name, {}, 0.0) for name in ("digits", "mnist", "fashion_mnist", "svhn_cropped")),
-        *((name, {"eps": 10.0}, 0.0) for name in ("cifar10", "cifar100")),
-        ("mine", {"whiten": 0.0}, 0.0),
-        ("mine", {"brightness": 0.3}, 0.3),
-        ("mnist", {"brightness": 0.3}, 0.3),
-        ("mine", {}, SHARE),
-        ("mine", {"eps": 10.0}, SHARE),
+        *(({"preset": name}, 0.0) for name in presets.names() if name.startswith("tuned:")),
+        ({"whiten": 0.0}, 0.0),
+        ({"brightness": 0.3}, 0.3),
+        ({"preset": "tuned:mnist", "brightness": 0.3}, 0.3),
+        ({}, SHARE),
+        ({"eps": 10.0}, SHARE),
     ],
 )
-def test_images_of_ones_own_have_brightness_beside(
-    name: str, changes: dict[str, Any], share: float
-) -> None:
-    spec = Spec.images(name, (5000, 16, 16, 3), class_names=["a", "b"])
+def test_images_of_ones_own_have_brightness_beside(changes: dict[str, Any], share: float) -> None:
+    spec = Spec.images("mnist", (5000, 16, 16, 3), class_names=["a", "b"])
     assert teacher.complete(teacher.Settings(**changes), spec).brightness == share
 
 

@@ -69,7 +69,11 @@ def generation_settings(settings: Settings) -> generation.Settings:
 def teacher_settings(settings: Settings, spec: Any) -> teaching.Settings:
     """Return the settings of the teacher, of which all but the budget have their defaults."""
     asked = teaching.Settings(
-        eps=settings.eps, delta=settings.delta, seed=settings.seed, noise_seed=settings.noise_seed
+        eps=settings.eps,
+        delta=settings.delta,
+        seed=settings.seed,
+        noise_seed=settings.noise_seed,
+        defaults=settings.defaults,
     )
     return teaching.complete(asked, spec)
 
@@ -93,7 +97,7 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         raise SettingsError(f"{earlier.stored.source}: has spent its budget; leave --teacher_share")
     asked = generation_settings(settings)
     stored = None if earlier is None else earlier.stored
-    quick = asked.preset == "full" or spec.dim <= _FAST_VALUES
+    quick = asked.preset != "fast" or spec.dim <= _FAST_VALUES
     if spec.is_image and quick and asked.features is None and stored is None:
         asked = dataclasses.replace(asked, features=_IMAGE_FEATURES)
     done = generation.complete(asked, spec, for_generation(earlier))

@@ -1,0 +1,200 @@
+"""Presets: what they say, who takes them, and that nothing else knows a dataset by its name."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import drivers
+import numpy as np
+import pytest
+from jaxdp.methods.labelled.settings import teacher_settings
+
+from jaxdp.data import Spec
+from jaxdp.methods import dp_kip, dp_ntk, labelled, presets, record, teacher
+from jaxdp.methods.settings import SettingsError
+from jaxdp.program.data.dataset import Dataset
+from jaxdp.program.data.known import FLOATS
+from jaxdp.program.runs import planning
+
+METHODS: dict[str, Any] = {
+    "dp_kip": dp_kip,
+    "dp_ntk": dp_ntk,
+    "teacher": teacher,
+    "labelled": labelled,
+}
+SHAPES = {
+    "digits": (1437, 8, 8),
+    "mnist": (60000, 28, 28),
+    "fashion_mnist": (60000, 28, 28),
+    "svhn_cropped": (73257, 32, 32, 3),
+    "cifar10": (50000, 32, 32, 3),
+    "cifar100": (50000, 32, 32, 3),
+}
+
+
+def images(dataset: str, name: str = "own") -> Spec:
+    """Return facts as those about a dataset, under another name."""
+    return Spec.images(name, SHAPES[dataset], class_names=list("0123456789"))
+
+
+def completed(method: str, dataset: str, **given: Any) -> Any:
+    """Return complete settings as the command line has them for a dataset."""
+    settings = presets.for_dataset(METHODS[method].Settings(**given), dataset, "image")
+    return METHODS[method].complete(settings, images(dataset))
+
+
+# As version 0.2.0 had them before they were presets, when they went by the name of the data.
+BEFORE: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
+    ("dp_kip", "digits", {}, {"epochs": 300 * 500 / 1437, "steps": 300, "smoothing": 0.0}),
+    ("dp_kip", "digits", {"batch_size": 50}, {"epochs": 60.0, "steps": 1740}),
+    ("dp_kip", "mnist", {}, {"steps": 1200, "clip_norm": 1e-2, "smoothing": 1.5}),
+    ("dp_kip", "mnist", {"eps": math.inf}, {"learning_rate": 0.2, "smoothing": 0.0}),
+    ("dp_kip", "mnist", {"kernel": "scatter"}, {"clip_norm": 0.4, "ridge": 1e-4, "whiten": 0.0}),
+    ("dp_kip", "mnist", {"kernel": "scatter", "eps": math.inf}, {"ridge": 1e-3, "whiten": 0.01}),
+    ("dp_kip", "fashion_mnist", {"kernel": "scatter"}, {"clip_norm": 3e-3, "learning_rate": 0.05}),
+    ("dp_kip", "cifar10", {"kernel": "fc_nngp"}, {"clip_norm": 1e-3, "smoothing": 3.0}),
+    ("dp_kip", "cifar10", {"kernel": "entk"}, {"clip_norm": 1e-2, "smoothing": 0.0}),
+    ("dp_kip", "svhn_cropped", {"kernel": "scatter"}, {"clip_norm": 1e-3, "whiten": 0.0}),
+    ("dp_ntk", "digits", {}, {"steps": 1000, "batch_size": 500}),
+    ("dp_ntk", "mnist", {}, {"steps": 2000, "batch_size": 5000, "code_dim": 5}),
+    ("dp_ntk", "mnist", {"features": "rff"}, {"length_scale": math.sqrt(105), "batch_size": 500}),
+    ("dp_ntk", "mnist", {"features": "hermite"}, {"generator": "dense", "code_dim": 15}),
+    ("dp_ntk", "cifar100", {}, {"steps": 20000, "ntk_width": "3000_200", "generator": "resnet"}),
+    ("dp_ntk", "cifar100", {"preset": "fast"}, {"steps": 1200, "ntk_width": "800"}),
+    ("dp_ntk", "cifar10", {"network": "cnn_2l"}, {"ntk_width": "200_100", "code_dim": 31}),
+    ("teacher", "digits", {}, {"batch_size": 1000, "brightness": 0.0, "clip_norm": 5.0}),
+    ("teacher", "mnist", {}, {"clip_norm": 0.3, "final_learning_rate": 0.4, "epochs": 20.0}),
+    ("teacher", "mnist", {"learning_rate": 0.1}, {"final_learning_rate": 0.1}),
+    ("teacher", "mnist", {"eps": 3.0}, {"clip_norm": 5.0, "epochs": 40.0}),
+    ("teacher", "fashion_mnist", {"eps": 10.0}, {"learning_rate": 0.8, "epochs": 40.0}),
+    ("teacher", "cifar10", {}, {"mirror": True, "patches": 512, "learning_rate": 0.8}),
+    ("teacher", "cifar10", {"eps": 10.0}, {"clip_norm": 10.0, "learning_rate": 1.2}),
+    ("labelled", "mnist", {"labels": "teacher"}, {"features": "scatter_rbf", "batch_size": 500}),
+]
+
+
+@pytest.mark.parametrize(("method", "dataset", "given", "expected"), BEFORE)
+def test_tuned_settings_are_those_of_published_figures(
+    method: str, dataset: str, given: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    found = completed(method, dataset, **given)
+    assert {name: getattr(found, name) for name in expected} == pytest.approx(expected)
+
+
+def test_the_teacher_that_labels_has_its_tuned_settings_too() -> None:
+    found = completed("labelled", "cifar10", labels="teacher", eps=1.0)
+    own = teacher_settings(found, images("cifar10"))
+    assert (own.mirror, own.patches, own.batch_size) == (True, 512, 8192)
+
+
+@pytest.mark.parametrize("name", [name for name in presets.names() if name.startswith("tuned:")])
+@pytest.mark.parametrize("method", ["dp_kip", "dp_ntk", "teacher"])
+def test_a_tuned_preset_by_its_name_is_what_a_dataset_has(method: str, name: str) -> None:
+    dataset = name.removeprefix("tuned:")
+    kind = METHODS[method].Settings
+    named = METHODS[method].complete(kind(preset=name), images(dataset))
+    by_dataset = completed(method, dataset)
+    assert dataclasses.replace(named, preset=by_dataset.preset) == by_dataset
+    assert named != METHODS[method].complete(kind(), images(dataset))
+
+
+def test_what_is_given_stands_before_a_preset() -> None:
+    asked = dp_kip.Settings(preset="tuned:mnist", kernel="scatter", learning_rate=0.3)
+    found = dp_kip.complete(asked, images("mnist"))
+    assert (found.learning_rate, found.clip_norm) == (0.3, 0.4)
+
+
+@pytest.mark.parametrize("method", ["dp_kip", "dp_ntk", "teacher"])
+def test_names_that_there_are_not_are_refused_with_the_list_of_those_that_there_are(
+    method: str,
+) -> None:
+    with pytest.raises(SettingsError) as error:
+        METHODS[method].Settings(preset="tuned:celeba")
+    said = str(error.value)
+    assert said.startswith("--preset=tuned:celeba: unknown; known are ")
+    assert ("full, fast" in said) == (method == "dp_ntk")
+    assert all(name in said for name in presets.names())
+    with pytest.raises(LookupError, match="tuned:celeba: unknown; known are tuned:digits"):
+        presets.of("tuned:celeba")
+
+
+def test_presets_are_for_images() -> None:
+    rows = Spec.rows("mnist", (500, 6), class_names=list("abc"))
+    for package in (dp_kip, dp_ntk, teacher):
+        with pytest.raises(SettingsError, match=r"--preset=tuned:mnist: is for images, and --data"):
+            package.complete(package.Settings(preset="tuned:mnist"), rows)
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_the_name_of_data_changes_no_setting(method: str) -> None:
+    package = METHODS[method]
+    for dataset in SHAPES:
+        asked = package.Settings()
+        named, own = (package.complete(asked, images(dataset, name)) for name in (dataset, "own"))
+        assert named == own
+
+
+def _dataset(name: str, *shape: int) -> Dataset:
+    x, y = np.zeros((4, *shape), np.float32), np.array([0, 1, 0, 1])
+    return Dataset(
+        name=name,
+        x_train=x,
+        y_train=y,
+        x_test=x,
+        y_test=y,
+        class_names=("a", "b"),
+        codec=FLOATS,
+        source="here",
+    )
+
+
+def test_the_program_takes_the_tuned_preset_of_a_dataset_of_images_that_it_knows_by_name() -> None:
+    def name_of(dataset: str, *shape: int, csv: str | None = None, **given: Any) -> str | None:
+        run_flags = SimpleNamespace(csv=csv)
+        settings = dp_kip.Settings(**given)
+        found = planning.with_preset(settings, run_flags, _dataset(dataset, *shape)).defaults
+        return None if found is None else found.name
+
+    assert name_of("mnist", 28, 28, 1) == "tuned:mnist"
+    assert name_of("scans", 28, 28, 1) is None
+    assert name_of("mnist", 784) is None
+    assert name_of("digits", 8, 8, 1, csv="digits.csv") is None
+    assert name_of("mnist", 28, 28, 1, preset="tuned:cifar10") == "tuned:cifar10"
+
+
+def test_a_method_without_presets_gets_none() -> None:
+    settings = object()
+    assert presets.for_dataset(settings, "mnist", "image") is settings
+
+
+@pytest.mark.parametrize("method", ["dp_kip", "teacher", "dp_ntk"])
+def test_a_flag_names_a_preset_and_a_run_remembers_it(method: str, tmp_path: Path) -> None:
+    flags = ["--preset=tuned:mnist", "--steps=9", f"--out_dir={tmp_path}"]
+    plan = drivers.prepared(method, *flags).plan
+    assert (plan.settings.defaults, plan.settings.steps) == (presets.of("tuned:mnist"), 9)
+    assert record.config_of(plan)["preset"] == "tuned:mnist"
+
+
+@pytest.mark.parametrize(("method", "stored"), [("dp_kip", None), ("dp_ntk", "full")])
+def test_a_dataset_known_by_name_leaves_config_json_as_it_was(
+    method: str, stored: str | None, tmp_path: Path
+) -> None:
+    plan = drivers.prepared(method, f"--out_dir={tmp_path}").plan
+    assert plan.settings.defaults is presets.of("tuned:digits")
+    assert record.config_of(plan)["preset"] == stored
+
+
+def test_settings_of_methods_name_no_dataset() -> None:
+    """Rules are by shape, n, classes and epsilon: names are in one file."""
+    methods = Path(presets.__file__).parent
+    for path in methods.rglob("*.py"):
+        if path == Path(presets.__file__):
+            continue
+        nodes = ast.walk(ast.parse(path.read_text()))
+        texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
+        assert not texts & SHAPES.keys(), path
