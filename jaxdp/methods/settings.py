@@ -315,8 +315,8 @@ class ByPreset(Training):
 
     preset: str | None = setting(
         None,
-        "Settings by name, where no flag says otherwise: tuned:NAME, those chosen for a dataset "
-        "(default: tuned for a dataset known by name, else by the data).",
+        "Settings by name, where no flag says otherwise: paper:NAME, those of a paper for a "
+        "dataset, or tuned:NAME (default: tuned for a dataset known by name, else by the data).",
         usual=True,
     )
     defaults: Preset | None = dataclasses.field(default=None, repr=False)
@@ -341,7 +341,7 @@ class ByPreset(Training):
             **facts: about the run, by which presets choose.
 
         Raises:
-            SettingsError: the preset is not for such data.
+            SettingsError: the preset is not for such data, or not for such a run.
         """
         preset = self.defaults
         if preset is None:
@@ -351,7 +351,10 @@ class ByPreset(Training):
                 f"--preset={preset.name}: is for images, and --dataset={spec.name} holds "
                 f"{spec.kind.holds(spec)}"
             )
-        return preset.values(method, **facts)
+        try:
+            return preset.values(method, **facts)
+        except LookupError as error:
+            raise SettingsError(f"--preset={preset.name}: {error.args[0]}") from error
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -103,10 +103,87 @@ def test_a_tuned_preset_by_its_name_is_what_a_dataset_has(method: str, name: str
     assert named != METHODS[method].complete(kind(), images(dataset))
 
 
+# Of the papers' tables: DP-KIP's 11 to 14 and 10, DP-NTK's 5, and DP-MERF's and DP-HP's constants.
+PAPERS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
+    (
+        *("dp_kip", "mnist", {"ipc": 10, "eps": 1.0}),
+        {"epochs": 10, "batch_size": 500, "learning_rate": 1e-2, "clip_norm": 1e-6, "ridge": 1e-6},
+    ),
+    (
+        *("dp_kip", "mnist", {"ipc": 1, "eps": 1.0, "kernel": "scatter"}),
+        # Fewer steps than the rules have.
+        {"steps": 240, "batch_size": 5000, "clip_space": "pixels", "scatter_norm": "paper"},
+    ),
+    (
+        *("dp_kip", "fashion_mnist", {"ipc": 50, "eps": 1.0}),
+        {"batch_size": 200, "clip_norm": 1e-2, "smoothing": 0.0, "average_decay": 0.0},
+    ),
+    (
+        *("dp_kip", "svhn_cropped", {"ipc": 50, "eps": 10.0, "kernel": "scatter"}),
+        {"epochs": 50, "batch_size": 100, "ridge": 1e-3, "init_scale": 1.0},
+    ),
+    (
+        *("dp_kip", "cifar10", {"ipc": 50, "eps": math.inf, "kernel": "scatter"}),
+        {"epochs": 1000, "batch_size": 5000, "clip_norm": math.inf, "ridge": 1e-3},
+    ),
+    (
+        *("dp_ntk", "mnist", {"eps": 0.2}),
+        {"steps": 2000, "batch_size": 5000, "code_dim": 5, "schedule": "published"},
+    ),
+    (
+        *("dp_ntk", "fashion_mnist", {"features": "rff"}),
+        {"steps": 3000, "batch_size": 100, "length_scale": math.sqrt(127), "ema_decay": 0.0},
+    ),
+    (
+        *("dp_ntk", "mnist", {"features": "hermite"}),
+        {"steps": 3000, "batch_size": 200, "code_dim": 5, "generator": "dense"},
+    ),
+    (
+        *("dp_ntk", "cifar10", {"eps": 10.0}),
+        {"steps": 40000, "code_dim": 201, "ntk_width": "3000_200", "unconditional": True},
+    ),
+    (
+        *("dp_ntk", "cifar10", {"eps": math.inf}),
+        {"steps": 20000, "code_dim": 31, "ntk_width": "800_1000", "unconditional": False},
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "dataset", "given", "expected"), PAPERS)
+def test_settings_of_papers_are_those_of_their_tables(
+    method: str, dataset: str, given: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    package = METHODS[method]
+    asked = package.Settings(preset=f"paper:{dataset}", **given)
+    found = package.complete(asked, images(dataset))
+    assert {name: getattr(found, name) for name in expected} == expected
+    assert package.make_plan(found, images(dataset)).settings.preset == f"paper:{dataset}"
+
+
 def test_what_is_given_stands_before_a_preset() -> None:
-    asked = dp_kip.Settings(preset="tuned:mnist", kernel="scatter", learning_rate=0.3)
+    given = {"learning_rate": 0.3, "clip_space": "features"}
+    asked = dp_kip.Settings(preset="paper:mnist", kernel="scatter", **given)
     found = dp_kip.complete(asked, images("mnist"))
-    assert (found.learning_rate, found.clip_norm) == (0.3, 0.4)
+    assert (found.learning_rate, found.clip_space, found.epochs) == (0.3, "features", 20)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "said"),
+    [
+        ("dp_kip", {"eps": 2.0}, "--preset=paper:mnist: has no --eps=2, but 1, 10"),
+        ("dp_kip", {"ipc": 3}, "--preset=paper:mnist: has no --ipc=3, but 1, 10, 50"),
+        ("dp_kip", {"kernel": "entk"}, "has no --kernel=entk, but fc_ntk, scatter, perceptual"),
+        ("dp_kip", {"kernel": "perceptual"}, "has no --eps=1, but inf"),
+        ("dp_ntk", {"features": "scatter"}, "has no --features=scatter, but entk, rff, hermite"),
+        ("teacher", {}, "--preset=paper:mnist: has no settings of teacher, but of dp_kip, dp_ntk"),
+    ],
+)
+def test_a_run_that_is_in_no_table_of_the_papers_is_refused(
+    method: str, given: dict[str, Any], said: str
+) -> None:
+    asked = METHODS[method].Settings(preset="paper:mnist", **given)
+    with pytest.raises(SettingsError, match=said):
+        METHODS[method].complete(asked, images("mnist"))
 
 
 @pytest.mark.parametrize("method", ["dp_kip", "dp_ntk", "teacher"])
@@ -114,13 +191,13 @@ def test_names_that_there_are_not_are_refused_with_the_list_of_those_that_there_
     method: str,
 ) -> None:
     with pytest.raises(SettingsError) as error:
-        METHODS[method].Settings(preset="tuned:celeba")
+        METHODS[method].Settings(preset="paper:celeba")
     said = str(error.value)
-    assert said.startswith("--preset=tuned:celeba: unknown; known are ")
+    assert said.startswith("--preset=paper:celeba: unknown; known are ")
     assert ("full, fast" in said) == (method == "dp_ntk")
     assert all(name in said for name in presets.names())
-    with pytest.raises(LookupError, match="tuned:celeba: unknown; known are tuned:digits"):
-        presets.of("tuned:celeba")
+    with pytest.raises(LookupError, match="paper:celeba: unknown; known are paper:mnist"):
+        presets.of("paper:celeba")
 
 
 def test_presets_are_for_images() -> None:
@@ -164,7 +241,7 @@ def test_the_program_takes_the_tuned_preset_of_a_dataset_of_images_that_it_knows
     assert name_of("scans", 28, 28, 1) is None
     assert name_of("mnist", 784) is None
     assert name_of("digits", 8, 8, 1, csv="digits.csv") is None
-    assert name_of("mnist", 28, 28, 1, preset="tuned:cifar10") == "tuned:cifar10"
+    assert name_of("mnist", 28, 28, 1, preset="paper:mnist") == "paper:mnist"
 
 
 def test_a_method_without_presets_gets_none() -> None:

@@ -74,8 +74,11 @@ class Settings(KernelOptions, Distilling):
         at_least=0,
         at_most=_MOST,
     )
-    average_decay: float = setting(
-        0.9, "Decay of the moving average of iterates; 0 for none.", at_least=0, below=1
+    average_decay: ByData[float] = setting(
+        None,
+        "Decay of the moving average of iterates; 0 for none (default: 0.9).",
+        at_least=0,
+        below=1,
     )
     accountant: str = setting(
         "pld", "pld (tight) or rdp (what the papers used).", among=ACCOUNTANTS
@@ -92,6 +95,7 @@ _GENERAL: dict[str, Any] = {
     "ridge": 1e-6,
     "init_scale": 0.2,
     "smoothing": 1.0,
+    "average_decay": 0.9,
     "scatter_norm": "none",
     "whiten": 0.0,
 }

@@ -34,8 +34,8 @@ class Settings(FeatureOptions, ByPreset):
 
     LENGTHS: ClassVar[tuple[str, ...]] = PRESETS
 
-    unconditional: bool = setting(
-        False, "Treat all examples as one class; labels are neither used nor made."
+    unconditional: ByData[bool] = setting(
+        None, "Treat all examples as one class; labels are neither used nor made."
     )
     weights_share: ByData[float] = setting(
         None,
@@ -47,8 +47,8 @@ class Settings(FeatureOptions, ByPreset):
     preset: str = setting(
         "full",
         "full, or fast: fewer and smaller steps and small networks, minutes on a CPU. Or settings "
-        "by name, where no flag says otherwise: tuned:NAME, those chosen for a dataset, which full "
-        "and fast take for a dataset known by name.",
+        "by name, where no flag says otherwise: paper:NAME, those of a paper for a dataset, or "
+        "tuned:NAME, which full and fast take for a dataset known by name.",
         usual=True,
     )
     generator: ByData[str] = setting(
@@ -156,7 +156,7 @@ def defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
     table = feature_rules(features, spec) | training_rules(features)
     # Marginals tell the classes' shares themselves.
     share = 0.0 if spec.is_image or features in COUNTS else _TABLE_SHARE
-    table |= {"weights_share": share, "num_synthetic": _num_synthetic(spec)}
+    table |= {"unconditional": False, "weights_share": share, "num_synthetic": _num_synthetic(spec)}
     table["generator"] = generator_for(features, spec, settings.preset)
     table |= settings.by_preset("dp_ntk", spec, features=features, eps=settings.eps)
     if settings.preset == "fast":
