@@ -92,8 +92,8 @@ def choices(paths: list[Path]) -> int:
 
 
 def names_of_datasets(root: Path) -> int:
-    """Return how often settings of methods name a dataset."""
-    paths = list((root / "jaxdp" / "methods").rglob("settings.py"))
+    """Return how often methods name a dataset, but for the file of presets."""
+    paths = [p for p in (root / "jaxdp" / "methods").rglob("*.py") if p.name != "presets.py"]
     nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text()))]
     return sum(isinstance(node, ast.Constant) and node.value in _DATASETS for node in nodes)
 
