@@ -17,6 +17,7 @@ import saved_folders
 from faulty_input import Probe
 from hypothesis import strategies as st
 
+from jaxdp.data.kinds import IMAGES
 from jaxdp.methods.record import npz_bytes
 from jaxdp.privacy import DatasetLedger, TotalBudget, dataset_ledger
 from jaxdp.privacy.ledger import Ledger
@@ -171,7 +172,7 @@ def _use(_: Any, folder: Path) -> None:
             classify.as_csv(examples, loaded.classifier.decision_function(examples.x), loaded)
             file.unlink()
     for form in ("png", "torch", "huggingface"):
-        if form != "png" or loaded.spec.is_image:
+        if form != "png" or loaded.spec.kind is IMAGES:
             with _elsewhere() as place:
                 export._exported("run", form, str(place / "out"))
     registry_entry.as_yaml(registry_entry.entry(loaded))

@@ -111,11 +111,6 @@ class Spec:
         return self.kind.stored_shape(self)
 
     @property
-    def is_image(self) -> bool:
-        """Whether examples are images rather than rows of a table."""
-        return self.kind is IMAGES
-
-    @property
     def image_shape(self) -> tuple[int, int, int]:
         """Shape (h, w, channels) of an image.
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from toy_data import IMAGES, arrays, check_message
 
-from jaxdp.data import Codec
+from jaxdp.data import Codec, kinds
 from jaxdp.program import terminal
 from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.known import CLASS_NAMES
@@ -30,7 +30,11 @@ def load_npz(folder: Path, name: str = "toy", **changes: Any) -> Dataset:
 def test_npz_of_grey_images(tmp_path: Path) -> None:
     dataset = load_npz(tmp_path)
     assert (dataset.spec.name, dataset.source) == ("toy", str(tmp_path / "toy.npz"))
-    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.is_image) == ((4, 5, 1), 20, True)
+    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.kind) == (
+        (4, 5, 1),
+        20,
+        kinds.IMAGES,
+    )
     assert dataset.spec.class_names == ("0", "1", "2")
     assert dataset.spec.codec == Codec(shift=127.5, scale=127.5, low=0.0, high=255.0)
     assert dataset.private.y.dtype == dataset.test.y.dtype == np.int32
@@ -42,13 +46,17 @@ def test_npz_of_grey_images(tmp_path: Path) -> None:
 def test_npz_of_colour_images(tmp_path: Path) -> None:
     x = np.zeros((4, 4, 5, 3), np.uint8)
     dataset = load_npz(tmp_path, x_train=x, x_test=x[:2])
-    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.is_image) == ((4, 5, 3), 60, True)
+    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.kind) == (
+        (4, 5, 3),
+        60,
+        kinds.IMAGES,
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_npz_of_scaled_rows(tmp_path: Path, dtype: type) -> None:
     dataset = load_npz(tmp_path, x_train=ROWS[:4].astype(dtype), x_test=ROWS[4:].astype(dtype))
-    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.is_image) == ((3,), 3, False)
+    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.kind) == ((3,), 3, kinds.ROWS)
     assert dataset.spec.codec == Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, dtype="float32")
     assert dataset.private.x.dtype == dtype
     np.testing.assert_array_equal(dataset.test.x, ROWS[4:].astype(dtype))

@@ -8,7 +8,7 @@ import math
 from typing import Any, ClassVar
 
 from jaxdp.methods.dp_ntk.features import FeatureOptions
-from jaxdp.methods.dp_ntk.generators import GENERATORS
+from jaxdp.methods.dp_ntk.generators import CELLS, GENERATORS
 from jaxdp.methods.settings import LEAST_SHARE, ByData, ByPreset, bad, budget, filled, setting
 
 MARGINALS, PAIRS = "marginals", "pairs"
@@ -155,7 +155,8 @@ def defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
     """Return the values for data, features and a preset."""
     table = feature_rules(features, spec) | training_rules(features)
     # Marginals tell the classes' shares themselves.
-    share = 0.0 if spec.is_image or features in COUNTS else _TABLE_SHARE
+    of_records = 0.0 if features in COUNTS else _TABLE_SHARE
+    share = spec.kind.choose(images=0.0, rows=of_records, table=of_records)
     table |= {"unconditional": False, "weights_share": share, "num_synthetic": _num_synthetic(spec)}
     table["generator"] = generator_for(features, spec, settings.preset)
     table |= settings.by_preset("dp_ntk", spec, features=features, eps=settings.eps)
@@ -167,7 +168,7 @@ def defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
 
 
 def _num_synthetic(spec: Any) -> int:
-    return 60000 if spec.schema is None else spec.num_examples
+    return spec.kind.choose(images=60000, rows=60000, table=spec.num_examples)
 
 
 def training_rules(features: str) -> dict[str, Any]:
@@ -193,12 +194,12 @@ def _shortened(table: dict[str, Any], features: str, spec: Any) -> dict[str, Any
 
 def generator_for(features: str, spec: Any, preset: str | None) -> str:
     """Return the generator's name by features, an example's shape, and preset."""
-    if not spec.is_image:
-        return "cells" if features in COUNTS else "table"
     sides = spec.shape[:2]
-    if preset != "fast" and spec.shape[2] > 1 and not any(side % 8 for side in sides):
-        return "resnet"
-    return "dense" if any(side % 4 for side in sides) else "conv"
+    of_images = "dense" if any(side % 4 for side in sides) else "conv"
+    if preset != "fast" and spec.shape[-1] > 1 and not any(side % 8 for side in sides):
+        of_images = "resnet"
+    of_records = CELLS if features in COUNTS else "table"
+    return spec.kind.choose(images=of_images, rows=of_records, table=of_records)
 
 
 def feature_rules(features: str, spec: Any) -> dict[str, Any]:
@@ -215,12 +216,11 @@ def feature_rules(features: str, spec: Any) -> dict[str, Any]:
 
 def _features_for(settings: Settings, spec: Any) -> str:
     """Return what is embedded: of a table pairs of columns where noise leaves them legible."""
-    if spec.schema is None:
-        # Rows that nobody described: at epsilon 1 others are at chance where it is not.
-        return "entk" if spec.is_image else "hermite"
-    num = len(spec.schema.columns)
+    num = len(spec.columns)
     enough = settings.eps * spec.num_examples >= _RECORDS_FOR_PAIRS * math.sqrt(math.comb(num, 2))
-    return PAIRS if 1 < num <= _MOST_PAIRED and enough else MARGINALS
+    of_table = PAIRS if 1 < num <= _MOST_PAIRED and enough else MARGINALS
+    # Rows that nobody described: at epsilon 1 others are at chance where Hermite's is not.
+    return spec.kind.choose(images="entk", rows="hermite", table=of_table)
 
 
 def folder_name(settings: Settings, spec: Any, earlier: Any = None) -> str:

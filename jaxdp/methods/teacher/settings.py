@@ -175,7 +175,7 @@ def defaults(
     settings: Settings, spec: Any, *, beside_images: bool, networks: int = 0
 ) -> dict[str, Any]:
     """Return the values for data, a budget and what images are matched with."""
-    table = _GENERAL | ({} if spec.is_image else _TABLE)
+    table = _GENERAL | spec.kind.choose(images={}, rows=_TABLE, table=_TABLE)
     table |= settings.by_preset("teacher", spec, eps=settings.eps)
     if settings.whiten == 0:
         table["brightness"] = 0.0
@@ -250,16 +250,16 @@ def _networks_of(settings: Settings, spec: Any) -> int:
     """Return in how many random networks class means are released; digits need none."""
     if settings.networks is not None:
         return settings.networks
-    return _NETWORKS if spec.is_image and spec.shape[2] > 1 else 0
+    of_images = _NETWORKS if spec.shape[-1] > 1 else 0
+    return spec.kind.choose(images=of_images, rows=0, table=0)
 
 
 def _packing_of(spec: Any) -> int:
     """Return by how much images that train networks are packed: photographs, which have colours."""
-    if not spec.is_image or spec.shape[2] == 1:
-        return 1
     sides = spec.shape[:2]
     fits = min(sides) >= _LEAST_PACKED and not any(side % _PACKED for side in sides)
-    return _PACKED if fits else 1
+    of_images = _PACKED if fits and spec.shape[-1] > 1 else 1
+    return spec.kind.choose(images=of_images, rows=1, table=1)
 
 
 def draws_noise(settings: Settings, earlier: Any) -> bool:

@@ -98,8 +98,9 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     asked = generation_settings(settings)
     stored = None if earlier is None else earlier.stored
     quick = asked.preset != "fast" or spec.dim <= _FAST_VALUES
-    if spec.is_image and quick and asked.features is None and stored is None:
-        asked = dataclasses.replace(asked, features=_IMAGE_FEATURES)
+    features = spec.kind.choose(images=_IMAGE_FEATURES if quick else None, rows=None, table=None)
+    if asked.features is None and stored is None:
+        asked = dataclasses.replace(asked, features=features)
     done = generation.complete(asked, spec, for_generation(earlier))
     values = {f.name: getattr(done, f.name) for f in dataclasses.fields(done)}
     share = 0.5 if settings.teacher_share is None else settings.teacher_share
@@ -109,13 +110,11 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
 
 def _candidates(settings: Settings, spec: Any) -> int:
     """Return how many images are labelled for each one that is kept."""
-    if settings.candidates not in (None, 1) and not spec.is_image:
+    of_images = _FAST_CANDIDATES if settings.preset == "fast" else _CANDIDATES
+    by_default = spec.kind.choose(images=of_images, rows=1, table=1)
+    if by_default == 1 and settings.candidates not in (None, 1):
         raise bad(settings, "candidates", "is for images")
-    if settings.candidates is not None:
-        return settings.candidates
-    if not spec.is_image:
-        return 1
-    return _FAST_CANDIDATES if settings.preset == "fast" else _CANDIDATES
+    return settings.candidates or by_default
 
 
 def folder_name(settings: Settings, spec: Any, earlier: Any = None) -> str:
