@@ -56,7 +56,7 @@ def test_npz_of_colour_images(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_npz_of_scaled_rows(tmp_path: Path, dtype: type) -> None:
     dataset = load_npz(tmp_path, x_train=ROWS[:4].astype(dtype), x_test=ROWS[4:].astype(dtype))
-    assert (dataset.spec.shape, dataset.spec.dim, dataset.spec.kind) == ((3,), 3, kinds.ROWS)
+    assert (dataset.spec.shape, dataset.spec.kind) == ((3,), kinds.ROWS)
     assert dataset.spec.codec == Codec(shift=0.0, scale=1.0, low=-1.0, high=1.0, dtype="float32")
     assert dataset.private.x.dtype == dtype
     np.testing.assert_array_equal(dataset.test.x, ROWS[4:].astype(dtype))
