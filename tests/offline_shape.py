@@ -1,7 +1,7 @@
 """Measure the shape of the code: files, members of a plan, flags, branches that ask for a kind.
 
     python tests/offline_shape.py
-    python tests/offline_shape.py --root=FOLDER        # of another checkout
+    python tests/offline_shape.py --before=COMMIT       # beside that of another version
     python tests/offline_shape.py --out=FILE
 
 All but the last rows is read off the text, and these watch a run (`offline_moves.py`): a checkout
@@ -10,6 +10,8 @@ of any version can be measured.
 
 import argparse
 import ast
+import subprocess
+import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -133,11 +135,22 @@ def measured(root: Path) -> list[list[object]]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--root", default=str(ROOT), help="of the checkout")
+    parser.add_argument("--before", help="a commit to compare with")
     parser.add_argument("--out", help="also write the table into this file")
     options = parser.parse_args()
-    rows = measured(Path(options.root).resolve())
-    print(results_file.table(["what", "number"], rows, options.out), end="")
+    rows, names = measured(ROOT), ["what", "number"]
+    if options.before is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            _git("clone", "--quiet", "--no-checkout", str(ROOT), folder)
+            _git("-C", folder, "checkout", "--quiet", options.before)
+            before = measured(Path(folder))
+        names = ["what", options.before, "now"]
+        rows = [[*old, new[1]] for old, new in zip(before, rows, strict=True)]
+    print(results_file.table(names, rows, options.out), end="")
+
+
+def _git(*words: str) -> None:
+    subprocess.run(["git", *words], check=True)
 
 
 if __name__ == "__main__":
