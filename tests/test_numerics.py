@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jaxdp import numerics
+from jaxdp.features import scattering
 from jaxdp.numerics import ByBackend
 
 
@@ -86,3 +87,20 @@ def test_an_accelerator_takes_one_part_after_the_other(monkeypatch: pytest.Monke
     here = threading.get_ident()
     found = numerics.side_by_side(lambda part: (part, threading.get_ident()), range(3))
     np.testing.assert_array_equal(list(found), [(part, here) for part in range(3)])
+
+
+@pytest.mark.parametrize("off", [False, True])
+def test_quick_compilation_gives_the_same_bits(off: bool) -> None:
+    """Stored teachers are of public arrays: how these are compiled may not change them."""
+    rows = jax.random.uniform(jax.random.key(0), (7, 64))
+    phi = scattering.scatter_features((8, 8, 1), max_scale=1, num_angles=2)
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", off)
+    try:
+        options = numerics.quick_compilation()
+        assert (options is None) == (off or jax.default_backend() != "cpu")
+        lowered = jax.jit(phi).lower(rows)
+        usual, quick = lowered.compile(), lowered.compile(compiler_options=options)
+        np.testing.assert_array_equal(quick(rows), usual(rows))
+    finally:
+        jax.config.update("jax_disable_most_optimizations", before)

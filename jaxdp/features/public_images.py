@@ -9,12 +9,14 @@ References:
 """
 
 import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from jaxdp import numerics
 from jaxdp.features.map_parts import OPPONENT
 
 # Typical contrast of the opponent channels of photographs, relative to luminance.
@@ -65,13 +67,25 @@ def dead_leaves_images(
         raise ValueError(
             f"need num_leaves >= 1 and 0 < least <= largest radius, got {num_leaves} and {radii}"
         )
-    return _paint_leaves(key, num_images, image_shape, num_leaves, radii, contrast)
+    keys = jax.random.split(key, num_images)
+
+    def paint(start: int) -> Array:
+        some = keys[start : start + _IMAGE_CHUNK]
+        return _painter()(some, image_shape, num_leaves, radii, contrast)
+
+    starts = range(0, num_images, _IMAGE_CHUNK)
+    return jnp.concatenate([*numerics.side_by_side(paint, starts)])
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2, 3, 4))
+@functools.cache
+def _painter() -> Callable[..., Float[Array, "n d"]]:
+    """Return the program that paints; to compile it takes longer than to run it."""
+    options = numerics.quick_compilation()
+    return jax.jit(_paint_leaves, static_argnums=(1, 2, 3), compiler_options=options)
+
+
 def _paint_leaves(
-    key: Array,
-    num_images: int,
+    keys: Key[Array, " n"],
     image_shape: tuple[int, int, int],
     num_leaves: int,
     radii: tuple[float, float],
@@ -99,8 +113,7 @@ def _paint_leaves(
         image = jnp.broadcast_to(ground, image_shape)
         return jax.lax.scan(paint, image, (radius, centre, colour))[0]
 
-    images = jax.lax.map(one, jax.random.split(key, num_images), batch_size=_IMAGE_CHUNK)
-    return _coloured(images).reshape(num_images, -1)
+    return _coloured(jax.vmap(one)(keys)).reshape(len(keys), -1)
 
 
 def _check_images(num_images: int, image_shape: tuple[int, int, int]) -> None:

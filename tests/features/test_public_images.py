@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxdp.features import public_images
 from jaxdp.features.public_images import dead_leaves_images
 
 
@@ -60,3 +61,13 @@ def test_impossible_images_are_refused(num: int, shape: tuple, match: str) -> No
 def test_impossible_leaves_are_refused(changes: dict) -> None:
     with pytest.raises(ValueError, match="num_leaves"):
         dead_leaves_images(jax.random.key(0), 1, (8, 8, 1), **changes)
+
+
+def test_images_are_painted_in_the_order_of_their_keys() -> None:
+    """They are painted some hundreds at a time, of which the last may be fewer."""
+    key, num, shape = jax.random.key(3), public_images._IMAGE_CHUNK + 2, (5, 4, 1)
+    images = dead_leaves_images(key, num, shape, num_leaves=3)
+    keys = jax.random.split(key, num)
+    for i in (0, public_images._IMAGE_CHUNK - 1, num - 2, num - 1):
+        alone = public_images._paint_leaves(keys[i : i + 1], shape, 3, (1.0, 16.0), 0.25)
+        np.testing.assert_allclose(images[i], alone[0], atol=1e-6)
