@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -56,3 +60,55 @@ def test_whitening_needs_a_moment() -> None:
 def test_second_moment_needs_images_and_chunks(num: int, chunk_size: int) -> None:
     with pytest.raises(ValueError, match="chunk_size"):
         whitening.second_moment(identity, jnp.zeros((num, 3)), chunk_size=chunk_size)
+
+
+def kept_by(descriptions: list[dict[str, Any]]) -> whitening.Cached:
+    def cached(
+        what: dict[str, Any], compute: Callable[[whitening.Watch], np.ndarray]
+    ) -> np.ndarray:
+        descriptions.append(what)
+        return compute(iter)
+
+    return cached
+
+
+def test_what_is_kept_is_told_apart_by_its_floor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix that was kept for one gamma is no matrix of another one."""
+    monkeypatch.setattr(whitening, "_NUM_IMAGES", 9)
+    descriptions: list[dict[str, Any]] = []
+    cached, drawn = (
+        kept_by(descriptions),
+        {(4, 4, 1): jax.random.uniform(jax.random.key(0), (9, 16))},
+    )
+    found = [
+        whitening.on_dead_leaves(
+            identity, (4, 4, 1), gamma=gamma, what={"what": "pixels"}, cached=cached, drawn=drawn
+        )
+        for gamma in (0.1, 0.2)
+    ]
+    assert descriptions[0] != descriptions[1]
+    for gamma, matrix in zip((0.1, 0.2), found, strict=True):
+        moment = whitening.second_moment(identity, drawn[4, 4, 1])
+        np.testing.assert_allclose(matrix, whitening.whitening(moment, gamma=gamma), rtol=1e-5)
+
+
+def test_maps_of_one_shape_are_measured_on_the_same_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = []
+
+    def draw(key: jax.Array, count: int, shape: tuple[int, int, int], **_: Any) -> jax.Array:
+        shapes.append(shape)
+        return jax.random.uniform(key, (count, math.prod(shape)))
+
+    monkeypatch.setattr(whitening, "dead_leaves_images", draw)
+    drawn: whitening.Drawn = {}
+    for shape in ((3, 3, 1), (3, 3, 1), (2, 3, 1), (64, 2, 1)):
+        whitening.on_dead_leaves(
+            lambda rows: rows[:, :3],
+            shape,
+            gamma=0.1,
+            what={},
+            cached=kept_by([]),
+            drawn=drawn,
+        )
+    assert shapes == [(3, 3, 1), (2, 3, 1), (64, 2, 1)]
+    assert list(drawn) == [(3, 3, 1), (2, 3, 1)]  # larger ones are of one level alone

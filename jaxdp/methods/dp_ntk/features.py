@@ -182,9 +182,9 @@ def _scatter_rbf(options: "FeatureOptions", spec: Any, num_logits: int, cached: 
         parts = image_maps.fine_levels(image)
     except ValueError as error:
         raise SettingsError(f"--features=scatter_rbf: {error}") from error
-    what = {"what": "second moment of fine scattering features on dead leaves, version 1"}
+    what = {"what": "whitening of fine scattering features on dead leaves, version 1"}
     shapes_key, pixels_key = jax.random.split(jax.random.key(options.seed))
-    matrices = whitening.of_levels(parts, gamma=_WHITEN, what=what, cached=cached)
+    matrices = whitening.of_levels(parts, gamma=_WHITEN, what=what, cached=cached, drawn={})
     shapes = fourier.directional_fourier_features(
         levels.side_by_side(parts),
         matrices[0] if len(matrices) == 1 else jax.scipy.linalg.block_diag(*matrices),

@@ -13,7 +13,7 @@ from jaxdp.features import image_maps, levels, map_parts, patches, whitening
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.levels import Level
 from jaxdp.features.map_parts import FeatureFn
-from jaxdp.features.whitening import Watch
+from jaxdp.features.whitening import Drawn, Watch
 from jaxdp.images import views
 from jaxdp.methods.base import require_image
 from jaxdp.methods.settings import SettingsError
@@ -71,20 +71,23 @@ def _map_of_images(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn
     if not options.whiten:
         return levels.side_by_side(parts)
     what = {
-        "what": "second moment of scattering features on dead leaves, version 1",
+        "what": "whitening of scattering features on dead leaves, version 1",
         "mirror": options.mirror,
     }
-    matrices = whitening.of_levels(parts, gamma=options.whiten, what=what, cached=cached)
+    drawn: Drawn = {}  # all parts are measured on the same images
+    matrices = whitening.of_levels(
+        parts, gamma=options.whiten, what=what, cached=cached, drawn=drawn
+    )
     white = [
         part._replace(feature_fn=whitening.transformed(part.feature_fn, matrix))
         for part, matrix in zip(parts, matrices, strict=True)
     ]
     if options.patches:
-        white.append(_white_patches(options, spec, cached))
+        white.append(_white_patches(options, spec, cached, drawn))
     feature_fn = levels.side_by_side(white)
     if not options.brightness:
         return feature_fn
-    means = _white_means(options, spec, cached)
+    means = _white_means(options, spec, cached, drawn)
     return _beside(feature_fn, means, share=options.brightness)
 
 
@@ -105,7 +108,7 @@ def _beside(feature_fn: FeatureFn, bounded: FeatureFn, *, share: float) -> Featu
     return features
 
 
-def _white_means(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
+def _white_means(options: MapOptions, spec: Spec, cached: Cached, drawn: Drawn) -> FeatureFn:
     """Return the mean of each channel, centred and whitened on synthetic images, and bounded."""
     shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
     see = levels.shrunk(spec.image_shape, levels.COARSE)
@@ -114,14 +117,15 @@ def _white_means(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
         means,
         shape,
         gamma=options.whiten or 0.0,
-        what={"what": "second moment of brightness on dead leaves, version 1"},
+        what={"what": "whitening of brightness on dead leaves, version 1"},
         cached=cached,
+        drawn=drawn,
     )
     white = whitening.transformed(means, matrix / math.sqrt(shape[2]))
     return levels.then(see, map_parts.bounded(white))
 
 
-def _white_patches(options: MapOptions, spec: Spec, cached: Cached) -> Level:
+def _white_patches(options: MapOptions, spec: Spec, cached: Cached, drawn: Drawn) -> Level:
     """Return features of the patches of an image, as large as its first level."""
     shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
     num_words, mirror = options.patches or 0, bool(options.mirror)
@@ -137,9 +141,9 @@ def _white_patches(options: MapOptions, spec: Spec, cached: Cached) -> Level:
         feature_fn,
         shape,
         gamma=options.whiten or 0.0,
-        what={"what": "second moment of patches on dead leaves, version 1", "mirror": mirror}
-        | what,
+        what={"what": "whitening of patches on dead leaves, version 1", "mirror": mirror} | what,
         cached=cached,
+        drawn=drawn,
     )
     see = levels.shrunk(spec.image_shape, levels.COARSE)
     return Level(shape, see, whitening.transformed(feature_fn, matrix))
