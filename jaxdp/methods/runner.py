@@ -8,13 +8,14 @@ import secrets
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from tqdm import TqdmWarning
 
 from jaxdp import devices, large_arrays, numerics, processes
@@ -44,6 +45,7 @@ _NO_NOTES = "none"
 """What the ledger of a dataset has of the notes of a run that keeps none, and has begun."""
 _SECONDS = 1.0
 _CHUNK = ByBackend(cpu=128, accelerator=2048)
+_MOST_PROGRAMS = 3
 # Values of rows mapped at once: 64 MB of them.
 _MOST_VALUES = ByBackend(cpu=2**24, accelerator=2**26)
 
@@ -189,6 +191,7 @@ class PlainRunner:
     def __init__(self, *, progress: bool = True) -> None:
         """Show progress bars or not."""
         self._progress = progress
+        self._programs: Programs = {}
 
     def loop(self, steps: Steps[State]) -> State:
         """Return the state after all steps."""
@@ -209,7 +212,7 @@ class PlainRunner:
         Raises:
             SettingsError: there is no room for it.
         """
-        first, rest = in_chunks(row_map.fn, x, row_map.dtype)
+        first, rest = in_chunks(row_map.fn, x, row_map.dtype, self._programs)
         try:
             made = large_arrays.empty((len(x), first.shape[1]), row_map.dtype)
         except large_arrays.NoRoomError as error:
@@ -301,8 +304,19 @@ def next_length(length: int, seconds: float) -> int:
     return max(1, int(length * _SECONDS / seconds))
 
 
-def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, Iterator[np.ndarray]]:
+Programs = dict[Hashable, Callable[[Array], Array]]
+
+
+def in_chunks(
+    rows_fn: Rows, x: np.ndarray, dtype: type, programs: Programs | None = None
+) -> tuple[np.ndarray, Iterator[np.ndarray]]:
     """Return what a function makes of the first rows, and an iterator over the rest.
+
+    Args:
+        rows_fn: of rows.
+        x: rows (n, d).
+        dtype: of what is returned.
+        programs: what earlier calls have compiled, to be taken again; the last few are kept.
 
     Raises:
         ValueError: there are no rows.
@@ -314,9 +328,8 @@ def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, It
     )
     kept = jax.dtypes.canonicalize_dtype(x.dtype)  # float32 of float64, outside of 64-bit mode
     like = jax.ShapeDtypeStruct((size, x.shape[1]), kept)
-    mapped = devices.on_each(lambda chunk: rows_fn(chunk).astype(dtype))
     # Compiled here for the threads that call it.
-    compiled = jax.jit(mapped).lower(like).compile()
+    compiled = _compiled(rows_fn, like, dtype, {} if programs is None else programs)
 
     def part(start: int) -> np.ndarray:
         chunk = x[start : start + size]
@@ -325,6 +338,18 @@ def in_chunks(rows_fn: Rows, x: np.ndarray, dtype: type) -> tuple[np.ndarray, It
         return np.asarray(compiled(jnp.asarray(padded)))[: len(chunk)]
 
     return part(0), numerics.side_by_side(part, range(size, len(x), size))
+
+
+def _compiled(
+    rows_fn: Rows, like: jax.ShapeDtypeStruct, dtype: type, programs: Programs
+) -> Callable[[Array], Array]:
+    wanted = rows_fn, like.shape, like.dtype, dtype, numerics.has_float64()
+    if wanted not in programs:
+        mapped = devices.on_each(lambda chunk: rows_fn(chunk).astype(dtype))
+        while len(programs) >= _MOST_PROGRAMS:  # they hold the constants of their maps
+            del programs[next(iter(programs))]
+        programs[wanted] = jax.jit(mapped).lower(like).compile()
+    return programs[wanted]
 
 
 def num_columns(rows_fn: Rows, dim: int) -> int:

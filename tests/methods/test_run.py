@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -243,3 +244,23 @@ def test_rows_are_mapped_in_their_order_whatever_the_chunks() -> None:
     np.testing.assert_array_equal(mapped, (2 * rows).astype(np.float16))
     with pytest.raises(ValueError, match="no rows"):
         in_chunks(lambda x: x, rows[:0], np.float32)
+
+
+def test_rows_of_one_map_are_compiled_once_for_a_size() -> None:
+    """Whoever predicts twice waits for the compiler once."""
+    traced = []
+
+    def double(x: jax.Array) -> jax.Array:
+        traced.append(x.shape)
+        return 2 * x
+
+    rows = np.arange(12, dtype=np.float32).reshape(6, 2)
+    runner, row_map = PlainRunner(progress=False), RowMap(double, {}, np.float32)
+    for number in (6, 6, 4, 6):
+        found = runner.rows(row_map, rows[:number], what="doubled")
+        np.testing.assert_array_equal(found, 2 * rows[:number])
+    assert len(traced) == len(set(traced)) == 2
+    other = RowMap(lambda x: 3 * x, {}, np.float32)
+    np.testing.assert_array_equal(runner.rows(other, rows, what="tripled"), 3 * rows)
+    np.testing.assert_array_equal(runner.rows(row_map, rows, what="doubled"), 2 * rows)
+    assert len(traced) == 2

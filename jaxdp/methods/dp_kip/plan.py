@@ -93,7 +93,7 @@ class KipPlan(base.Plan[SupportSet]):
         """Whether the features of the training split are computed once and kept."""
         return _keeps_features(self.kernel, self.spec)
 
-    @property
+    @functools.cached_property
     def row_map(self) -> RowMap:
         """The map from stored rows to what the support is compared with."""
         options = dataclasses.asdict(part_of(self.settings, KernelOptions))
