@@ -67,6 +67,7 @@ def test_summed_logits_has_the_kernel_of_all_logits(name: str, layer: str, float
         # Its C outputs share the hidden vector, which depends on the rest of theta alone.
         return jnp.sum(hidden(theta, row) @ kernel)
 
+    @jax.jit
     def gradients(row: jax.Array) -> tuple[jax.Array, jax.Array]:
         ours = jax.grad(lambda t: module.apply(t, row[None])[0])(collapsed)
         inner = collapsed["params"][layer]
