@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxdp import numerics
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.tangent import entk_map
@@ -38,6 +40,13 @@ def network_map(name: str) -> tuple[FeatureMap, Any, Any, int]:
 
 
 def explicit_maps() -> dict[str, tuple[FeatureMap, int]]:
+    """Return the same objects each time, as jax knows what it has compiled by them."""
+    return _explicit_maps(numerics.has_float64())
+
+
+@functools.cache
+def _explicit_maps(wide: bool) -> dict[str, tuple[FeatureMap, int]]:
+    del wide  # arrays below are as long as the mode in which they are made has them
     linear = jax.random.normal(jax.random.key(1), (5, 9))
 
     def feature_fn(x: jax.Array) -> jax.Array:

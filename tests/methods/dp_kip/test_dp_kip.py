@@ -140,8 +140,13 @@ def test_distillation_learns_and_leaves_jax_as_it_was(
 def test_predict_is_chunked_krr(data: tuple, support: dp_kip.SupportSet) -> None:
     kernel = kernels.fc_ntk()
     scores = dp_kip.predict(kernel, support, data[0], ridge=RIDGE, chunk_size=9)
-    alpha = krr.fit(kernel.symmetric(support.x), support.y, ridge=RIDGE)
-    expected = krr.predict(kernel.cross(data[0], support.x), alpha)
+
+    @jax.jit
+    def at_once(x_s: jax.Array, y_s: jax.Array, x_t: jax.Array) -> jax.Array:
+        alpha = krr.fit(kernel.symmetric(x_s), y_s, ridge=RIDGE)
+        return krr.predict(kernel.cross(x_t, x_s), alpha)
+
+    expected = at_once(support.x, support.y, data[0])
     np.testing.assert_allclose(scores, expected, rtol=1e-3, atol=1e-4)
 
 

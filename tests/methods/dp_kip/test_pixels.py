@@ -169,10 +169,11 @@ def test_guarantee_one_record_moves_the_clipped_sum_by_at_most_the_clip_norm(
     clip_norm = 1e-2
     rng = np.random.default_rng(1)
 
-    def clipped_sum(row: np.ndarray, label: int, keep: bool) -> np.ndarray:
-        data = jnp.asarray(row)[None], jnp.asarray([label])
+    @jax.jit
+    def clipped_sum(row: jax.Array, label: jax.Array, keep: jax.Array) -> jax.Array:
+        data = row[None], label[None]
         clipped = release.clipped_sum(KERNEL, mechanism(clip_norm), config(space), support, *data)
-        return np.asarray(clipped.assemble(clipped.chunk(jnp.zeros(1, int), jnp.asarray([keep]))))
+        return clipped.assemble(clipped.chunk(jnp.zeros(1, int), keep[None]))
 
     with numerics.float64():
         moved = []

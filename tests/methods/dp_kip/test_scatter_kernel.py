@@ -13,6 +13,8 @@ from jaxdp.data import Spec
 from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
 from jaxdp.methods.settings import SettingsError
 
+pytestmark = pytest.mark.usefixtures("few_public_images")
+
 COLOUR = Spec.images("toy", (10, 16, 16, 3), class_names=["a", "b"])
 
 
@@ -20,7 +22,7 @@ def gram(rows: jax.Array, **asked: Any) -> np.ndarray:
     options = KernelOptions(
         kernel="scatter", **({"scatter_scales": 1, "scatter_angles": 8, "whiten": 1.0} | asked)
     )
-    return np.asarray(KERNELS["scatter"].build(options, COLOUR, 0).symmetric(rows))
+    return np.asarray(jax.jit(KERNELS["scatter"].build(options, COLOUR, 0).symmetric)(rows))
 
 
 def squared_distance(kernel: np.ndarray) -> float:

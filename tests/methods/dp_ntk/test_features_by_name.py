@@ -21,7 +21,8 @@ def test_a_fifth_of_the_scatter_rbf_kernel_is_one_of_pixels() -> None:
     options = FeatureOptions(features="scatter_rbf", length_scale=0.7, moments=1, product_share=0.0)
     features = build_features(options, spec, 10, compute_anew)
     x = jax.random.uniform(jax.random.key(0), (1, 64))
-    phi, dark = (features.weighted_sum(z, jnp.ones(1))[4000:] for z in (x, x / 2))
+    weighted_sum = jax.jit(features.weighted_sum)
+    phi, dark = (weighted_sum(z, jnp.ones(1))[4000:] for z in (x, x / 2))
     squared = float(jnp.sum((x / 2) ** 2))
     expected = 0.2 * math.exp(-squared / (2 * (0.18 * 8) ** 2))
     assert float(phi @ phi) == pytest.approx(0.2, rel=2e-3)  # features keep a margin
