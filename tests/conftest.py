@@ -13,7 +13,7 @@ from pathlib import Path
 import jax
 import jaxtyping
 import pytest
-import quick_compilation
+from support import quick_compilation
 
 from jaxdp.program import program_cache
 

@@ -30,9 +30,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import results_file
 from planted_bugs import MUTANTS
 from planted_bugs.mutant import Mutant
+from support import results_file
 
 ROOT = Path(__file__).resolve().parents[1]
 _COPIED = ("jaxdp", "experiments", "tests", "benchmarks", "docs", "pyproject.toml")

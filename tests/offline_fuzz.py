@@ -15,16 +15,18 @@ import time
 import traceback
 from pathlib import Path
 
-import checkout  # noqa: F401  before what imports experiments
-import dataset_probes
-import faulty_input
 import hypothesis
-import ledger_probes
-import results_file
-import run_probes
-import state_probes
-import table_probes
-from faulty_input import Probe
+import support.checkout  # noqa: F401  before what imports experiments
+from support import (
+    dataset_probes,
+    faulty_input,
+    ledger_probes,
+    results_file,
+    run_probes,
+    state_probes,
+    table_probes,
+)
+from support.faulty_input import Probe
 
 _ROOT = Path(__file__).parents[1]
 _PROBES = (

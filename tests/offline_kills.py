@@ -22,12 +22,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import checkout  # noqa: F401  before what imports experiments
-import kill_bench
-import kill_cases
-import results_file
-from kill_bench import CACHE, LEDGER, RUN
-from kill_cases import Case
+import support.checkout  # noqa: F401  before what imports experiments
+from support import kill_bench, kill_cases, results_file
+from support.kill_bench import CACHE, LEDGER, RUN
+from support.kill_cases import Case
 
 _KINDS = (
     *("kills", "nothing written", "with a checkpoint", "after the release", "ledgers"),

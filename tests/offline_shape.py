@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 import offline_moves  # noqa: E402
-import results_file  # noqa: E402
+from support import results_file  # noqa: E402
 
 _KINDS = {"is_image", "is_table", "schema"}
 _DATASETS = {"digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "svhn_cropped"}

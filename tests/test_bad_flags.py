@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import drivers
 import pytest
-from generated_folder import written
+from support import drivers
+from support.generated_folder import written
 
 from jaxdp.program.commands import dp_kip_teacher, dp_ntk
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from drivers import assert_refused, drive
-from toy_tables import COLUMNS, frame_of, write_table
+from support.drivers import assert_refused, drive
+from support.toy_tables import COLUMNS, frame_of, write_table
 
 from jaxdp.program.commands import dp_ntk, draft_schema
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import saved_folders
-from toy_tables import schema_of
+from support import saved_folders
+from support.toy_tables import schema_of
 
 import jaxdp
 from jaxdp.data import Spec

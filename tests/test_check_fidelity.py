@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-import drivers
 import numpy as np
 import pandas as pd
 import pytest
-from drivers import assert_refused, names_in, read
-from generating import drive
-from public_releases import everything_in, release_in_public, same_time
 from scipy.stats.contingency import association as plain_association
-from toy_tables import COLUMNS, frame_of, schema_of, strange_frame_of, write_table
+from support import drivers
+from support.drivers import assert_refused, names_in, read
+from support.generating import drive
+from support.public_releases import everything_in, release_in_public, same_time
+from support.toy_tables import COLUMNS, frame_of, schema_of, strange_frame_of, write_table
 
 from jaxdp.program.commands import dp_kip, dp_ntk
 from jaxdp.program.evaluation import fidelity

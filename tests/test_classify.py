@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import toy_runs
 from absl.testing import flagsaver
-from classified import (
+from support import toy_runs
+from support.classified import (
     CASES,
     FEW,
     RELEASED,
@@ -25,9 +25,9 @@ from classified import (
     saved,
     toy_place,
 )
-from drivers import names_in, read
-from toy_runs import StoppedError
-from toy_tables import frame_of, schema_of
+from support.drivers import names_in, read
+from support.toy_runs import StoppedError
+from support.toy_tables import frame_of, schema_of
 
 import jaxdp
 from jaxdp.data import Private, Spec

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from classified import (
+from PIL import Image
+from support.classified import (
     assert_refused,
     copied,
     grey,
@@ -18,9 +19,8 @@ from classified import (
     saved,
     toy_place,
 )
-from drivers import read
-from PIL import Image
-from toy_tables import frame_of
+from support.drivers import read
+from support.toy_tables import frame_of
 
 from jaxdp.data import Spec
 from jaxdp.methods import facts

@@ -7,12 +7,12 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-import kip_runs
 import numpy as np
 import pytest
-from drivers import ROOT, names_in, read
-from kip_runs import FILES, TOY, drive
 from PIL import Image
+from support import kip_runs
+from support.drivers import ROOT, names_in, read
+from support.kip_runs import FILES, TOY, drive
 
 from jaxdp.methods.dp_kip.settings import defaults
 

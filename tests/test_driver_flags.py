@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kip_runs import TOY, assert_refused, drive
+from support.kip_runs import TOY, assert_refused, drive
 
 from jaxdp.data import Spec
 from jaxdp.methods import dp_kip, presets

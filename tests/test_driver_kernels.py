@@ -9,8 +9,8 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from drivers import names_in, read
-from kip_runs import FILES, TOY, assert_refused, drive
+from support.drivers import names_in, read
+from support.kip_runs import FILES, TOY, assert_refused, drive
 
 from jaxdp.features import perceptual
 from jaxdp.kernels.kip import initial_support

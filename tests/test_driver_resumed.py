@@ -9,12 +9,11 @@ import os
 import shutil
 from pathlib import Path
 
-import drivers
-import kip_runs
 import numpy as np
 import pytest
-from drivers import names_in, read
-from kip_runs import FILES, TOY, assert_refused, drive
+from support import drivers, kip_runs
+from support.drivers import names_in, read
+from support.kip_runs import FILES, TOY, assert_refused, drive
 
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs.folder import RunFolder

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import saved_folders
 from absl.testing import flagsaver
 from PIL import Image
-from public_releases import everything_in
+from support import saved_folders
+from support.public_releases import everything_in
 
 import jaxdp
 from jaxdp.data import Spec

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import drivers
 import pytest
-from drivers import damage, read
+from support import drivers
+from support.drivers import damage, read
 
 from jaxdp.methods.runner import next_length
 from jaxdp.program import command_line

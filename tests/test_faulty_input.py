@@ -8,15 +8,17 @@ from __future__ import annotations
 import collections
 import json
 
-import dataset_probes
-import faulty_input
 import hypothesis
-import ledger_probes
 import pytest
-import run_probes
-import state_probes
-import table_probes
-from faulty_input import ACCEPTED, REFUSED, Probe
+from support import (
+    dataset_probes,
+    faulty_input,
+    ledger_probes,
+    run_probes,
+    state_probes,
+    table_probes,
+)
+from support.faulty_input import ACCEPTED, REFUSED, Probe
 
 PROBES = (
     *(*dataset_probes.PROBES, *run_probes.PROBES, *state_probes.PROBES),

@@ -9,13 +9,13 @@ import math
 import shutil
 from pathlib import Path
 
-import drivers
 import numpy as np
 import pytest
-from drivers import COMMON_FILES, names_in, read
-from generating import TOY, drive, finished_run, plan_of, sample
 from PIL import Image
-from toy_runs import begun
+from support import drivers
+from support.drivers import COMMON_FILES, names_in, read
+from support.generating import TOY, drive, finished_run, plan_of, sample
+from support.toy_runs import begun
 
 from jaxdp.methods import certified, dp_ntk
 from jaxdp.methods.runner import PlainRunner

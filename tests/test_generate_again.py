@@ -8,12 +8,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import drivers
 import numpy as np
 import pytest
-from drivers import read
-from generating import TOY, drive, finished_run, sample
-from reuse import assert_certified_again, forbid_private_data, made
+from support import drivers
+from support.drivers import read
+from support.generating import TOY, drive, finished_run, sample
+from support.reuse import assert_certified_again, forbid_private_data, made
 
 from jaxdp.methods import dp_ntk
 from jaxdp.program.runs import generator_file, released

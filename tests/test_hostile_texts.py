@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import saved_folders
 import yaml
+from support import saved_folders
 
 import jaxdp
 from jaxdp.methods import card

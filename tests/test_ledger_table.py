@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import drivers
 import pytest
-from counted_runs import FILE, Bench, counted_plan, drawing
+from support import drivers
+from support.counted_runs import FILE, Bench, counted_plan, drawing
 from test_runs_on_one_dataset import run, stored
 
 from jaxdp.privacy.dataset_ledger import DatasetLedger

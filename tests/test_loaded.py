@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import saved_folders
-from classified import run_of, toy_place
-from toy_tables import frame_of, schema_of
+from support import saved_folders
+from support.classified import run_of, toy_place
+from support.toy_tables import frame_of, schema_of
 
 import jaxdp
 from jaxdp.data import Private

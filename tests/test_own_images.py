@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import drivers
 import numpy as np
 import PIL.Image
 import pytest
+from support import drivers
 
 import jaxdp
 from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk, sample

@@ -8,10 +8,9 @@ import re
 import shlex
 from pathlib import Path
 
-import classified
-import drivers
 import pytest
-from own_folder import SHAPES, write_shapes
+from support import classified, drivers
+from support.own_folder import SHAPES, write_shapes
 from test_docs import DOCS
 
 from jaxdp.program import main

@@ -7,12 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import drivers
 import numpy as np
 import pandas as pd
 import PIL.Image
 import pytest
-import toy_tables
+from support import drivers, toy_tables
 
 import jaxdp
 from jaxdp.methods.settings import rules

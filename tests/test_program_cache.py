@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-import drivers
 import numpy as np
 import pytest
 from absl.testing import flagsaver
+from support import drivers
 
 from jaxdp.program import command_line, program_cache
 

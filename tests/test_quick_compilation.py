@@ -6,7 +6,7 @@ import os
 
 import jax
 import pytest
-import quick_compilation
+from support import quick_compilation
 
 
 @pytest.mark.parametrize("version", [(0, 5, 3), (0, 10, 2), (0, 12, 0)])

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import saved_folders
 import yaml
 from absl.testing import flagsaver
+from support import saved_folders
 
 import jaxdp
 from jaxdp.privacy.certificates import Terms, certify

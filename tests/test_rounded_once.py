@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import unlucky_compiler
+from support import unlucky_compiler
 
 from jaxdp import numerics
 from jaxdp.features.base import unit_features

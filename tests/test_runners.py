@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import drivers
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from support import drivers
 
 import jaxdp
 from jaxdp.data import Private, Spec

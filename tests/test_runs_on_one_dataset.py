@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import drivers
 import numpy as np
 import pytest
+from support import drivers
 
 import jaxdp
 from jaxdp.methods.dp_ntk.plan import NtkPlan

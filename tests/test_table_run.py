@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from toy_tables import MADE, frame_of, schema_of
+from support.toy_tables import MADE, frame_of, schema_of
 
 import jaxdp
 from jaxdp.tables import frames

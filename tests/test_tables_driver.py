@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import drivers
 import numpy as np
 import pandas as pd
 import pytest
-from drivers import COMMON_FILES, assert_refused, names_in, read
-from generating import drive, sample
-from toy_tables import COLUMNS, MADE, frame_of, schema_of, strange_frame_of, write_table
+from support import drivers
+from support.drivers import COMMON_FILES, assert_refused, names_in, read
+from support.generating import drive, sample
+from support.toy_tables import COLUMNS, MADE, frame_of, schema_of, strange_frame_of, write_table
 
 from jaxdp.program.commands import dp_kip, dp_ntk
 from jaxdp.program.data import tables

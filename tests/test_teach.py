@@ -6,13 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
-import drivers
 import numpy as np
 import pytest
-from drivers import COMMON_FILES, names_in, read
 from PIL import Image
-from reuse import assert_certified_again, forbid_private_data, made, runs_of_other_data
-from teaching import TOY, drive, plan_of, read_teacher
+from support import drivers
+from support.drivers import COMMON_FILES, names_in, read
+from support.reuse import assert_certified_again, forbid_private_data, made, runs_of_other_data
+from support.teaching import TOY, drive, plan_of, read_teacher
 
 import jaxdp
 from jaxdp.methods import certified

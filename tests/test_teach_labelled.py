@@ -6,12 +6,11 @@ import json
 import shutil
 from pathlib import Path
 
-import drivers
 import numpy as np
 import pytest
-import toy_runs
-from reuse import forbid_private_data, made, runs_of_other_data
-from teaching import DIGITS, drive, read_teacher
+from support import drivers, toy_runs
+from support.reuse import forbid_private_data, made, runs_of_other_data
+from support.teaching import DIGITS, drive, read_teacher
 
 import jaxdp
 from jaxdp.program.commands import dp_kip_teacher, dp_ntk

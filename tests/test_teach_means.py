@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from drivers import read
-from generated_folder import GENERATED_EPS, written
-from reuse import forbid_private_data, made, runs_of_other_data
-from teaching import DIGITS, TOY, drive, plan_of, read_teacher
+from support.drivers import read
+from support.generated_folder import GENERATED_EPS, written
+from support.reuse import forbid_private_data, made, runs_of_other_data
+from support.teaching import DIGITS, TOY, drive, plan_of, read_teacher
 
 from jaxdp.images.packing import Packing
 from jaxdp.methods import certified

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import drivers
 import pytest
+from support import drivers
 
 from jaxdp.methods.settings import rules
 from jaxdp.program import unknown_flags

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import toy_tables
 from absl.testing import flagsaver
-from own_folder import write_shapes
+from support import toy_tables
+from support.own_folder import write_shapes
 
 from jaxdp.methods.settings import rules
 from jaxdp.program import chosen, command_line

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import drivers
 import numpy as np
 import pytest
-import saved_folders
-import toy_tables
 from absl.testing import flagsaver
+from support import drivers, saved_folders, toy_tables
 
 import jaxdp
 from jaxdp.methods.settings import InputError

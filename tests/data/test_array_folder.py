@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import drivers
 import numpy as np
 import pytest
+from support import drivers
 
 from jaxdp.program.commands import dp_ntk
 from jaxdp.program.data.load import load_dataset

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from toy_runs import StoppedError, planned
+from support.toy_runs import StoppedError, planned
 
 from jaxdp import processes
 from jaxdp.data import Private

@@ -9,10 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-import drivers
 import numpy as np
 import pytest
-import toy_runs
+from support import drivers, toy_runs
 
 from jaxdp.processes import TooFewRowsError
 from jaxdp.program.commands import dp_kip

@@ -6,13 +6,12 @@ import errno
 import os
 from pathlib import Path
 
-import drivers
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import toy_runs
-from reuse import made
+from support import drivers, toy_runs
+from support.reuse import made
 
 from jaxdp import devices, large_arrays
 from jaxdp.methods.runner import PlainRunner

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import stripes
+from support import stripes
 
 from jaxdp.program.evaluation.cnn import cnn, cnn_soft, shifted, wrn, wrn_soft
 from jaxdp.program.evaluation.problem import Problem

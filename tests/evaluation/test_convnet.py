@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import stripes
+from support import stripes
 
 from jaxdp.networks.classifiers import ConvNet
 from jaxdp.program.evaluation import convnet as convnet_training

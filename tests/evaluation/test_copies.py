@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stripes import stripes
+from support.stripes import stripes
 
 from jaxdp.program.evaluation.copies import nearest_distances, nearest_neighbours
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from kymatio.scattering2d.frontend.numpy_frontend import ScatteringNumPy2D
-from stripes import SHAPE, stripes
+from support.stripes import SHAPE, stripes
 
 from jaxdp.program.evaluation import frechet
 from jaxdp.program.evaluation.frechet import frechet_distance, scatter_frechet

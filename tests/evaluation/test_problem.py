@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import stripes
-from stripes import SHAPE
+from support import stripes
+from support.stripes import SHAPE
 
 from jaxdp.program.errors import InputError
 from jaxdp.program.evaluation.copies import nearest_neighbours

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import stripes
+from support import stripes
 
 from jaxdp.program.errors import InputError
 from jaxdp.program.evaluation import inception

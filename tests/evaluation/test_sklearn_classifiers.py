@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import stripes
+from support import stripes
 
 from jaxdp.program.evaluation import classifiers
 from jaxdp.program.evaluation.classifiers import logistic, mlp

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from example_maps import CLASSES, explicit_maps, rows
+from support.example_maps import CLASSES, explicit_maps, rows
 
 from jaxdp.data import Codec
 from jaxdp.features import base as feature_maps

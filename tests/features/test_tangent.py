@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from example_maps import CLASSES, NETWORKS, network_map, rows
+from support.example_maps import CLASSES, NETWORKS, network_map, rows
 
 from jaxdp.features import base as feature_maps
 

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import products
 import pytest
+from support import products
 
 from jaxdp import kernels
 from jaxdp.methods import dp_kip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-import products
 import pytest
+from support import products
 
 from jaxdp.data import Spec
 from jaxdp.features import base as feature_maps

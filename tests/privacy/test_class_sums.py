@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
-from example_maps import CLASSES, NETWORKS, explicit_maps, labels, network_map, rows
+from support.example_maps import CLASSES, NETWORKS, explicit_maps, labels, network_map, rows
 
 from jaxdp import numerics
 from jaxdp.features import base as feature_maps

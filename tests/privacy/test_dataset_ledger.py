@@ -13,10 +13,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import faulty_input
 import hypothesis
 import hypothesis.strategies as st
 import pytest
+from support import faulty_input
 
 from jaxdp.privacy import certificates, ledger_file, releases
 from jaxdp.privacy.certificates import Terms

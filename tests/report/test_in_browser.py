@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import chromium
 import numpy as np
 import pytest
-from report_pages import METRICS, drawn_figures, names, rendered
+from support import chromium
+from support.report_pages import METRICS, drawn_figures, names, rendered
 
 from jaxdp.methods.dp_ntk.story import STORY as GENERATED
 from jaxdp.program.report.curves import accuracy_curve_png

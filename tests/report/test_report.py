@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from report_pages import CONFIG, FILES, METRICS, PRIVACY, drawn_figures, names, rendered
+from support.report_pages import CONFIG, FILES, METRICS, PRIVACY, drawn_figures, names, rendered
 
 from jaxdp.methods.dp_ntk.story import STORY as GENERATED
 from jaxdp.privacy.certificates import Certificate

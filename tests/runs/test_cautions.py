@@ -8,11 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import drivers
 import numpy as np
 import pytest
-import toy_runs
-from toy_tables import frame_of, write_table
+from support import drivers, toy_runs
+from support.toy_tables import frame_of, write_table
 
 from jaxdp.data import Private, Spec
 from jaxdp.methods.made import distilled

@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from drivers import damage
+from support.drivers import damage
 
 from jaxdp.program.runs.checkpoints import (
     Checkpoints,

@@ -7,8 +7,8 @@ import inspect
 import math
 from typing import Any
 
-import drivers
 import pytest
+from support import drivers
 
 from jaxdp import large_arrays
 from jaxdp.methods import presets

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from generated_folder import GENERATED_EPS, written
+from support.generated_folder import GENERATED_EPS, written
 
 from jaxdp.methods import teacher
 from jaxdp.methods.settings import SettingsError

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import faulty_input
 import pytest
-import state_probes
-from faulty_input import ACCEPTED, REFUSED
+from support import faulty_input, state_probes
+from support.faulty_input import ACCEPTED, REFUSED
 
 
 @pytest.mark.parametrize(

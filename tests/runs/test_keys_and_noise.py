@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import drivers
 import jax
 import numpy as np
 import pytest
-from generated_folder import written
-from public_releases import release_in_public
-from toy_runs import DRIVERS, SUBSET, StoppedError, begun, planned, run
+from support import drivers
+from support.generated_folder import written
+from support.public_releases import release_in_public
+from support.toy_runs import DRIVERS, SUBSET, StoppedError, begun, planned, run
 
 from jaxdp.data import Private
 from jaxdp.methods import certified

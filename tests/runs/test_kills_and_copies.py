@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from counted_runs import FILE, Bench, counted_plan, distinct, drawing
+from support.counted_runs import FILE, Bench, counted_plan, distinct, drawing
 
 from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.program.errors import InputError

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import toy_runs
+from support import toy_runs
 
 from jaxdp.methods.dp_ntk.labels import release as labelled
 

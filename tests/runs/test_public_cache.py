@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import drivers
 import numpy as np
 import pytest
+from support import drivers
 
 from jaxdp.methods.steps import Watch
 from jaxdp.program.commands import cache

@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import drivers
 import numpy as np
 import PIL.Image
 import pytest
+from support import drivers
 
 from jaxdp.data import Spec
 from jaxdp.program.commands import recommend
@@ -168,7 +168,7 @@ def test_recommending_looks_at_public_facts_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Other private records of the same number and shape get the same answer."""
-    from toy_runs import private_data
+    from support.toy_runs import private_data
 
     answers = []
     for seed in (0, 1):

@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import drivers
 import jax
 import numpy as np
 import pytest
+from support import drivers
 
 from jaxdp.program.commands import dp_kip, dp_kip_teacher
 from jaxdp.program.errors import InputError

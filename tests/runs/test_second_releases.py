@@ -10,9 +10,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from generated_folder import written
-from old_runs import of_version_0_1_0, planned_run, started
-from toy_runs import StoppedError, begun, forbidden, planned, run
+from support.generated_folder import written
+from support.old_runs import of_version_0_1_0, planned_run, started
+from support.toy_runs import StoppedError, begun, forbidden, planned, run
 
 from jaxdp.methods import certified, dp_ntk, teacher
 from jaxdp.methods.stored import Stored

@@ -9,12 +9,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-import drivers
 import numpy as np
 import pytest
-from generated_folder import written
-from old_runs import of_version_0_1_0, planned_run, started, without_news
-from toy_runs import planned
+from support import drivers
+from support.generated_folder import written
+from support.old_runs import of_version_0_1_0, planned_run, started, without_news
+from support.toy_runs import planned
 
 from jaxdp.methods import certified, dp_ntk, teacher
 from jaxdp.methods.settings import SettingsError

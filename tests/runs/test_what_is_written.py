@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import drivers
 import jax
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
-from public_releases import everything_in, release_in_public
-from toy_runs import DRIVERS, planned, private_data
+from support import drivers
+from support.public_releases import everything_in, release_in_public
+from support.toy_runs import DRIVERS, planned, private_data
 
 from jaxdp.program import program_cache
 from jaxdp.program.runs import start as run_start

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from toy_tables import TARGET
+from support.toy_tables import TARGET
 
 from jaxdp.program.data import tables
 from jaxdp.tables import cells, frames

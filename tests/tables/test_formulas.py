@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import saved_folders
 from PIL import Image
-from toy_tables import NUMBER, TARGET, schema_of
+from support import saved_folders
+from support.toy_tables import NUMBER, TARGET, schema_of
 
 from jaxdp.program.csv_lines import csv_path, csv_text
 from jaxdp.program.data.load import load_dataset

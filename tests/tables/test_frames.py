@@ -10,7 +10,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_tables import NUMBER, TARGET, frame_of, one_column, schema_of, stored_of, strange_frame_of
+from support.toy_tables import (
+    NUMBER,
+    TARGET,
+    frame_of,
+    one_column,
+    schema_of,
+    stored_of,
+    strange_frame_of,
+)
 
 from jaxdp.data import Private, Spec
 from jaxdp.tables import frames

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_tables import schema_of
+from support.toy_tables import schema_of
 
 from jaxdp.tables import layout as layouts
 from jaxdp.tables.columns import Column

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from toy_tables import MADE, NUMBER, frame_of, one_column, schema_of, stored_of
+from support.toy_tables import MADE, NUMBER, frame_of, one_column, schema_of, stored_of
 
 from jaxdp.tables import frames
 from jaxdp.tables.layout import MISSING_NUMBER

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_tables import frame_of, schema_of
+from support.toy_tables import frame_of, schema_of
 
 from jaxdp.data import Private, Spec, TableCodec
 from jaxdp.features import base as feature_maps

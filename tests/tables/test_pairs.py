@@ -8,8 +8,8 @@ import math
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from support.toy_tables import frame_of, one_column, schema_of
 from test_marginals import assert_norms_hold
-from toy_tables import frame_of, one_column, schema_of
 
 from jaxdp.data import Private, Spec, TableCodec
 from jaxdp.features import base as feature_maps

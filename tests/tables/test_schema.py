@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_tables import COLUMNS, schema_of
+from support.toy_tables import COLUMNS, schema_of
 
 from jaxdp.tables import schema as schemas
 from jaxdp.tables.columns import Column, SchemaError, as_text

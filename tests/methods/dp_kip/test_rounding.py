@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import unlucky_compiler
 from clipped_problems import Problem, wide
+from support import unlucky_compiler
 
 from jaxdp import kernels
 from jaxdp.methods.dp_kip.clipped import norms as kip_norms

@@ -6,14 +6,12 @@ import functools
 from pathlib import Path
 from typing import Any
 
-import drivers
-import toy_runs
-
 from jaxdp.methods import teacher
 from jaxdp.methods.stored import Stored
 from jaxdp.program.commands import dp_kip_teacher
 from jaxdp.program.data.load import load_dataset
 from jaxdp.program.runs import released
+from support import drivers, toy_runs
 
 drive = functools.partial(drivers.drive, dp_kip_teacher.main)
 plan_of = functools.partial(toy_runs.planned, "dp_kip_teacher", subset=())

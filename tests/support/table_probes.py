@@ -14,19 +14,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import drivers
-import faulty_input
 import hypothesis
 import numpy as np
-import toy_tables
-from dataset_probes import planned
-from faulty_input import Probe
 from hypothesis import strategies as st
 
 from jaxdp.program.commands import draft_schema
 from jaxdp.program.data import tables
 from jaxdp.program.data.load import dataset_for
 from jaxdp.program.run_flags import GenerateFlags
+from support import drivers, faulty_input, toy_tables
+from support.dataset_probes import planned
+from support.faulty_input import Probe
 
 _SCHEMA = "people.json"
 _NAMES = tuple(toy_tables.COLUMNS)

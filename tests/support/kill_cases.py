@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import toy_tables
+
+from support import toy_tables
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,7 +27,7 @@ from jaxdp.program.run_flags import GenerateFlags, KipFlags, TeacherFlags
 from jaxdp.program.runs import planning
 from jaxdp.program.runs.folder import RunFolder
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _LIMIT_SECONDS = 240
 COMMON_FILES = {
     "README.md",

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from old_runs import PlannedRun
 
 from jaxdp.methods import certified
 from jaxdp.methods.steps import Steps
@@ -28,6 +27,7 @@ from jaxdp.program.runs import runner as run_runner
 from jaxdp.program.runs import start as run_start
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.runner import FolderRunner, first_metrics
+from support.old_runs import PlannedRun
 
 FILE, NUM_STEPS = "embedding.npz", 2
 UNCOUNTED = ("metrics.json", "privacy.json", ".lock")

@@ -29,18 +29,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import checkout  # noqa: F401  before what imports experiments
 import numpy as np
-from kill_cases import Case
 
+import support.checkout  # noqa: F401  before what imports experiments
 from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.program.commands import spent
 from jaxdp.program.runs import dataset_ledgers
 from jaxdp.saved import npz as npz_files
 from jaxdp.saved.files import json_object
+from support.kill_cases import Case
 
 RUN, LEDGER, CACHE = "disk of the run", "disk of the ledger", "disk of the cache"
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 # The machine may be busy.
 _LIMIT_SECONDS = 900.0
 _MOST_KILLS_OF_A_RUN = 8

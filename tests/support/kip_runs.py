@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-import drivers
-from drivers import COMMON_FILES
-
 from jaxdp.program.commands import dp_kip
+from support import drivers
+from support.drivers import COMMON_FILES
 
 drive = functools.partial(drivers.drive, dp_kip.main)
 assert_refused = functools.partial(drivers.assert_refused, dp_kip.main)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 # An installed package holds `jaxdp` alone; scripts that import this find `experiments`, too.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 _PACKAGES = ("jax", "jaxlib", "orbax-checkpoint", "hypothesis", "numpy", "pillow")
 
 

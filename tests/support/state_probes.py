@@ -10,12 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import faulty_input
 import jax
 import numpy as np
-import saved_folders
-from dataset_probes import planned
-from faulty_input import Probe
 from hypothesis import strategies as st
 
 import jaxdp
@@ -25,6 +21,9 @@ from jaxdp.program.commands import sample
 from jaxdp.program.runs import generator_file
 from jaxdp.program.runs.checkpoints import Checkpoints
 from jaxdp.program.runs.folder import RunFolder
+from support import faulty_input, saved_folders
+from support.dataset_probes import planned
+from support.faulty_input import Probe
 
 
 @functools.cache

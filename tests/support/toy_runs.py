@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import drivers
-
 from jaxdp.methods import certified
 from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk
 from jaxdp.program.runs import driver
 from jaxdp.program.runs import start as run_start
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.release_log import ReleaseLog
+from support import drivers
 
 # Flags of data and privacy are added.
 KIP = ("--ipc=1", "--steps=2", "--eval_every=1", "--batch_size=20", "--bounded")

@@ -12,11 +12,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import toy_runs
 from absl.testing import flagsaver
 from PIL import Image
-from toy_runs import private_data
-from toy_tables import frame_of, write_table
 
 from jaxdp.methods import teacher
 from jaxdp.methods.dp_kip.plan import KipPlan
@@ -28,6 +25,9 @@ from jaxdp.program import command_line
 from jaxdp.program.commands import classify
 from jaxdp.program.report import pictures
 from jaxdp.program.runs import driver
+from support import toy_runs
+from support.toy_runs import private_data
+from support.toy_tables import frame_of, write_table
 
 GENERATED = ("--num_synthetic=20", "--evaluate=none")
 FEW = ("--features=rff", "--generator=dense", *GENERATED)

@@ -14,12 +14,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import faulty_input
 import jax.numpy as jnp
 import numpy as np
-from dataset_probes import planned
-from faulty_input import Probe
-from generated_folder import written
 from hypothesis import strategies as st
 
 from jaxdp.data import Spec
@@ -37,6 +33,10 @@ from jaxdp.program.runs import start as run_start
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.release_log import ReleaseLog
 from jaxdp.program.runs.runner import first_metrics
+from support import faulty_input
+from support.dataset_probes import planned
+from support.faulty_input import Probe
+from support.generated_folder import written
 
 _NTK = ("--ntk_width=2", "--steps=1", "--batch_size=20")
 _TEACHER = ("--steps=2", "--batch_size=200", "--whiten=0")

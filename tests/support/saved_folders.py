@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from toy_tables import schema_of
 
 from jaxdp.data import Spec
 from jaxdp.methods import dp_kip, facts, record
@@ -18,6 +17,7 @@ from jaxdp.privacy import certificates
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables import frames
+from support.toy_tables import schema_of
 
 NAMES = ("none", "some", "much")
 
@@ -101,7 +101,7 @@ def distilled(folder: Path, **options: Any) -> Path:
 
 def table(folder: Path) -> Path:
     """Write a synthetic table with a schema, of 12 records."""
-    from toy_tables import frame_of
+    from support.toy_tables import frame_of
 
     spec = Spec.table("people", schema_of(), 90)
     x, y = frames.encode(frame_of(12), schema_of())

@@ -12,9 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import faulty_input
-import saved_folders
-from faulty_input import Probe
 from hypothesis import strategies as st
 
 from jaxdp.data.kinds import IMAGES
@@ -27,6 +24,8 @@ from jaxdp.program.commands import classify, export, registry_entry, spent
 from jaxdp.program.data import new_examples
 from jaxdp.program.runs import dataset_ledgers
 from jaxdp.program.terminal import print_guarantee
+from support import faulty_input, saved_folders
+from support.faulty_input import Probe
 
 _LEDGER = f"d{dataset_ledgers.ENDING}"
 _RUN = Ledger(

@@ -11,11 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-import faulty_input
 import numpy as np
 import PIL.Image
-from drivers import FLAGS, prepared
-from faulty_input import Probe
 from hypothesis import strategies as st
 
 from jaxdp.methods import presets, record
@@ -30,6 +27,9 @@ from jaxdp.program.data import tfds_data
 from jaxdp.program.data.load import load_dataset, require_range
 from jaxdp.program.data.persons import Persons
 from jaxdp.program.runs import judging
+from support import faulty_input
+from support.drivers import FLAGS, prepared
+from support.faulty_input import Probe
 
 
 def _nothing(given: Any, folder: Path) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-import drivers
-import toy_runs
-
 from jaxdp.program.commands import dp_ntk
 from jaxdp.program.commands import sample as sampling_driver
+from support import drivers, toy_runs
 
 drive = functools.partial(drivers.drive, dp_ntk.main)
 sample = functools.partial(drivers.drive, sampling_driver.main)

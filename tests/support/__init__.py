@@ -1,0 +1,1 @@
+"""What tests share: toy runs and data, faulty inputs, probes, and readers of what runs leave."""
