@@ -9,15 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import drivers
-import numpy as np
 import pytest
-from jaxdp.methods.labelled.settings import teacher_settings
+from support import drivers
 
 from jaxdp.data import Spec
-from jaxdp.methods import dp_kip, dp_ntk, labelled, presets, record, teacher
+from jaxdp.methods import dp_kip, dp_ntk, presets, record, teacher
+from jaxdp.methods.dp_ntk import labels as labelled
+from jaxdp.methods.dp_ntk.labels.settings import teacher_settings
 from jaxdp.methods.settings import SettingsError
-from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.known import FLOATS
 from jaxdp.program.runs import planning
 
@@ -216,25 +215,15 @@ def test_the_name_of_data_changes_no_setting(method: str) -> None:
         assert named == own
 
 
-def _dataset(name: str, *shape: int) -> Dataset:
-    x, y = np.zeros((4, *shape), np.float32), np.array([0, 1, 0, 1])
-    return Dataset(
-        name=name,
-        x_train=x,
-        y_train=y,
-        x_test=x,
-        y_test=y,
-        class_names=("a", "b"),
-        codec=FLOATS,
-        source="here",
-    )
+def _spec(name: str, *shape: int) -> Spec:
+    return Spec(name=name, shape=shape, class_names=("a", "b"), num_examples=4, codec=FLOATS)
 
 
 def test_the_program_takes_the_tuned_preset_of_a_dataset_of_images_that_it_knows_by_name() -> None:
     def name_of(dataset: str, *shape: int, csv: str | None = None, **given: Any) -> str | None:
         run_flags = SimpleNamespace(csv=csv)
         settings = dp_kip.Settings(**given)
-        found = planning.with_preset(settings, run_flags, _dataset(dataset, *shape)).defaults
+        found = planning.with_preset(settings, run_flags, _spec(dataset, *shape)).defaults
         return None if found is None else found.name
 
     assert name_of("mnist", 28, 28, 1) == "tuned:mnist"

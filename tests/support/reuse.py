@@ -12,12 +12,8 @@ import pytest
 from jaxdp.methods.dp_ntk.labels.plan import LabelledPlan
 from jaxdp.methods.dp_ntk.plan import NtkPlan
 from jaxdp.methods.teacher.plan import TeacherPlan
-<<<<<<< HEAD:tests/reuse.py
 from jaxdp.program.runs import driver
-=======
-from jaxdp.program.data.dataset import Dataset
 from support import drivers
->>>>>>> 5308ace (tests: move what tests share into tests/support):tests/support/reuse.py
 
 
 def forbid_private_data(monkeypatch: pytest.MonkeyPatch) -> None:
