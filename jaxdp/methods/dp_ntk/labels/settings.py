@@ -105,7 +105,7 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     values = {f.name: getattr(done, f.name) for f in dataclasses.fields(done)}
     share = 0.5 if settings.teacher_share is None else settings.teacher_share
     own = {"weights_share": 0.0, "teacher_share": share, "candidates": _candidates(settings, spec)}
-    return dataclasses.replace(settings, **values | own)
+    return dataclasses.replace(settings, labels=TEACHER, **values | own)
 
 
 def _candidates(settings: Settings, spec: Any) -> int:
