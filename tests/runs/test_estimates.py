@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support import drivers
 
 from jaxdp import large_arrays
-from jaxdp.methods import presets
+from jaxdp.methods import dp_ntk, presets
 from jaxdp.methods.teacher.settings import Settings
 from jaxdp.program.run_flags import TeacherFlags
 from jaxdp.program.runs import amounts, before, estimates, recommendation
@@ -136,6 +137,13 @@ def test_a_teacher_that_images_are_not_moved_towards_slows_no_step() -> None:
     )
     assert moved.name == "distilling"
     assert only_labelled.seconds < moved.seconds / 4
+
+
+def test_features_that_nobody_has_measured_are_taken_as_wide_ones() -> None:
+    spec = recommendation.spec_of(GREY, 60000, 10)
+    known = dp_ntk.complete(dp_ntk.Settings(features="rff"), spec)
+    new = SimpleNamespace(**{**vars(known), "features": "new"})
+    assert estimates.of_run("dp_ntk", new, spec) == estimates.of_run("dp_ntk", known, spec)
 
 
 def test_what_is_used_again_takes_no_time() -> None:

@@ -27,11 +27,13 @@ _BACKWARD = 1e-6  # the same with its gradient
 _NETWORK = 1.1e-7, 6e-7  # a small random network of a pixel, and with its gradient
 _DRAW = 1e-7  # whether one record is in a step's sample
 _ROW = 6e-9  # one feature of a record in a step of DP-SGD
-_KIP = 4e-11
+_KIP = 4e-11  # a pair of support images and one of classes, for an example of a step of DP-KIP
 _OF_FEATURES = ("scatter", "perceptual", "entk")
 _CELLS = 20.0  # of a column of a table
 _GENERATE = 6e-8  # a value of an example that a generator makes, with its gradient
 _RESNET = 2e-5  # a pixel of an example of the large generator
+# Random features of an example; maps that are not measured are taken as wide as the widest here.
+_WIDTHS, _WIDEST = {"rff": 10_000, "hermite": 2700}, 10_000
 _JUDGE = {"convnet": 720.0, "cnn": 240.0, "wrn": 2400.0, "twelve": 60.0, "inception": 300.0}
 _JUDGED_RECORDS = 30_000  # of a table, in the seconds that an evaluation takes
 _STUDENT = 90_000  # images that it sees, in all passes
@@ -160,8 +162,8 @@ def _of_teacher(facts: _Data, *, mirror: bool, patches: int) -> list[Level]:
 
 def _labelling(settings: Any, facts: _Data) -> Estimate:
     """Estimate a teacher of images, what it says of candidates, and the student that learns it."""
-    asked = TeacherSettings(eps=settings.eps, defaults=settings.defaults)
-    table = defaults(asked, facts.spec, beside_images=False)
+    teacher = TeacherSettings(eps=settings.eps, defaults=settings.defaults)
+    table = defaults(teacher, facts.spec, beside_images=False)
     parts = _of_teacher(facts, mirror=table["mirror"], patches=table["patches"])
     each, p = seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
     n, asked = facts.num_examples, settings.candidates * settings.num_synthetic
@@ -299,7 +301,7 @@ def _generator(settings: Any, facts: _Data) -> Estimate:
         per_example, forward = 1.5e-10 * weights, 3e-11 * weights
         memory = 12.0 * weights * facts.num_classes
     else:
-        width = {"rff": 10_000, "hermite": 2700}[settings.features]
+        width = _WIDTHS.get(settings.features, _WIDEST)
         per_example, forward = 2 * d * width * FLOP, d * width * FLOP / 2
     per_example += _of_generator(settings.generator, facts)
     phases.append(Phase("mean embedding", _COMPILE + n * forward))
