@@ -38,6 +38,8 @@ _MOST_POINTS, _REFINED = 2e5, 4.0
 _FACTORS = (*(2.0**power for power in range(11)), *(0.25**power for power in range(1, 11)))
 # Of a step's Renyi divergence: smaller values have been lost to rounding in autodp.
 _LEAST_RENYI = 1e-12
+# Noise of a single release that is searched for.
+_MOST_NOISE = 2.0**28
 # What the library raises for numbers that no run has.
 _NO_RUN_HAS = (ValueError, IndexError, RecursionError, ArithmeticError)
 # Ten times the largest relative error of `_gaussian_delta`, and its nodes in [-1, 1].
@@ -396,6 +398,10 @@ def _profile(mechanisms: tuple[SubsampledGaussian, ...], also: tuple[float, ...]
     return Profile(deltas)
 
 
+class TooMuchNoiseError(ValueError):
+    """An epsilon so small that the noise for it cannot be computed."""
+
+
 def analytic_gaussian_stddev(*, epsilon: float, delta: float, sensitivity: float) -> float:
     """Return the least noise of one Gaussian release (the analytic Gaussian mechanism).
 
@@ -409,6 +415,7 @@ def analytic_gaussian_stddev(*, epsilon: float, delta: float, sensitivity: float
 
     Raises:
         ValueError: an argument is out of range.
+        TooMuchNoiseError: the noise would be beyond 2^28.
 
     Guarantee:
         `x + N(0, stddev^2 I)` is (epsilon, delta)-DP for every relation under which `x` moves
@@ -427,6 +434,10 @@ def analytic_gaussian_stddev(*, epsilon: float, delta: float, sensitivity: float
             "need epsilon > 0, 0 < delta < 1 and sensitivity > 0, "
             f"got {epsilon}, {delta} and {sensitivity}"
         )
+    # The search of dp-accounting begins here. It ends when it knows the noise to 1e-7, which
+    # floats cannot tell apart beyond.
+    if math.sqrt(2 * math.log(1.5 / delta)) * sensitivity / epsilon > _MOST_NOISE:
+        raise TooMuchNoiseError(f"epsilon = {epsilon:g} takes more noise than {_MOST_NOISE:g}")
     parameters = pld.common.DifferentialPrivacyParameters(epsilon, delta)
     return float(pld.accountant.get_smallest_gaussian_noise(parameters, 1, sensitivity))
 

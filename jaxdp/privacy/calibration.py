@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import optimize
 
-from jaxdp.privacy.accounting import analytic_gaussian_stddev, epsilon
+from jaxdp.privacy.accounting import TooMuchNoiseError, analytic_gaussian_stddev, epsilon
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 _LEAST_NOISE, _MOST_NOISE = 0.05, 1e5
@@ -117,7 +117,10 @@ def _likely_noise(
         Bu, Dong, Long & Su (2020), "Deep learning with Gaussian differential privacy", theorem 5.
     """
     people = mechanism.records_per_person
-    alone = analytic_gaussian_stddev(epsilon=target_epsilon, delta=delta, sensitivity=1.0)
+    try:
+        alone = analytic_gaussian_stddev(epsilon=target_epsilon, delta=delta, sensitivity=1.0)
+    except TooMuchNoiseError as error:
+        raise UnreachableEpsilonError(str(error)) from error
     left = alone**-2 - sum((people / noise) ** 2 for noise in also if noise)
     # Others that spend nearly everything, or more, leave little to go by.
     part = max(left, 0.01 * alone**-2) / mechanism.num_steps / mechanism.sampling_rate**2

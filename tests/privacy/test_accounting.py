@@ -119,6 +119,17 @@ def subsampled_delta(eps: float, sigma: float, rate: float) -> float:
     )
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "sensitivity"), [(1e-9, 1e-12, 1.0), (1e-12, 1e-5, 1.0), (1.0, 1e-5, 1e9)]
+)
+def test_noise_beyond_what_floats_tell_apart_is_refused_at_once(
+    epsilon: float, delta: float, sensitivity: float
+) -> None:
+    """The search of dp-accounting never ended there."""
+    with pytest.raises(accounting.TooMuchNoiseError, match="more noise than"):
+        accounting.analytic_gaussian_stddev(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+
+
 @pytest.mark.parametrize(("sigma", "rate"), [(0.6, 0.02), (1.0, 0.3), (2.0, 0.9)])
 @pytest.mark.parametrize("accountant", accounting.ACCOUNTANTS)
 def test_guarantee_epsilon_of_one_step_is_an_upper_bound(

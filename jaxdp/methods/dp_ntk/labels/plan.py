@@ -28,7 +28,7 @@ from jaxdp.methods.dp_ntk.released import Released as Embedded
 from jaxdp.methods.dp_ntk.story import TABLE
 from jaxdp.methods.made import Classifier, Made, relabelled, softmax
 from jaxdp.methods.noise import calibrated
-from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.settings import SettingsError, bad
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
 from jaxdp.methods.teacher import classifier as linear
@@ -232,11 +232,16 @@ def _embedding_release(
         (multiplier,) = also
     elif settings.is_private:
         assert settings.teacher_share is not None
-        multiplier = accounting.analytic_gaussian_stddev(
-            epsilon=(1 - settings.teacher_share) * settings.eps,
-            delta=settings.delta,
-            sensitivity=float(generator.spec.records_per_person),
-        )
+        try:
+            multiplier = accounting.analytic_gaussian_stddev(
+                epsilon=(1 - settings.teacher_share) * settings.eps,
+                delta=settings.delta,
+                sensitivity=float(generator.spec.records_per_person),
+            )
+        except accounting.TooMuchNoiseError as error:
+            raise bad(
+                settings, "teacher_share", f"leaves too little to the embedding ({error}); lower it"
+            ) from error
     bounds = embedding.sensitivities(generator.features, n, class_weights=False)
     return GaussianRelease(
         name=embedding.EMBEDDING, sensitivity=bounds[embedding.EMBEDDING], stddev=multiplier / n

@@ -226,6 +226,7 @@ def test_seeded_noise_is_not_releasable() -> None:
         ({"unconditional": True}, "tells classes apart"),
         ({"weights_share": 0.2}, "weights_share"),
         ({"teacher_share": 1.0}, "teacher_share"),
+        ({"teacher_share": 1 - 1e-6, "eps": 1e-3}, "teacher_share=0.99.*leaves too little"),
         ({"candidates": 2}, "--candidates=2: is for images"),
         ({"candidates": 0}, "candidates"),
     ],
