@@ -18,6 +18,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from jaxdp.methods.settings import rules
 from jaxdp.program import command_line
 
 ACCEPTED, REFUSED = "accepted", "refused"
@@ -130,7 +131,7 @@ def flags_of(kinds: tuple[Any, ...], known: dict[str, tuple[str, ...]]) -> st.Se
             values = st.one_of(st.sampled_from(known[name]), values)
         return st.one_of(values, values, values, _TEXT).map(lambda value: f"--{name}={value}")
 
-    names = [field.name for kind in kinds for field in dataclasses.fields(kind)]
+    names = [name for kind in kinds for name in rules(kind)]
     flags = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)
     return flags.flatmap(lambda chosen: st.tuples(*map(one, chosen)).map(list))
 
