@@ -19,6 +19,10 @@ def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) ->
     Args:
         plan: of the run.
         earlier: what earlier runs have released of the same data; None where nobody counts them.
+
+    Raises:
+        ValueError: the method's ledger is about other data than the run, or keeps quiet about a
+            noise that somebody knows.
     """
     settings, spec, story = plan.settings, plan.spec, plan.story
     used_again = reused(plan)
@@ -42,6 +46,7 @@ def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) ->
         persons_declared=spec.persons_declared,
     )
     assert plan.ledger is not None
+    _require_of_run(plan, plan.ledger)
     return certificates.certify(plan.ledger, terms) | dict(story.beside)
 
 
@@ -63,7 +68,21 @@ def counted(plan: "Plan[Any]") -> Ledger | None:
     ledger = plan.ledger
     if ledger is None or not ledger.is_private or ledger.seeded_noise:
         return None
+    _require_of_run(plan, ledger)
     return ledger
+
+
+def _require_of_run(plan: "Plan[Any]", ledger: Ledger) -> None:
+    """Raise a `ValueError` where a ledger leaves out what its certificate would then promise."""
+    about, of_run = ((each.num_examples, each.records_per_person) for each in (ledger, plan.spec))
+    method = type(plan).__name__
+    if about != of_run:
+        raise ValueError(
+            f"the ledger of {method} is about {about[0]} records, {about[1]} of a person at most, "
+            f"and the data have {of_run[0]} and {of_run[1]}"
+        )
+    if plan.settings.noise_seed is not None and not ledger.seeded_noise:
+        raise ValueError(f"the ledger of {method} does not say that its noise has a seed")
 
 
 def method_name(plan: "Plan[Any]") -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -16,10 +17,13 @@ from sklearn.datasets import load_digits
 
 import jaxdp
 from jaxdp.methods import certified
+from jaxdp.methods.base import Story
 from jaxdp.methods.made import shares, softmax
 from jaxdp.methods.runner import PlainRunner, in_chunks, slices
-from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.settings import Budget, SettingsError
 from jaxdp.methods.steps import RowMap
+from jaxdp.methods.stored import NOTHING
+from jaxdp.privacy import GaussianRelease, Ledger
 
 PIXELS, LABELS = load_digits(return_X_y=True)
 X, Y = PIXELS[:300].reshape(-1, 8, 8).astype(np.uint8), LABELS[:300]
@@ -79,6 +83,36 @@ def test_guarantee_a_certificate_says_that_classes_were_counted(name: str) -> No
         said.append(certified.certificate(method.make_plan(settings, spec))["public"])
     counted = [[what for what in public if "counted from the labels" in what] for public in said]
     assert [len(found) for found in counted] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "said"),
+    [
+        (
+            {"records_per_person": 1},
+            "60 records, 1 of a person at most, and the data have 60 and 3",
+        ),
+        ({"num_examples": 50}, "50 records, 3 of a person at most"),
+        ({"seeded_noise": False}, "does not say that its noise has a seed"),
+    ],
+)
+def test_guarantee_a_ledger_that_is_not_about_its_run_gets_no_certificate(
+    forgotten: dict[str, Any], said: str
+) -> None:
+    """As of a method that forgets persons: each would be promised what one record has."""
+    release = GaussianRelease(name="sums", sensitivity=2.0, stddev=30.0)
+    told = {"num_examples": 60, "records_per_person": 3, "seeded_noise": True}
+    plan: Any = SimpleNamespace(
+        settings=Budget(noise_seed=1),
+        spec=jaxdp.Spec.images("mine", (60, 8, 8), class_names="01").of_persons(3),
+        story=Story(),
+        earlier=NOTHING,
+    )
+    plan.ledger = Ledger(delta=1e-5, releases=(release,), **told)
+    assert not certified.certificate(plan)["releasable"]
+    plan.ledger = Ledger(delta=1e-5, releases=(release,), **(told | forgotten))
+    with pytest.raises(ValueError, match=said):
+        certified.certificate(plan)
 
 
 def test_a_classifier_predicts_examples_as_stored(found: Any) -> None:
