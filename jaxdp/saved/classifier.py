@@ -4,7 +4,8 @@ All of it is post-processing: private data are neither needed nor read. Which cl
 
     labelled.npz      its private teacher
     teacher.npz       the private teacher; class means alone are none
-    distilled.npz     kernel ridge regression on the distilled set, with the run's kernel
+    distilled.npz     kernel ridge regression on the distilled set, with the run's kernel; of a
+                      method that has neither kernel nor teacher, as for what was generated
     synthetic.npz     none: logistic regression is trained on what was generated
 """
 
@@ -35,12 +36,16 @@ from jaxdp.saved.sets import (
     SYNTHETIC,
     distilled_spec,
     is_of_kip,
+    is_of_teacher,
     labelled_examples,
+    read,
 )
 from jaxdp.tables.schema import ONE_HOT
 
 _LABELLED, _TEACHER = "labelled.npz", "teacher.npz"
 _MAP = tuple(field.name for field in dataclasses.fields(MapOptions))
+# Options of kernels that runs of before there were such options do not tell.
+_LATER = {field.name for field in dataclasses.fields(KernelOptions) if field.default is None}
 # What a plan is made with that is never run: it reads no data and draws no noise.
 _WITHOUT_NOISE = math.inf
 
@@ -65,10 +70,11 @@ def classifier(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Classif
         stored = folder.released(_TEACHER, teacher.FORM)
         if stored.released.weights is not None:
             return _taught(stored, spec, cached), f"the private teacher of {_TEACHER}"
-    if folder.has(DISTILLED):
+    if folder.has(DISTILLED) and (is_of_kip(folder) or is_of_teacher(folder)):
         return _of_distilled(folder, spec, cached)
-    if folder.has(SYNTHETIC):
-        return _of_generated(folder, spec)
+    for name in (DISTILLED, SYNTHETIC):
+        if folder.has(name):
+            return _trained_on(name, folder, spec)
     raise ValueError(f"it has none of {_LABELLED}, {_TEACHER}, {DISTILLED} and {SYNTHETIC}")
 
 
@@ -127,11 +133,16 @@ def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Clas
 def _given(folder: SavedFolder, name: str) -> Any:
     """Return a setting of DP-KIP; before there was `whiten`, features were taken as they are.
 
+    A run of before there was another option has None for it: its kernel knows what that means.
+
     Raises:
         InputError: the kernel of a run is one that this version does not have.
+        KeyError: every run tells it, and this one does not.
     """
-    if name != "whiten" or name in folder.config:
+    if name in folder.config or name not in _LATER:
         return folder.config[name]
+    if name != "whiten":
+        return None
     if folder.config["kernel"] == "entk":
         raise InputError(
             f"{folder.flag}: its --kernel=entk is another network's than this version's; use the "
@@ -161,26 +172,26 @@ def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet:
     return SupportSet(jnp.asarray(x.reshape(len(x), -1), jnp.float32), labels)
 
 
-def _of_generated(folder: SavedFolder, spec: Spec) -> tuple[Classifier, str]:
-    """Return logistic regression that is trained on a generated set, as its judges train it."""
-    arrays = folder.arrays(SYNTHETIC)
-    if len(arrays["class_names"]) != spec.num_classes:
+def _trained_on(name: str, folder: SavedFolder, spec: Spec) -> tuple[Classifier, str]:
+    """Return logistic regression that is trained on a made set, as judges of runs train it."""
+    folder.checked(name)
+    made = read(folder, spec)
+    assert made is not None
+    if len(made.class_names) != spec.num_classes:
         raise InputError(
             f"{folder.flag}: was made with --unconditional and tells no classes apart; name a run "
             "without that flag"
         )
     spec = spec.in_form(ONE_HOT)
-    x, y = labelled_examples(arrays, spec, spec.stored_shape)
-    chosen = chosen_rows(
-        y, spec.num_classes, spec.kind.choose(images=SUBSET, rows=None, table=None), seed=0
-    )
+    subset = spec.kind.choose(images=SUBSET, rows=None, table=None)
+    chosen = chosen_rows(made.y, spec.num_classes, subset, seed=0)
 
     def rows(stored: np.ndarray) -> np.ndarray:
         return np.asarray(spec.codec.to_unit(stored.reshape(len(stored), -1)))
 
-    scores = trained_logistic(rows(x[chosen]), y[chosen], spec.num_classes)
+    scores = trained_logistic(rows(made.x[chosen]), made.y[chosen], spec.num_classes)
     about = (
         f"logistic regression (scikit-learn), trained now on {len(chosen)} examples of "
-        f"{SYNTHETIC}, as the run has released no classifier"
+        f"{name}, as the run has released no classifier"
     )
     return Classifier(spec, lambda new: scores(rows(new)), softmax), about

@@ -51,13 +51,18 @@ def read(folder: SavedFolder, spec: Spec) -> SavedSet | None:
 
 
 def is_of_kip(folder: SavedFolder) -> bool:
-    """Return whether a distilled set was made by DP-KIP, and not from a teacher."""
+    """Return whether a distilled set was made by DP-KIP."""
     return "kernel" in folder.config
+
+
+def is_of_teacher(folder: SavedFolder) -> bool:
+    """Return whether a distilled set was made from a private teacher or class means."""
+    return "mirror" in folder.config
 
 
 def distilled_spec(folder: SavedFolder, spec: Spec) -> Spec:
     """Return the facts about the data with rows in the form that a distilled set has."""
-    return spec if is_of_kip(folder) else spec.in_form(BINS)
+    return spec.in_form(BINS) if is_of_teacher(folder) else spec
 
 
 def labelled_examples(
