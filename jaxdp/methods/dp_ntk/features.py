@@ -10,6 +10,8 @@ from typing import Any
 from jaxdp.methods.registry import Entry, Registry
 from jaxdp.methods.settings import ByData, SettingsError, check_fields, setting
 
+UNTOLD: dict[str, Any] = {"product_share": 0.0}
+"""Options that came later: what they are where neither a setting nor an earlier file tells it."""
 NETWORKS = ("fc_1l", "fc_2l", "cnn_2l", "cnn2d", "lenet5", "resnet")
 _NUM_FREQUENCIES = 10000
 _NUM_WAVES, _WHITEN = 4000, 0.1

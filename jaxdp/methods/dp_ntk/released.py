@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxdp.methods.dp_ntk.features import FeatureOptions
+from jaxdp.methods.dp_ntk.features import UNTOLD, FeatureOptions
 from jaxdp.methods.stored import Form
 
 
@@ -48,5 +48,5 @@ FORM = Form(
     options_key="feature_config",
     options=FeatureOptions,
     from_arrays=from_arrays,
-    untold={"product_share": 0.0},
+    untold=UNTOLD,
 )

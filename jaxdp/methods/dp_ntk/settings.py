@@ -7,7 +7,7 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-from jaxdp.methods.dp_ntk.features import FeatureOptions
+from jaxdp.methods.dp_ntk.features import UNTOLD, FeatureOptions
 from jaxdp.methods.dp_ntk.generators import CELLS, GENERATORS
 from jaxdp.methods.settings import LEAST_SHARE, ByData, ByPreset, bad, budget, filled, setting
 
@@ -206,12 +206,13 @@ def feature_rules(features: str, spec: Any) -> dict[str, Any]:
     """Return what features are made from, by their name and the data."""
     # Two random rows in [0, 1]^d are sqrt(d / 6) apart on average.
     scales = {"rff": math.sqrt(spec.dim / 6), "hermite": math.sqrt(0.15), "scatter_rbf": 0.7}
-    return _NETWORK | {
+    own = {
         "features": features,
         "moments": 1,
         "length_scale": scales.get(features, 0.0),
         "product_share": _PRODUCT_SHARES.get(features, 0.0) if spec.dim > 1 else 0.0,
     }
+    return UNTOLD | _NETWORK | own
 
 
 def _features_for(settings: Settings, spec: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import jax
@@ -9,10 +10,21 @@ import jax.numpy as jnp
 import pytest
 
 from jaxdp.data import Spec
-from jaxdp.methods.dp_ntk.features import FeatureOptions, build_features
+from jaxdp.methods import dp_ntk
+from jaxdp.methods.dp_ntk.features import FEATURES, FeatureOptions, build_features
+from jaxdp.methods.settings import part_of
 from jaxdp.methods.steps import compute_anew
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_a_run_tells_every_option_of_its_features(name: str) -> None:
+    """Else its embedding is not read again; an option that came later is a line of `UNTOLD`."""
+    spec = Spec.images("toy", (10, 8, 8), class_names=["a", "b"])
+    complete = dp_ntk.complete(dp_ntk.Settings(features=name), spec)
+    told = dataclasses.asdict(part_of(complete, FeatureOptions))
+    assert [option for option, value in told.items() if value is None] == []
 
 
 def test_a_fifth_of_the_scatter_rbf_kernel_is_one_of_pixels() -> None:

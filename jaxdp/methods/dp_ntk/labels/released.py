@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxdp.methods.dp_ntk.features import FeatureOptions
+from jaxdp.methods.dp_ntk.features import UNTOLD, FeatureOptions
 from jaxdp.methods.stored import Form
 from jaxdp.methods.teacher.settings import MapOptions
 
@@ -58,5 +58,5 @@ FORM = Form(
     options_key="labelled_config",
     options=Options,
     from_arrays=from_arrays,
-    untold={"patches": 0, "brightness": 0.0},
+    untold=UNTOLD | {"patches": 0, "brightness": 0.0},
 )
