@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -166,6 +167,34 @@ def test_private_data_are_taken_by_releases_and_handed_on_by_plans_alone() -> No
             if ast.unparse(argument) == "private"
         ]
         assert uses == len(handed) == 1, f"{path}: private data are used {uses} times"
+
+
+def auditors_files() -> set[Path]:
+    """Return what the table of docs/guarantee.md names: files, and those of folders."""
+    page = (ROOT / "docs" / "guarantee.md").read_text()
+    table = page.split("### Where the code is that an auditor reads")[1].split("### ")[0]
+    found = set[Path]()
+    for code in re.findall(r"`(jaxdp/[\w./*]+)`", table):
+        named = list(ROOT.glob(code))
+        assert named, code
+        found |= {
+            each for path in named for each in (path.rglob("*.py") if path.is_dir() else [path])
+        }
+    return found
+
+
+def test_the_auditors_table_names_every_file_that_takes_private_rows() -> None:
+    takers = {path for path in FILES if "Private" in names_in(path)}
+    takers |= set(READERS.glob("*.py")) | in_methods(*PRIVATE_SIDE)
+    takers |= {ROOT / "jaxdp" / "program" / name for name in TAKES_ROWS}
+    loaders = ("dataset_for", "load_dataset", "read_table", "header")
+    takers |= {
+        path
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in loaders
+    }
+    assert takers - auditors_files() == set()
 
 
 def test_flax_is_imported_by_networks_alone() -> None:
