@@ -152,7 +152,7 @@ def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection
         lines.append(f"classes = made.predict({use.new})  # of your own, as the data were stored")
     said = f"FOLDER is this folder. With the library:\n{_USE.format(lines=chr(10).join(lines))}"
     said += "\nWithout it:\n\n```python\n" + (_CSV if table else _npz(kind)).format(name=name)
-    said += "\n```\n\nIn a checkout of jaxdp"
+    said += "\n```\n\nOn the command line"
     commands = ["jaxdp export --run=FOLDER --format=huggingface --out=shared"]
     if labelled:
         commands.insert(0, f"jaxdp classify --run=FOLDER {use.files}")

@@ -6,8 +6,7 @@
 
 The command line makes flags of the fields. Ranges are checked wherever settings are made. A field
 of type `ByData` has a default that depends on the data: it is None until a method's `complete` has
-put it in. This file imports little,
-so that help texts come without jax.
+put it in. This file imports little, so that help texts come without jax.
 """
 
 import dataclasses

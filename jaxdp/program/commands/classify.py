@@ -3,7 +3,7 @@
     jaxdp classify --run=runs/mnist_teacher_ipc10_eps1 new.png folder/
     jaxdp classify --run=runs/patients new.csv --out=classes.csv
 
-From Python, without a checkout: `jaxdp.load("runs/mnist_teacher_ipc10_eps1").predict(x)`.
+From Python: `jaxdp.load("runs/mnist_teacher_ipc10_eps1").predict(x)`.
 
 Examples are images (.png, .jpg), folders of them, tables (.csv, .parquet) or arrays (.npz, with x
 as the data of the run were stored). Each becomes a line: file, row, class, and the probability of

@@ -214,8 +214,8 @@ def _use_section(config: Mapping[str, Any]) -> str:
         files = "new.png folder/ new.npz"
     command = escaped(_COMMAND.format(files=files))
     return (
-        "<section><h2>Use it</h2><p>FOLDER is this folder. In a checkout this tells the classes of "
-        "new examples, without the training data:</p>"
+        "<section><h2>Use it</h2><p>FOLDER is this folder. Where jaxdp is installed, this tells "
+        "the classes of new examples, without the training data:</p>"
         f"<pre><code>{command}</code></pre><pre><code>{escaped(_CLASSIFIER)}</code></pre>"
         "</section>"
     )

@@ -6,6 +6,7 @@ from typing import Any
 from jaxdp.data import Spec
 from jaxdp.program.runs import estimates
 
+# Flags of texts that an estimate depends on; of numbers, `ipc` alone does.
 _TEXTS = ("labels", "match", "features", "preset", "generator")
 
 
