@@ -138,7 +138,7 @@ def test_what_was_not_passed_on_is_none(tmp_path: Path) -> None:
     assert (found.x, found.y, found.class_names) == (None, None, saved_folders.NAMES)
     with pytest.raises(jaxdp.SettingsError, match=r"distilled\.npz cannot be read"):
         found.predict(np.zeros((1, 4, 4)))
-    with pytest.raises(ValueError, match="holds no records of a table"):
+    with pytest.raises(ValueError, match="its set was not passed on"):
         _ = found.frame
 
 
