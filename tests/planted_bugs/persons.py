@@ -109,6 +109,16 @@ MUTANTS = (
         (f"{_RUNS}test_a_column_of_a_table_tells_persons",),
     ),
     Mutant(
+        "a method whose ledger forgets persons gets a certificate for them",
+        "jaxdp/methods/certified.py",
+        "    assert plan.ledger is not None\n    _require_of_run(plan, plan.ledger)\n",
+        "    assert plan.ledger is not None\n",
+        (
+            "tests/methods/test_run.py::"
+            "test_guarantee_a_ledger_that_is_not_about_its_run_gets_no_certificate",
+        ),
+    ),
+    Mutant(
         "persons of a table are accounted as records",
         _DATASET,
         "            spec,\n            records_per_person=persons.records_per_person,\n",
