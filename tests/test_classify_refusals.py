@@ -180,7 +180,7 @@ BAD_FILES: dict[str, tuple[str, Any, str]] = {
     "no facts": ("config.json", {"spec": 5}, "tells of no data that a run has"),
     "less facts": ("config.json", {"spec": {"name": "x"}}, "does not tell shape"),
     "no shape": ("config.json", {"spec": SPEC | {"shape": [8, 8.5, 1]}}, "sizes are whole"),
-    "no kind": ("config.json", {"spec": SPEC | {"kind": []}}, "no kind of data"),
+    "no kind": ("config.json", {"spec": SPEC | {"kind": []}}, "is no kind of such data"),
     "no codec": ("config.json", {"spec": SPEC | {"codec": {"low": 0}}}, "no data that a run"),
     "other sizes": ("config.json", {"spec": OTHER}, "cannot be used"),
     "no results": ("privacy.json", {"sha256": {}}, "it has none of labelled.npz"),
