@@ -122,3 +122,18 @@ def test_the_default_path_needs_no_heavy_reader() -> None:
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_every_dependency_has_a_lowest_and_a_highest_version() -> None:
+    """RELEASING.md says how both were tried; a new major version of another project may differ."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for each in project["dependencies"]:
+        assert re.fullmatch(r"[a-z-]+>=[0-9.]+,<[0-9.]+", each), each
+
+
+def test_this_environment_is_within_the_ranges() -> None:
+    requirements = pytest.importorskip("packaging.requirements")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for each in map(requirements.Requirement, project["dependencies"]):
+        found = importlib.metadata.version(each.name)
+        assert each.specifier.contains(found, prereleases=True), f"{each}: {found} is installed"
