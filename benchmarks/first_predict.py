@@ -77,7 +77,10 @@ def _probed(run: Path, checkout: Path, cache: Path) -> list[float]:
     environment = os.environ | {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(cache)}
     environment.pop("JAX_COMPILATION_CACHE_DIR", None)
     done = subprocess.run(
-        [sys.executable, "-P", "-c", _PROBE, str(run)], env=environment, capture_output=True, text=True
+        [sys.executable, "-P", "-c", _PROBE, str(run)],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
