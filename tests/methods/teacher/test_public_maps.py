@@ -14,12 +14,8 @@ import numpy as np
 import pytest
 
 from jaxdp.data import Private, Spec
-<<<<<<< ours
-from jaxdp.methods import presets, teacher
-=======
 from jaxdp.features import whitening
-from jaxdp.methods import teacher
->>>>>>> theirs
+from jaxdp.methods import presets, teacher
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Watch, compute_anew, unwatched
@@ -114,9 +110,10 @@ def test_guarantee_brightness_is_of_a_row_and_of_constants(
     shape: tuple[int, ...], patches: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oracle is in float64; whatever is in [0, 1] has finite features of bounded norm."""
-<<<<<<< ours
     asked: list[dict[str, Any]] = []
     kept: dict[str, np.ndarray] = {}
+    moments: list[np.ndarray] = []
+    whiten = whitening.whitening
 
     def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
         asked.append(description)
@@ -124,17 +121,10 @@ def test_guarantee_brightness_is_of_a_row_and_of_constants(
         if name not in kept:
             kept[name] = compute(unwatched)
         return kept[name]
-=======
-    kept, moments, whiten = [], [], whitening.whitening
-
-    def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
-        kept.append(description)
-        return compute(unwatched)
 
     def watched(moment: jax.Array, *, gamma: float) -> jax.Array:
         moments.append(np.asarray(moment, np.float64))
         return whiten(moment, gamma=gamma)
->>>>>>> theirs
 
     spec = Spec.images("toy", (10, *shape), class_names=["a", "b"])
     none = MapOptions(whiten=0.2, mirror=False, patches=patches, brightness=0.0)
@@ -144,25 +134,15 @@ def test_guarantee_brightness_is_of_a_row_and_of_constants(
     rows = jnp.asarray(unit)
     alone = np.asarray(public_map(none, spec, cached)(rows))
     unsaid = dataclasses.replace(none, brightness=None)
-<<<<<<< ours
     np.testing.assert_array_equal(np.asarray(public_map(unsaid, spec, cached)(rows)), alone)
-=======
-    np.testing.assert_array_equal(np.asarray(public_map(unsaid, spec, compute_anew)(rows)), alone)
     monkeypatch.setattr(whitening, "whitening", watched)
->>>>>>> theirs
     both = np.asarray(public_map(more, spec, cached)(rows))
     assert both.shape[1] == num_features(more, spec) == alone.shape[1] + spec.image_shape[2]
     assert num_features(none, spec) == alone.shape[1]
     np.testing.assert_array_equal(both[:, : alone.shape[1]], alone)
 
-<<<<<<< ours
-    description = asked[-1]
-    assert {"what", "seed", "images", "shape"} == set(description)
-    moment = kept[json.dumps(description)].astype(np.float64)
-=======
-    assert {"what", "seed", "images", "shape", "gamma"} == set(kept[-1])
+    assert {"what", "seed", "images", "shape", "gamma"} == set(asked[-1])
     moment = moments[-1]
->>>>>>> theirs
     size = len(moment)
     ridge = moment + 0.2 * np.trace(moment) / size * np.eye(size)
     values, vectors = np.linalg.eigh(ridge)
