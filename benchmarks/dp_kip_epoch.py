@@ -111,7 +111,7 @@ def driver_plan(case: Case, folder: str) -> tuple[KipPlan, Dataset]:
     command_line.parse([dp_kip.__name__, *(f"--{name}={value}" for name, value in flags.items())])
     run_flags, settings = (command_line.settings_of(kind) for kind in (KipFlags, Settings))
     data = dataset_for(run_flags, seed=settings.seed)
-    plan: Any = planning.prepared("dp_kip", settings, run_flags, data)[0]
+    plan: Any = planning.prepared("dp_kip", settings, run_flags, data.spec)[0]
     return plan, data
 
 

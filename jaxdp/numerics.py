@@ -115,8 +115,8 @@ class ByBackend(NamedTuple):
 def quick_compilation() -> dict[str, Any] | None:
     """Return options of jax.jit for a program that runs for less time than it compiles for.
 
-    On a CPU they leave out most of LLVM's optimisations, which takes half of the time. Machine code
-    of the same instructions comes out: what is computed has the same bits.
+    On a CPU they leave out most of LLVM's optimisations, which takes half of the time. A test sees
+    that what is computed has the same bits; without any optimisation it would not.
     """
     if jax.default_backend() != "cpu" or jax.config.read("jax_disable_most_optimizations"):
         return None  # on accelerators the option says something else

@@ -162,6 +162,7 @@ def test_the_table_of_a_gpu_measures_by_every_benchmark_of_speed(tmp_path: Path)
     others = {
         "audit.py",
         "audit_mu.py",
+        "first_predict.py",
         "membership.py",
         "rare_class.py",
         "rows_on_disk.py",

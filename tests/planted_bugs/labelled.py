@@ -73,8 +73,8 @@ MUTANTS = (
     Mutant(
         "an embedding beside a teacher is calibrated at a larger delta",
         _PLAN,
-        "            delta=settings.delta,\n            sensitivity",
-        "            delta=10 * settings.delta,\n            sensitivity",
+        "                delta=settings.delta,\n                sensitivity",
+        "                delta=10 * settings.delta,\n                sensitivity",
         _BUDGET,
     ),
     Mutant(

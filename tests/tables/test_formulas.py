@@ -93,7 +93,7 @@ def test_classes_of_images_are_no_formulas(name: str, tmp_path: Path) -> None:
     for old, new in ((name, "-1"), ("well", "+")):
         for split in ("train", "test"):
             (tmp_path / "toy" / split / old).rename(tmp_path / "toy" / split / new)
-    assert load_dataset("toy", data_dir=tmp_path, wanted=names).class_names == ("-1", "+")
+    assert load_dataset("toy", data_dir=tmp_path, wanted=names).spec.class_names == ("-1", "+")
 
 
 @pytest.mark.parametrize("write", [formats.write_png, huggingface.write_huggingface])

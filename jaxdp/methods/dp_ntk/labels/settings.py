@@ -22,12 +22,12 @@ class Settings(generation.Settings):
 
     Examples:
         >>> import jaxdp
-        >>> labelled = jaxdp.methods.dp_ntk.labels
-        >>> settings = labelled.Settings(eps=1.0)
+        >>> ntk = jaxdp.methods.dp_ntk
+        >>> settings = ntk.Settings(eps=1.0, labels="teacher")
         >>> spec = jaxdp.Spec.images("scans", (5000, 32, 32), class_names=["no", "yes"])
-        >>> complete = labelled.complete(settings, spec)
-        >>> complete.labels, complete.num_synthetic
-        ('generator', 60000)
+        >>> complete = ntk.complete(settings, spec)
+        >>> complete.features, complete.teacher_share, complete.candidates
+        ('scatter_rbf', 0.5, 4)
     """
 
     labels: str = setting(
