@@ -199,6 +199,15 @@ def test_names_that_there_are_not_are_refused_with_the_list_of_those_that_there_
         presets.of("paper:celeba")
 
 
+def test_a_teacher_labels_nothing_where_a_preset_tells_no_classes_apart() -> None:
+    """As the paper's CIFAR-10 at epsilon 10, whose generator has one class."""
+    given = {"eps": 10.0, "features": "entk", "preset": "paper:cifar10"}
+    assert dp_ntk.complete(dp_ntk.Settings(**given), images("cifar10")).unconditional
+    asked = dp_ntk.Settings(**given, labels="teacher")
+    with pytest.raises(SettingsError, match="--labels=teacher: tells classes apart"):
+        dp_ntk.complete(asked, images("cifar10"))
+
+
 def test_presets_are_for_images() -> None:
     rows = Spec.rows("mnist", (500, 6), class_names=list("abc"))
     for package in (dp_kip, dp_ntk, teacher):

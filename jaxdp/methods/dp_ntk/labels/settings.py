@@ -89,8 +89,6 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     Raises:
         SettingsError: settings do not go together.
     """
-    if settings.unconditional:
-        raise bad(settings, "labels", "tells classes apart, and --unconditional does not")
     if settings.weights_share:
         raise bad(settings, "weights_share", "is for --labels=generator, leave it out")
     if earlier is not None and earlier.stored is not None and settings.teacher_share is not None:
@@ -102,6 +100,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     if asked.features is None and stored is None:
         asked = dataclasses.replace(asked, features=features)
     done = generation.complete(asked, spec, for_generation(earlier))
+    if done.unconditional:  # by its flag or by a preset
+        raise bad(settings, "labels", "tells classes apart, and --unconditional does not")
     values = {f.name: getattr(done, f.name) for f in dataclasses.fields(done)}
     share = 0.5 if settings.teacher_share is None else settings.teacher_share
     own = {"weights_share": 0.0, "teacher_share": share, "candidates": _candidates(settings, spec)}
