@@ -5,14 +5,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from toy_data import arrays, check_message
 
-from jaxdp.data import Codec, Private
+from jaxdp.data import Codec, Private, Spec
 from jaxdp.escapes import for_terminal
 from jaxdp.program.data import load as data
+from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.load import load_dataset
 from jaxdp.program.errors import InputError
 
@@ -88,6 +90,21 @@ def test_path_for_a_name(tmp_path: Path, name: str) -> None:
     check_message(caught.value, for_terminal(name), "--data_dir")
 
 
+def of_some(whole: Dataset, private: Private, **changes: Any) -> Dataset:
+    spec = dataclasses.replace(whole.spec, num_examples=len(private.x))
+    return dataclasses.replace(whole, spec=spec, private=private, **changes)
+
+
+def test_guarantee_facts_tell_how_many_private_examples_there_are() -> None:
+    """Noise goes by the number in the facts: with that of all, a subset would have too little."""
+    whole = data.load_dataset("digits", data_dir="nowhere")
+    part = data.random_subset(whole, 100, seed=0)
+    assert part.spec.num_examples == len(part.private.x) == 100
+    for spec in (whole.spec, Spec.rows("rows", (100, 64), class_names=whole.spec.class_names)):
+        with pytest.raises(ValueError, match="facts are about examples of shape"):
+            dataclasses.replace(part, spec=spec)
+
+
 def test_guarantee_without_its_last_example_a_subset_differs_in_one() -> None:
     """A permutation of 999 instead of 1000 places changed 75 of 500."""
     rng = np.random.default_rng(0)
@@ -96,7 +113,7 @@ def test_guarantee_without_its_last_example_a_subset_differs_in_one() -> None:
     labels = np.arange(1000, dtype=np.int32)
 
     def chosen(count: int) -> set[int]:
-        cut = dataclasses.replace(whole, private=Private(rows[:count], labels[:count]))
+        cut = of_some(whole, Private(rows[:count], labels[:count]))
         found = data.random_subset(cut, 500, seed=0)
         assert len(found.private.x) == 500
         np.testing.assert_array_equal(found.private.x, rows[found.private.y])
@@ -115,7 +132,7 @@ def test_guarantee_who_is_in_a_subset_by_name_depends_on_names_and_the_seed_alon
     def chosen(names: list[str], seed: int = 0) -> set[str]:
         n = len(names)
         private = Private(whole.private.x[:n], whole.private.y[:n])
-        named = dataclasses.replace(whole, private=private, names=np.array(names))
+        named = of_some(whole, private, names=np.array(names))
         found = data.random_subset(named, 20, seed=seed)
         assert len(found.private.x) == 20
         return set(found.names.tolist())

@@ -6,6 +6,7 @@ _ACCOUNTING, _P = "jaxdp/privacy/accounting.py", "tests/privacy/test_persons.py:
 _RUNS = "tests/test_own_persons.py::"
 _NOISE = f"{_RUNS}test_guarantee_every_method_adds_the_noise_that_persons_need"
 _PERSONS, _DATASET = "jaxdp/program/data/persons.py", "jaxdp/program/data/load.py"
+_LOAD = "tests/data/test_load.py::"
 _FILE, _F = "jaxdp/privacy/dataset_ledger.py", "tests/privacy/test_dataset_ledger.py::"
 _START, _S = "jaxdp/program/runs/ledger_entry.py", "tests/test_runs_on_one_dataset.py::"
 _ENTERED = (
@@ -107,6 +108,20 @@ MUTANTS = (
         "    train = train if used is None else train.part(used)\n",
         "",
         (f"{_RUNS}test_a_column_of_a_table_tells_persons",),
+    ),
+    Mutant(
+        "a subset is accounted with the number of all records",
+        _DATASET,
+        "        spec=dataclasses.replace(data.spec, num_examples=len(chosen)),\n",
+        "",
+        (f"{_LOAD}test_guarantee_facts_tell_how_many_private_examples_there_are",),
+    ),
+    Mutant(
+        "facts may be about another number of private examples",
+        "jaxdp/program/data/dataset.py",
+        "        if self.private.x.shape != told or len(self.private.y) != told[0]:\n",
+        "        if self.private.x.shape[1:] != told[1:]:\n",
+        (f"{_LOAD}test_guarantee_facts_tell_how_many_private_examples_there_are",),
     ),
     Mutant(
         "a method whose ledger forgets persons gets a certificate for them",

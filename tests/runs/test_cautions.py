@@ -97,7 +97,8 @@ def test_a_class_with_few_test_examples_where_others_have_more(digits: Dataset) 
 def test_rows_beyond_the_usual_scale_are_told_of_by_test_rows(digits: Dataset) -> None:
     x = digits.test.x.reshape(-1, 64).astype(np.float32) / 16
     spec = Spec.rows("own", (1437, 64), class_names=digits.spec.class_names)
-    scaled = dataclasses.replace(digits, spec=spec, test=HeldOut(x, digits.test.y))
+    rows = Private(digits.private.rows, digits.private.y)
+    scaled = Dataset(spec=spec, private=rows, test=HeldOut(x, digits.test.y), source="here")
     assert said(scaled) == ()
     (line,) = said(dataclasses.replace(scaled, test=HeldOut(1000 * x, digits.test.y)))
     assert line.startswith("test rows hold values beyond 10")

@@ -32,6 +32,12 @@ class Dataset:
         notes: lines for the terminal.
         names: (n,) that tell training examples apart where their places depend on what others are,
             as in a folder that is sorted by class and name.
+
+    Raises:
+        ValueError: the facts are about another number of examples, or of another shape.
+
+    Guarantee:
+        Noise and sampling go by the n of `spec`, and that is the number of private examples.
     """
 
     spec: Spec
@@ -40,3 +46,10 @@ class Dataset:
     source: str
     notes: tuple[str, ...] = ()
     names: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        told = (self.spec.num_examples, *self.spec.stored_shape)
+        if self.private.x.shape != told or len(self.private.y) != told[0]:
+            raise ValueError(
+                f"facts are about examples of shape {told}, and there are {self.private.x.shape}"
+            )
