@@ -63,7 +63,7 @@ def test_bad_examples_are_refused_in_one_line(
         str(tmp_path / "new.txt"): "is of no kind that is read; give .png",
         str(tmp_path / "nowhere.png"): "there is no such file",
         str(tmp_path / "text.npz"): "cannot be read",
-        saved(tmp_path / "y.npz", y=grey(3)): "has no array x or x_test",
+        saved(tmp_path / "y.npz", y=grey(3)): "has no array x or x_test or X",
         saved(tmp_path / "rows.npz", x=grey(3, 64)): "has x of shape (3, 64)",
         saved(tmp_path / "none.npz", x=grey(0, 8, 8)): "has x of shape (0, 8, 8, 1)",
         saved(tmp_path / "real.npz", x=np.zeros((3, 8, 8))): "stored as uint8",
@@ -98,6 +98,19 @@ def test_bad_records_are_refused_in_one_line(
         assert_not_read(said, path, spec, before=str(place / "people.csv"))
     less = str(tmp_path / "less.csv")
     assert_refused(capsys, f"error: {less}: column 'age'", f"--run={folder}", less)
+
+
+def test_images_are_made_grey_where_those_of_the_run_were(tmp_path: Path) -> None:
+    colour = np.zeros((8, 8, 3), np.uint8)
+    colour[..., 1] = 100
+    path = picture(tmp_path / "rgb.png", colour)
+    spec = Spec.images("scans", (9, 8, 8), class_names=["a", "b"])
+    with pytest.raises(InputError, match="is 8x8 RGB, and the run is of images of 8x8 grey"):
+        new_examples.read([path], spec)
+    spec = dataclasses.replace(spec, preparation=resizing.preparation(None, 1))
+    found = new_examples.read([path], spec).x
+    assert set(np.unique(found)) == {59}
+    assert found.shape == (1, 8, 8, 1)
 
 
 def test_images_are_resized_where_those_of_the_run_were(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import ClassVar
 
-from jaxdp.methods.settings import check_fields, setting
+from jaxdp.methods.settings import bad, check_fields, setting
 from jaxdp.program.data.resizing import LARGEST
 from jaxdp.program.evaluation import registry
 from jaxdp.tables.schema import BUILT_IN, FORMS
@@ -50,6 +50,16 @@ class DataFlags:
         "(default: 16; npz files of int16 need it).",
         at_least=1,
         at_most=16,
+    )
+    channels: int | None = setting(
+        None,
+        "1 makes every image of a folder grey, 3 makes it RGB, each by itself: for folders in "
+        "which both are (default: what all images are).",
+        at_least=1,
+        at_most=3,
+    )
+    validation: bool = setting(
+        False, "Add a validation part, such as MedMNIST's val_images, to the training examples."
     )
     class_names: str | None = setting(
         None,
@@ -113,6 +123,8 @@ class DataFlags:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.channels == 2:
+            raise bad(self, "channels", "must be 1 or 3")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

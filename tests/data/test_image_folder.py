@@ -72,7 +72,7 @@ def test_image_folder_converts_to_rgb(folder: Path, mode: str) -> None:
         image.save(path, transparency=bytes([0, 100]))
     else:
         save_image(path, colour(0), mode)
-    expected = colour(9) if mode == "transparent palette" else colour(0)
+    expected = np.full((4, 5, 3), 255) if mode == "transparent palette" else colour(0)
     np.testing.assert_array_equal(load_folder(folder).private.x[-1], expected)
 
 
@@ -146,7 +146,7 @@ def test_image_folder_with_one_class(tmp_path: Path) -> None:
     ("files", "said"),
     [
         ([], "(it holds no files); put"),
-        (["cat/a.webp", "dog/b.WEBP", "notes.txt", ".DS_Store"], "(there are .txt, .webp); put"),
+        (["cat/a.gif", "dog/b.GIF", "notes.txt", ".DS_Store"], "(there are .gif, .txt); put"),
         (["a.png"], "(there are .png outside of class folders); put"),
         (["a.png", "labels.csv"], "; labels in a table are not read; put"),
         (["Train/cat/a.png", "Test/cat/a.png"], "; write Test, Train in small letters; put"),

@@ -10,6 +10,7 @@ import pytest
 from toy_data import IMAGES, arrays, check_message, colour, save_image
 
 from jaxdp.data import Codec
+from jaxdp.program.data import image_file
 from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.load import load_dataset, require_range
 from jaxdp.program.data.sources import Wanted
@@ -36,7 +37,11 @@ def test_formats_without_loss(tmp_path: Path, suffix: str, mode: str) -> None:
     image = PIL.Image.fromarray(colour(90)).convert(mode)
     if suffix.lower() == "bmp" and mode == "RGBA":
         image.putalpha(77)
-    expected = np.asarray(image.convert("L" if mode in "L1" else "RGB"))
+    white = PIL.Image.new("RGBA", image.size, "white")
+    # Pillow reads no alpha of a BMP.
+    see_through = mode == "RGBA" and suffix.lower() != "bmp"
+    seen = PIL.Image.alpha_composite(white, image) if see_through else image
+    expected = np.asarray(seen.convert("L" if mode in "L1" else "RGB"))
     for split in ("train", "test"):
         for label in "ab":
             path = tmp_path / "toy" / split / label / f"x.{suffix}"
@@ -45,6 +50,89 @@ def test_formats_without_loss(tmp_path: Path, suffix: str, mode: str) -> None:
     found = load(tmp_path)
     assert found.private.x.dtype == np.uint8
     np.testing.assert_array_equal(np.squeeze(found.private.x[0]), expected)
+
+
+def test_webp_is_read(tmp_path: Path) -> None:
+    path = beside(tmp_path, "x.webp")
+    PIL.Image.fromarray(IMAGES[1]).convert("RGB").save(path, lossless=True)
+    image = image_file.read("toy", path)
+    np.testing.assert_array_equal(image.pixels, np.repeat(IMAGES[1][..., None], 3, axis=2))
+    moving = path.with_name("y.webp")
+    frames = [PIL.Image.fromarray(each).convert("RGB") for each in IMAGES[1:3]]
+    frames[0].save(moving, save_all=True, append_images=frames[1:], lossless=True)
+    with pytest.raises(InputError, match="holds several pages"):
+        image_file.read("toy", moving)
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "L", "RGB"])
+def test_what_is_transparent_is_white(tmp_path: Path, mode: str) -> None:
+    """Black ink on no ground, however a file says so, is black ink on white."""
+    ink = np.zeros((6, 5), np.uint8)
+    alpha = np.zeros((6, 5), np.uint8)
+    alpha[2:4, 1:3] = 255
+    path, key = tmp_path / "x.png", {}
+    if mode in ("L", "RGB", "P"):  # one colour is the transparent one
+        pixels = np.where(alpha > 0, 0, 7).astype(np.uint8)
+        image = PIL.Image.fromarray(pixels)
+        if mode == "P":
+            image.putpalette([value for grey in range(256) for value in (grey, grey, grey)])
+        image = image if mode == "P" else image.convert(mode)
+        key = {"transparency": (7, 7, 7) if mode == "RGB" else 7}
+    else:
+        image = PIL.Image.fromarray(np.stack([ink, alpha], axis=2), "LA").convert(mode)
+    image.save(path, **key)
+    found = image_file.read("toy", path).pixels
+    expected = np.repeat(np.where(alpha > 0, 0, 255)[..., None], found.shape[2], axis=2)
+    np.testing.assert_array_equal(found, expected)
+    half = PIL.Image.new("RGBA", (2, 2), (0, 0, 0, 128))
+    half.save(path)
+    assert set(np.unique(image_file.read("toy", path).pixels)) == {127}
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("suffix", ["png", "jpg", "tif", "webp"])
+def test_images_are_upright_as_the_camera_says(
+    tmp_path: Path, orientation: int, suffix: str
+) -> None:
+    upright = PIL.Image.fromarray(np.kron(IMAGES[0][:2, :3], np.ones((8, 8))).astype(np.uint8))
+    transpose = PIL.Image.Transpose
+    stored = {
+        1: (),
+        2: (transpose.FLIP_LEFT_RIGHT,),
+        3: (transpose.ROTATE_180,),
+        4: (transpose.FLIP_TOP_BOTTOM,),
+        5: (transpose.TRANSPOSE,),
+        6: (transpose.ROTATE_90,),
+        7: (transpose.TRANSVERSE,),
+        8: (transpose.ROTATE_270,),
+    }[orientation]
+    image = upright
+    for each in stored:
+        image = image.transpose(each)
+    exif = PIL.Image.Exif()
+    exif[0x0112] = orientation
+    path = tmp_path / f"x.{suffix}"
+    image.save(path, exif=exif, **({"lossless": True} if suffix == "webp" else {}))
+    found = image_file.read("toy", path).pixels[..., 0].astype(int)
+    assert np.abs(found - np.asarray(upright).astype(int)).max() <= (12 if suffix == "jpg" else 0)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_images_of_a_mixed_folder_are_brought_to_one_kind(tmp_path: Path, channels: int) -> None:
+    path = beside(tmp_path, "x.png")
+    save_image(path, colour(90))
+    save_image(tmp_path / "toy/test/a/x.png", colour(9))
+    with pytest.raises(InputError, match="--channels=1 makes all grey, 3 RGB"):
+        load(tmp_path)
+    found = load(tmp_path, channels=channels).private.x
+    assert found.shape == (2, 4, 5, channels)
+    if channels == 3:
+        np.testing.assert_array_equal(found[0], colour(90))
+        np.testing.assert_array_equal(found[1], np.repeat(IMAGES[0][..., None], 3, axis=2))
+    else:
+        expected = np.asarray(PIL.Image.fromarray(colour(90)).convert("L"))
+        assert np.abs(found[0, ..., 0].astype(int) - expected).max() <= 1
+        np.testing.assert_array_equal(found[1, ..., 0], IMAGES[0])
 
 
 @pytest.mark.parametrize("suffix", ["png", "tif"])

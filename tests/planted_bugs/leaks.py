@@ -102,9 +102,9 @@ MUTANTS = (
     Mutant(
         "a statistic of private features on the terminal",
         _TEACHER,
-        "    return np.asarray(state.average)\n",
+        "    return np.asarray(state.result), view\n",
         '    print(f"features of mean {float(np.mean(features)):.4g}")\n'
-        "    return np.asarray(state.average)\n",
+        "    return np.asarray(state.result), view\n",
         (f"{_WRITTEN}[dp_kip_teacher]",),
     ),
     Mutant(
@@ -180,6 +180,16 @@ MUTANTS = (
         'f"{salt}/{each}".encode(errors="surrogateescape")',
         'f"{salt}/{names.index(each)}".encode()',
         (f"{_FOLDER}test_guarantee_another_image_changes_one_training_image_at_most",),
+    ),
+    Mutant(
+        "labels decide which examples of a pair are held out",
+        "jaxdp/program/data/array_files.py",
+        "places = [str(place) for place in range(len(x))]",
+        "places = [f'{label} {place}' for place, label in enumerate(y)]",
+        (
+            "tests/data/test_usual_arrays.py::"
+            "test_guarantee_which_examples_are_held_out_depends_on_their_places_alone",
+        ),
     ),
     Mutant(
         "one example moves the places that all others of shards are held out by",

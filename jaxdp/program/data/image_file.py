@@ -1,4 +1,4 @@
-"""One image from one file: PNG, JPEG, TIFF and BMP by Pillow, DICOM by pydicom.
+"""One image from one file: PNG, JPEG, WebP, TIFF and BMP by Pillow, DICOM by pydicom.
 
 Anybody may have written the file. So the format is one of these, whatever its name says, and how
 large an image is declared to be is looked at before memory is taken for it.
@@ -18,12 +18,14 @@ from jaxdp.program.errors import InputError
 from jaxdp.saved.files import open_plain
 
 _DICOM = (".dcm", ".dicom")
-SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", *_DICOM)
+SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", *_DICOM)
 """Endings of names of images, in small letters."""
-_FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
+_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP")
+_OF_PAGES = ("TIFF", "WEBP")
 _GREY_MODES = ("1", "L", "LA")
 _COLOUR_MODES = ("RGB", "RGBA", "RGBX", "P", "PA", "CMYK", "YCbCr")
 _MOST_BITS = 16
+_LUMA = (0.299, 0.587, 0.114)
 # How many images are looked at after one that cannot be read, and how many of them are named.
 _LOOKED_AT, _NAMED = 10_000, 5
 
@@ -54,7 +56,7 @@ class Image(NamedTuple):
 
 
 def read(name: str, path: Path) -> Image:
-    """Read one image; transparency is dropped.
+    """Read one image, upright as its camera says, and on white where it is transparent.
 
     Args:
         name: of the dataset.
@@ -142,22 +144,46 @@ class _OfAnotherKindError(Exception):
 
 def _decode(file: BinaryIO) -> Image:
     import PIL.Image
+    import PIL.ImageOps
 
     with PIL.Image.open(file, formats=_FORMATS) as image:
         width, height = image.size
         _require_size(height, width)
         mode = image.mode
-        if image.format == "TIFF":
+        if image.format in _OF_PAGES:
             _require_one_page(image)
+        upright = PIL.ImageOps.exif_transpose(image)
         if mode in _GREY_MODES:
-            return _of_type(np.asarray(image.convert("L"))[..., np.newaxis])
+            return _of_type(np.asarray(_on_white(upright).convert("L"))[..., np.newaxis])
         if mode in _COLOUR_MODES:
-            # By way of RGBA, or Pillow warns about palettes with transparency.
-            colours = image.convert("RGB") if mode == "RGBX" else image.convert("RGBA")
-            return _of_type(np.asarray(colours.convert("RGB")))
+            return _of_type(np.asarray(_on_white(upright).convert("RGB")))
         if mode.startswith("I;16"):
-            return _of_type(np.asarray(image).astype(np.uint16)[..., np.newaxis])
+            return _of_type(np.asarray(upright).astype(np.uint16)[..., np.newaxis])
     raise _OfAnotherKindError(f"has mode {mode}: convert it to 8-bit or 16-bit grey, or to RGB")
+
+
+def _on_white(image: Any) -> Any:
+    """Return an image on a white ground: what is transparent has any colour otherwise."""
+    import PIL.Image
+
+    if not image.has_transparency_data:
+        return image
+    ink = image.convert("RGBA")
+    return PIL.Image.alpha_composite(PIL.Image.new("RGBA", ink.size, "white"), ink)
+
+
+def with_channels(image: Image, channels: int | None) -> Image:
+    """Return an image of 1 or 3 channels; None leaves those that it has.
+
+    Grey is the luma of ITU-R BT.601, as Pillow has it, in whole numbers.
+    """
+    pixels = image.pixels
+    if channels is None or channels == pixels.shape[2]:
+        return image
+    if channels == len(_LUMA):
+        return image._replace(pixels=np.repeat(pixels, channels, axis=2))
+    grey = np.rint(pixels @ np.array(_LUMA))[..., np.newaxis]
+    return image._replace(pixels=grey.astype(pixels.dtype))
 
 
 def _of_type(pixels: np.ndarray) -> Image:
@@ -194,6 +220,7 @@ def _decode_dicom(file: BinaryIO) -> Image:
         raise _OfAnotherKindError("holds several frames: save each as an image of its own")
     image = _declared(header)
     file.seek(0)
+    _require_decoder(header)
     pixels = pixel_array(file)
     inverted = header.PhotometricInterpretation == "MONOCHROME1"
     # Bits beyond those that are declared may hold overlays.
@@ -201,6 +228,21 @@ def _decode_dicom(file: BinaryIO) -> Image:
     if inverted:
         pixels = image.low + image.high - pixels.astype(np.int32)
     return image._replace(pixels=pixels.astype(image.pixels.dtype))
+
+
+def _require_decoder(header: Any) -> None:
+    """Raise an error that names a package where pixels are compressed as nothing here undoes."""
+    from pydicom.pixels import get_decoder
+
+    syntax = header.file_meta.TransferSyntaxUID
+    if not syntax.is_compressed:
+        return
+    decoder = get_decoder(syntax)
+    if not decoder.is_available:
+        raise _OfAnotherKindError(
+            f"is compressed as {syntax.name}, which needs another package: "
+            "pip install pylibjpeg[all]"
+        )
 
 
 def _declared(header: Any) -> Image:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxdp.program.data import large_arrays
-from jaxdp.program.data.image_file import Image
+from jaxdp.program.data.image_file import Image, with_channels
 from jaxdp.program.data.resizing import resized
 from jaxdp.program.data.sources import Wanted, dataset_error
 
@@ -32,7 +32,8 @@ def stacked(
         warnings.simplefilter("ignore")  # of oddities that do not keep an image from being read
         warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
         first: tuple[str | Path, Image] | None = None
-        for number, found in enumerate(images):
+        for number, (place, image) in enumerate(images):
+            found = place, with_channels(image, wanted.channels)
             if first is None:
                 first = found
                 target = wanted.size.of(found[1].pixels.shape)
@@ -51,7 +52,11 @@ def _require_alike(
     here, there = found[1], first[1]
     said = f"{found[0]} is {here} but {first[0]} is {there}"
     if here.kind != there.kind:
-        raise dataset_error(name, f"{said}: give all images one mode, grey or RGB, of one depth")
+        raise dataset_error(
+            name,
+            f"{said}: give all images one mode, grey or RGB, of one depth; --channels=1 makes all "
+            "grey, 3 RGB",
+        )
     if not wanted.size.mixes and here.pixels.shape != there.pixels.shape:
         raise dataset_error(
             name, f"{said}: give all images one size, or resize them by --image_size=64"

@@ -101,7 +101,7 @@ def load_dataset(
         num_examples=len(x_train),
         codec=codec,
         counted_classes=classes.known(name, raw) is None,
-        preparation=None if size is None else resizing.preparation(size),
+        preparation=resizing.preparation(size, wanted.channels),
         records_per_person=wanted.persons.records_per_person,
         persons_declared=wanted.persons.most is not None,
     )
@@ -217,6 +217,8 @@ def dataset_for(flags: Any, *, seed: int) -> Dataset:
             seed=seed,
             persons=persons,
             class_names=classes.parse(flags.class_names),
+            channels=flags.channels,
+            validation=flags.validation,
         )
         data = load_dataset(flags.dataset, data_dir=flags.data_dir, wanted=wanted)
     else:
@@ -247,8 +249,8 @@ def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
         raise InputError(f"--dataset={flags.dataset}: leave it out, --csv={flags.csv} is the data")
     if flags.class_names is not None:
         raise InputError("--class_names: the schema of --csv declares the classes; leave it out")
-    for name in ("image_size", "pixel_bits", "person_separator"):
-        if getattr(flags, name) is not None:
+    for name in ("image_size", "pixel_bits", "channels", "validation", "person_separator"):
+        if getattr(flags, name):
             raise InputError(f"--{name}={getattr(flags, name)}: is about images, --csv is a table")
     schema = tables.schema_of(flags.schema, flags.target)
     train, test = tables.read_splits(flags, schema, seed=seed)
@@ -303,13 +305,17 @@ def _read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:
     folder, file = root / name, root / f"{name}.npz"
     own = file.exists() or array_files.is_array_folder(folder)
     if name != "digits" and not own and image_folder.is_image_folder(folder):
+        wanted.require_no_validation(name, f"{folder} is a folder of images")
         return image_folder.read_image_folder(name, folder, wanted)
+    if name != "digits" and own:
+        wanted.require_no_channels(name, f"{file if file.exists() else folder} holds arrays")
+        if file.exists():
+            return array_files.read_npz(name, file, wanted)
+        return array_files.read_arrays(name, folder, wanted)
+    wanted.require_no_channels(name, "images have theirs")
+    wanted.require_no_validation(name, "it has none")
     if name == "digits":
         raw = data_sources.read_digits()
-    elif file.exists():
-        raw = array_files.read_npz(name, file)
-    elif array_files.is_array_folder(folder):
-        raw = array_files.read_arrays(name, folder)
     elif name in TFDS_NAMES or tfds_data.find(name, root) is not None:
         return tfds_data.read(name, root, download, wanted)
     elif folder.is_dir():
@@ -331,7 +337,7 @@ def _unknown_dataset(name: str, root: Path) -> Exception:
     """Build the error that lists what there is and says how to add a dataset."""
     if root.is_dir():
         names = {p.stem for p in root.glob("*.npz")}
-        names |= {p.parent.name for p in root.glob("*/x_train.npy")}
+        names |= {p.name for p in root.iterdir() if array_files.is_array_folder(p)}
         names |= {p.parents[1].name for p in root.glob("*/*.*.*/dataset_info.json")}
         names |= {each.name for each in root.iterdir() if _has_images(each)}
         found = f"in --data_dir={root} there are {', '.join(sorted(names))}"

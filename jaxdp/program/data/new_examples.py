@@ -21,7 +21,7 @@ from jaxdp.program.data import image_file, resizing, tables
 from jaxdp.program.errors import InputError
 from jaxdp.saved import npz as npz_files
 
-_ARRAYS = ("x", "x_test")
+_ARRAYS = ("x", "x_test", "X", "X_test", "images", "test_images")
 _TABLES = (".csv", ".gz", ".parquet", ".pq")
 _IMAGES = image_file.SUFFIXES
 _KINDS = f"give {', '.join(_IMAGES)}, a folder of these, .npz, .csv or .parquet"
@@ -128,10 +128,13 @@ def _image(text: str, spec: Spec) -> Examples:
         warnings.simplefilter("ignore")  # of oddities that do not keep an image from being read
         warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
         try:
-            pixels = image_file.read("", Path(text)).pixels
+            image = image_file.read("", Path(text))
         except InputError as error:  # it names the flag of a dataset
             raise InputError(str(error).removeprefix("--dataset=: ")) from error
-    if spec.preparation is not None:  # as the images of the run were
+    # As the images of the run were, and no others.
+    channels = spec.shape[2] if resizing.is_recoloured(spec.preparation) else None
+    pixels = image_file.with_channels(image, channels).pixels
+    if resizing.is_resized(spec.preparation):
         pixels = resizing.resized(pixels, spec.image_shape[:2])
     if pixels.shape != spec.shape or pixels.dtype != spec.codec.dtype:
         raise InputError(
@@ -170,7 +173,7 @@ def _array(text: str, spec: Spec) -> np.ndarray:
         )
     if not np.all(np.isfinite(x)):
         raise InputError(f"{text}: has values that are not finite; leave such examples out")
-    if spec.preparation is not None and x.ndim == 4 and x.size:
+    if resizing.is_resized(spec.preparation) and x.ndim == 4 and x.size:
         x = resizing.all_resized(x, spec.image_shape[:2])
     if x.shape[1:] != spec.stored_shape or len(x) == 0:
         raise InputError(

@@ -107,12 +107,34 @@ def all_resized(
     return found
 
 
-def preparation(size: tuple[int, int]) -> str:
-    """Return what was done to every image, in words."""
-    return (
-        f"the size of images, {in_words(size)} pixels: each was resized to it by itself, before "
-        "anything else"
-    )
+_SIZE, _COLOURS = "the size of images, ", "the colours of images: "
+
+
+def preparation(size: tuple[int, int] | None, channels: int | None = None) -> str | None:
+    """Return what was done to every image, in words; None where nothing was.
+
+    Args:
+        size: (height, width) that each was resized to; None where it was not.
+        channels: that each was brought to, 1 or 3; None where they were not changed.
+    """
+    said = []
+    if channels is not None:
+        kind = "grey" if channels == 1 else "RGB"
+        said.append(f"{_COLOURS}each was made {kind} by itself, before anything else")
+    if size is not None:
+        resized_to = f"{_SIZE}{in_words(size)} pixels: each was resized to it"
+        said.append(f"{resized_to} by itself, before anything else")
+    return "; ".join(said) or None
+
+
+def is_resized(preparation: str | None) -> bool:
+    """Return whether images were resized, of the words that `preparation` returns."""
+    return preparation is not None and _SIZE in preparation
+
+
+def is_recoloured(preparation: str | None) -> bool:
+    """Return whether channels were changed, of the words that `preparation` returns."""
+    return preparation is not None and _COLOURS in preparation
 
 
 def in_words(size: tuple[int, ...]) -> str:

@@ -30,6 +30,8 @@ class Wanted(NamedTuple):
         seed: that chooses it.
         persons: whose a record is.
         class_names: the classes, in order; None for those that a source has.
+        channels: 1 or 3, that every image of a folder is brought to; None for those that all have.
+        validation: whether a validation part belongs to the training examples.
     """
 
     size: ImageSize = BY_DEFAULT
@@ -38,11 +40,23 @@ class Wanted(NamedTuple):
     seed: int = 0
     persons: Persons = Persons()
     class_names: tuple[str, ...] | None = None
+    channels: int | None = None
+    validation: bool = False
 
     def require_no_fraction(self, name: str, why: str) -> None:
         """Raise an `InputError` where a fraction is asked for, and there is a test split."""
         if self.test_fraction is not None:
             raise dataset_error(name, f"{why}: leave --test_fraction={self.test_fraction} out")
+
+    def require_no_channels(self, name: str, why: str) -> None:
+        """Raise an `InputError` where channels are asked for, and nothing is brought to them."""
+        if self.channels is not None:
+            raise dataset_error(name, f"{why}: leave --channels={self.channels} out")
+
+    def require_no_validation(self, name: str, why: str) -> None:
+        """Raise an `InputError` where a validation part is asked for, and there can be none."""
+        if self.validation:
+            raise dataset_error(name, f"{why}: leave --validation out")
 
 
 class RawData(NamedTuple):
