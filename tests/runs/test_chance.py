@@ -121,3 +121,16 @@ def test_guesses_are_seldom_taken_for_results(shares: tuple[float, ...], skew: f
         metrics = {"krr_test_accuracy": 0.5, "figures": {"krr": told}}
         passed += not any("from chance" in line for line in said(metrics, c=c, m=m))
     assert passed < 0.08 * 300  # a fortieth by either figure, as counts are few
+
+
+def test_a_test_split_of_one_class_says_nothing_of_chance() -> None:
+    """Whoever names it always is right always."""
+    for confusion in ([[40, 0], [0, 0]], [[30, 10], [0, 0]], [[0, 40], [0, 0]]):
+        counts = np.array(confusion)
+        right = float(np.trace(counts)) / 40
+        metrics = {
+            "krr_test_accuracy": right,
+            "figures": {"krr": {"confusion": confusion, "auc": None}},
+        }
+        found = chance.warnings(metrics, class_names=("a", "b"), num_test=40, instead="")
+        assert found == ()

@@ -73,6 +73,8 @@ def warnings(
     if not found or len(class_names) < 2:
         return ()
     found = [each for each in found if each.confusion is not None] or found
+    if all(each.confusion is not None and len(each.sensitivities) < 2 for each in found):
+        return ()  # a test split of one class tells nothing apart
     lines = at_chance(found, num_classes=len(class_names), num_test=num_test, instead=instead)
     if lines:
         return lines
