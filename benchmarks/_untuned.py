@@ -11,6 +11,8 @@ from jaxdp.features.levels import averaging
 _SEED = 1809
 _NUM_TEST = 500
 _TISSUES = ("sparse nuclei", "dense nuclei", "fibres")
+# Lobes, length over width, depth of the teeth.
+_LEAVES = ((0, 1.0, 0.0), (0, 2.2, 0.0), (3, 1.2, 0.0), (5, 1.2, 0.25), (0, 1.4, 0.3))
 _STAIN, _GROUND = np.array([0.35, 0.2, 0.55]), np.array([0.92, 0.75, 0.85])
 
 
@@ -89,6 +91,35 @@ def _tissue(rng: np.random.Generator, kind: int, side: int = 16) -> np.ndarray:
     return _bytes(image)
 
 
+def leaves(size: int, data_dir: Path) -> Set | None:
+    """Return drawings of leaves on paper, 32 x 32 in colour, of five kinds."""
+    del data_dir
+    rng = np.random.default_rng(_SEED)
+    y = rng.integers(0, len(_LEAVES), size + _NUM_TEST)
+    return split(np.stack([_leaf(rng, *_LEAVES[kind]) for kind in y]), y, size)
+
+
+def _leaf(
+    rng: np.random.Generator, lobes: int, long: float, teeth: float, side: int = 32
+) -> np.ndarray:
+    rows, columns = np.mgrid[:side, :side] + 0.5
+    slant, size = rng.uniform(0, 2 * np.pi), side * rng.uniform(0.28, 0.42)
+    down, right = (axis - side / 2 - rng.normal(0, 1.5) for axis in (rows, columns))
+    along = np.cos(slant) * down + np.sin(slant) * right
+    across = (np.cos(slant) * right - np.sin(slant) * down) * long * rng.uniform(0.9, 1.1)
+    angle = np.arctan2(across, along)
+    waves = 0.28 * np.cos(lobes * angle) * rng.uniform(0.6, 1.2) if lobes else 0.0
+    notches = 0.35 * teeth * np.sign(np.sin(rng.integers(14, 20) * angle))
+    inside = np.clip(0.7 * (size * (1 + waves + notches) - np.hypot(along, across)) + 0.5, 0, 1)
+    vein = 0.15 * np.exp(-(across**2)) * (along < size)
+    paper = np.array([0.9, 0.88, 0.82]) + rng.normal(0, 0.05, 3)
+    leaf = np.array([0.25, 0.45, 0.18]) + rng.normal(0, 0.09, 3) + vein[..., None]
+    image = paper + inside[..., None] * (leaf - paper)
+    light = rng.uniform(0, 2 * np.pi)
+    shade = 1 + 0.25 * (np.cos(light) * down + np.sin(light) * right) / side
+    return _bytes(image * shade[..., None] + rng.normal(0, 0.04, image.shape))
+
+
 def _bytes(unit: np.ndarray) -> np.ndarray:
     return np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)
 
@@ -97,4 +128,5 @@ SETS: dict[str, Callable[[int, Path], Set | None]] = {
     "coloured_digits": coloured_digits,
     "small_digits": small_digits,
     "tissues": tissues,
+    "leaves": leaves,
 }
