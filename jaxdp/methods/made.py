@@ -301,6 +301,11 @@ def with_packed(made: Made, packed: np.ndarray) -> Made:
     return dataclasses.replace(made, arrays=made.arrays | {"packed": images})
 
 
+def with_view(made: Made, view: np.ndarray) -> Made:
+    """Return a distilled set whose file has how its kernel regression sees features (2, p)."""
+    return dataclasses.replace(made, arrays=made.arrays | {"view": view})
+
+
 def distilled(
     spec: Spec,
     rows: np.ndarray,

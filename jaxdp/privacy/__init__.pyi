@@ -26,7 +26,7 @@ from .accounting import (
 from .calibration import UnreachableEpsilonError, calibrate
 from .certificates import Certificate, Terms, certify
 from .class_sums import ClassChunks, arrange_by_class, release_sums
-from .clipping import clip, global_norm, sum_clipped_grads
+from .clipping import clip, global_norm, norms_from_above, sum_clipped_grads
 from .contributions import bounded
 from .dataset_ledger import BudgetExceededError, DatasetLedger, ReleasedElsewhereError
 from .dp_sgd import ClippedSum, accounted_steps, noisy_mean
@@ -81,6 +81,7 @@ __all__ = [
     "limits",
     "mechanism",
     "noisy_mean",
+    "norms_from_above",
     "poisson_sample",
     "private_key",
     "profiles",

@@ -16,6 +16,7 @@ from jaxdp import numerics
 
 # 1 / x is below the normal range, and may be flushed to zero, for the largest float32 x.
 _SHRINK = 2.0**-64
+_LEAST_NORMAL = 2.0**-126
 
 
 def global_norm(tree: PyTree) -> Float[Array, ""]:
@@ -83,6 +84,28 @@ def _wide_type() -> type:
 
 def _wide(leaf: Array) -> Array:
     return leaf.astype(jnp.promote_types(leaf.dtype, _wide_type()))
+
+
+def norms_from_above(rows: Float[Array, "b k"], *, terms: int) -> Float[Array, " b"]:
+    """Return Euclidean norms that rounding and underflow in float32 cannot have reduced.
+
+    Args:
+        rows: of float32.
+        terms: how many roundings the norm, and what is scaled by it, may have lost: k at least.
+
+    Guarantee:
+        A norm is at least that of its row: a sum of squares is multiplied by `1 + (terms + 16)
+        2^-23`, and squares that are too small for float32 count as the smallest number that is not.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp.privacy import norms_from_above
+        >>> norms = norms_from_above(jnp.array([[3.0, 4.0], [1e-30, 0.0]]), terms=2)
+        >>> bool(jnp.all(norms >= jnp.array([5.0, 1e-30]))), bool(norms[0] < 5.0001)
+        (True, True)
+    """
+    margin = 1 + (terms + 16) * 2.0**-24
+    return margin * jnp.sqrt(jnp.sum(jnp.square(rows), axis=1) + terms * _LEAST_NORMAL)
 
 
 def sum_clipped_grads(

@@ -28,6 +28,7 @@ from jaxdp.methods.made import Classifier, softmax
 from jaxdp.methods.runner import PlainRunner, num_columns
 from jaxdp.methods.settings import InputError
 from jaxdp.methods.steps import Cached
+from jaxdp.methods.teacher.released import SeenSupport
 from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.saved.folder import SavedFolder
 from jaxdp.saved.logistic import SUBSET, chosen_rows, trained_logistic
@@ -46,6 +47,8 @@ _LABELLED, _TEACHER = "labelled.npz", "teacher.npz"
 _MAP = tuple(field.name for field in dataclasses.fields(MapOptions))
 # Options of kernels that runs of before there were such options do not tell.
 _LATER = {field.name for field in dataclasses.fields(KernelOptions) if field.default is None}
+_TEACHER_BEFORE = dict(teacher.FORM.untold) | {"whiten": 0.1, "ridge": 1e-3}
+_MIRRORED_BEFORE = ("cifar10", "cifar100")
 # What a plan is made with that is never run: it reads no data and draws no noise.
 _WITHOUT_NOISE = math.inf
 
@@ -96,8 +99,21 @@ def _taught(stored: Any, spec: Spec, cached: Cached) -> Classifier:
 
 def _teacher_plan(spec: Spec, cached: Cached, **options: Any) -> Any:
     settings = teacher.Settings(eps=_WITHOUT_NOISE, **options)
-    complete = teacher.complete(_as_before(settings, spec), spec)
-    return teacher.make_plan(complete, spec, cached=cached)
+    return teacher.make_plan(teacher.complete(settings, spec), spec, cached=cached)
+
+
+def _told_by_teacher(folder: SavedFolder, spec: Spec) -> dict[str, Any]:
+    """Return the options of a teacher's map, and the ridge, as a run has stored them.
+
+    Earlier versions had fewer options, and stored as null what they had by default.
+
+    Raises:
+        KeyError: the run lacks one of them.
+    """
+    config = dict(teacher.FORM.untold) | folder.config
+    before = _TEACHER_BEFORE | {"mirror": spec.name in _MIRRORED_BEFORE}
+    told = {name: config[name] for name in (*_MAP, "ridge")}
+    return {name: before[name] if value is None else value for name, value in told.items()}
 
 
 def _as_before(settings: Any, spec: Spec) -> Any:
@@ -114,7 +130,7 @@ def _runner() -> PlainRunner:
 
 def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Classifier, str]:
     """Return kernel ridge regression on a distilled set, as the run has measured it."""
-    arrays, config = folder.arrays(DISTILLED), folder.config
+    arrays = folder.arrays(DISTILLED)
     support = support_of(arrays, distilled_spec(folder, spec))
     if is_of_kip(folder):
         names = [*(field.name for field in dataclasses.fields(KernelOptions)), "ridge", "seed"]
@@ -123,9 +139,7 @@ def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Clas
         asked = dp_kip.complete(_as_before(asked, spec), spec)
         plan: Any = dp_kip.make_plan(asked, spec)
     else:
-        # Earlier versions had neither patches nor brightness.
-        config = dict(teacher.FORM.untold) | config
-        plan = _teacher_plan(spec, cached, **{name: config[name] for name in (*_MAP, "ridge")})
+        plan = _teacher_plan(spec, cached, **_told_by_teacher(folder, spec))
     about = f"kernel ridge regression on the {len(support.x)} examples of {DISTILLED}"
     return plan.classifier(support, _runner()), about
 
@@ -151,7 +165,7 @@ def _given(folder: SavedFolder, name: str) -> Any:
     return 0.0
 
 
-def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet:
+def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet | SeenSupport:
     """Return a distilled set with labels for a regression.
 
     Args:
@@ -169,7 +183,10 @@ def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet:
         labels = jnp.asarray(arrays["y_scores"])
     else:
         raise ValueError(f"its y_scores have shape {arrays['y_scores'].shape}")
-    return SupportSet(jnp.asarray(x.reshape(len(x), -1), jnp.float32), labels)
+    rows = jnp.asarray(x.reshape(len(x), -1), jnp.float32)
+    if "view" in arrays:
+        return SeenSupport(rows, labels, arrays["view"])
+    return SupportSet(rows, labels)
 
 
 def _trained_on(name: str, folder: SavedFolder, spec: Spec) -> tuple[Classifier, str]:

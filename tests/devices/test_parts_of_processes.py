@@ -87,8 +87,8 @@ def of_release(name: str, patch: pytest.MonkeyPatch, *flags: str) -> list[Any]:
     return found
 
 
-def _with(build: Any, update: Any, *arguments: Any) -> Any:
-    return build(*arguments)._replace(update=update)
+def _with(build: Any, update: Any, *arguments: Any, **named: Any) -> Any:
+    return build(*arguments, **named)._replace(update=update)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from jaxdp import kernels
 from jaxdp.methods import dp_kip
 from jaxdp.methods.dp_kip import release as kip
 from jaxdp.methods.teacher import classifier as teacher
+from jaxdp.methods.teacher.view import View
 from jaxdp.privacy import sampling
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -61,7 +62,8 @@ def of_kip(kernel: kernels.Kernel, **changes: object) -> Way:
 def of_teacher(x: jax.Array, labels: jax.Array, clip_norm: float) -> ClippedSum:
     weights = jnp.asarray(0.1 * np.random.default_rng(1).normal(size=(D, C)), jnp.float32)
     config = teacher.TeacherConfig(optimizer=optax.sgd(1.0), label_smoothing=0.1)
-    return teacher.clipped_sum(mechanism(clip_norm), config, weights, x, labels)
+    view = View(jnp.full(x.shape[1], 0.1), jnp.full(x.shape[1], 1.5))
+    return teacher.clipped_sum(mechanism(clip_norm), config, weights, x, labels, view=view)
 
 
 of_features = functools.partial(of_kip, FEATURES, target_fn=features)

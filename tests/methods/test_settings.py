@@ -121,15 +121,6 @@ def test_steps_and_epochs_say_the_same(name: str) -> None:
         method.complete(method.Settings(batch_size=501), IMAGES)
 
 
-def test_the_last_steps_of_a_teacher_keep_their_part_of_a_given_step_size() -> None:
-    usual = teacher.complete(teacher.Settings(), IMAGES)
-    given = teacher.complete(teacher.Settings(learning_rate=0.1), IMAGES)
-    ratio = usual.final_learning_rate / usual.learning_rate
-    assert given.final_learning_rate == pytest.approx(0.1 * ratio)
-    both = teacher.complete(teacher.Settings(learning_rate=0.1, final_learning_rate=0.05), IMAGES)
-    assert both.final_learning_rate == 0.05
-
-
 def test_without_noise_gradients_are_clipped_where_that_is_asked_for_alone() -> None:
     plain = dp_kip.complete(dp_kip.Settings(eps=math.inf), IMAGES)
     assert plain.clip_norm == math.inf

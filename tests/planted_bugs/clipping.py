@@ -78,20 +78,20 @@ MUTANTS = (
     Mutant(
         "the teacher clips class by class",
         _TEACHER,
-        "norms = _norms_from_above(phi, p + c) * _norms_from_above(residuals, p + c)",
-        "norms = _norms_from_above(phi, p + c) * jnp.max(jnp.abs(residuals), axis=1)",
+        "norms = of_phi * of_residuals",
+        "norms = of_phi * jnp.max(jnp.abs(residuals), axis=1)",
         (f"{_TT}test_guarantee_no_clipped_norm_exceeds_the_clip_norm",),
     ),
     Mutant(
         "the teacher's norms are rounded down",
-        _TEACHER,
+        _CLIP,
         "margin = 1 + (terms + 16) * 2.0**-24",
         "margin = 1.0",
         (f"{_TT}test_guarantee_long_rows_of_equal_values_stay_below_the_clip_norm",),
     ),
     Mutant(
         "the teacher's small norms underflow",
-        _TEACHER,
+        _CLIP,
         "axis=1) + terms * _LEAST_NORMAL)",
         "axis=1) + _LEAST_NORMAL * 0 * terms)",
         (f"{_TT}test_guarantee_norms_that_underflow_are_clipped_too",),
@@ -119,6 +119,16 @@ MUTANTS = (
         "keep = mask & jnp.all(finite, axis=1) & jnp.isfinite(norms)",
         "keep = mask & jnp.isfinite(norms)",
         (f"{_TT}test_non_finite_records_contribute_exactly_zero",),
+    ),
+    Mutant(
+        "the teacher's gradients are clipped by rows that are not centred",
+        _TEACHER,
+        "for rows in (phi, residuals))",
+        "for rows in (jnp.where(finite, wide, 0.0), residuals))",
+        (
+            "tests/methods/test_clipped_sum_contract.py::"
+            "test_guarantee_one_example_moves_the_sum_by_at_most_the_clip_norm[teacher]",
+        ),
     ),
     Mutant(
         "the teacher clips the sum",

@@ -113,29 +113,29 @@ MUTANTS = (
     Mutant(
         "class means are released exactly",
         _TEACHER_PLAN,
-        "return releasing.Means(features, self.means_multiplier)",
-        "return releasing.Means(features, 0.0 * self.means_multiplier)",
+        "return releasing.Means(features, noise)",
+        "return releasing.Means(features, 0.0 * noise)",
         _MEANS_RUN,
     ),
     Mutant(
         "class means are not accounted",
-        _TEACHER_PLAN,
-        "for noise in (self.means_multiplier, earlier) if noise",
-        "for noise in (earlier,) if noise",
+        _MECHANISMS,
+        "        beside = (*beside, means)\n",
+        "",
         _MEANS_RUN,
     ),
     Mutant(
         "the teacher leaves class means no budget",
         _MECHANISMS,
-        "also = tuple(noise for noise in (spent, multiplier) if noise is not None)",
-        "also = ()",
+        "steps = calibrated(settings, steps, also=beside)",
+        "steps = calibrated(settings, steps)",
         _MEANS_RUN,
     ),
     Mutant(
         "the teacher is trained by a stale mechanism",
         _TEACHER_PLAN,
-        "return releasing.Training(self.mechanism, config,",
-        "stale = dataclasses.replace(self.mechanism, noise_multiplier=0.3)\n"
+        "return releasing.Training(steps, config,",
+        "stale = dataclasses.replace(steps, noise_multiplier=0.3)\n"
         "        return releasing.Training(stale, config,",
         _TEACHER_RUNS,
     ),
@@ -162,9 +162,9 @@ MUTANTS = (
     ),
     Mutant(
         "generated images are not accounted beside a teacher",
-        _TEACHER_PLAN,
-        "earlier = None if images is None else images.noise_multiplier\n",
-        "earlier = None\n",
+        _MECHANISMS,
+        "        beside = (*beside, spent)\n",
+        "        beside = ()\n",
         (_IMAGES,),
     ),
     Mutant(

@@ -19,22 +19,23 @@ MUTANTS = (
     Mutant(
         "a teacher beside an embedding has the noise of one alone",
         _PLAN,
-        "training=training._replace(mechanism=self.mechanism),",
-        "training=training,",
+        "            training=training,\n",
+        "            training=training._replace(mechanism=dataclasses.replace(\n"
+        "                training.mechanism, noise_multiplier=0.3)),\n",
         _SPY,
     ),
     Mutant(
         "a teacher is calibrated as if nothing else were released",
         _PLAN,
-        "mechanism = calibrated(settings, unspent, also=also)",
-        "mechanism = calibrated(settings, unspent)",
+        "make_teacher_plan(asked, spec, cached=cached, beside=beside)",
+        "make_teacher_plan(asked, spec, cached=cached)",
         _BUDGET,
     ),
     Mutant(
         "the ledger of a teacher forgets the embedding",
         _PLAN,
-        "also=(by_removal(self.release_of_embedding, self.spec.num_examples),),",
-        "also=(),",
+        "also=self.teaching.mechanisms.beside,",
+        "also=self.teaching.mechanisms.beside[1:],",
         _BUDGET,
     ),
     Mutant(

@@ -29,7 +29,8 @@ MUTANTS = (
         "class means are released again on resumption",
         _DRIVER,
         "        if path.exists():\n            return released.read",
-        '        if path.exists() and getattr(plan, "means_multiplier", None) is None:\n'
+        '        means = getattr(getattr(plan, "mechanisms", None), "means", None)\n'
+        "        if path.exists() and means is None:\n"
         "            return released.read",
         (f"{_ONCE}test_guarantee_a_resumed_run_takes_the_teacher_and_means_that_were_released",),
     ),

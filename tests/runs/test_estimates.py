@@ -194,7 +194,7 @@ def test_a_run_of_more_memory_than_there_is_is_warned_of() -> None:
 
 
 def test_lines_before_a_run_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    from jaxdp.methods.teacher.settings import complete
+    from jaxdp.methods.teacher.defaults import complete
     from jaxdp.program.data.load import load_dataset
 
     data = load_dataset("digits", data_dir="nowhere", download=False)

@@ -83,7 +83,7 @@ def test_guarantee_teacher_and_class_means_have_keys_of_their_own(
         keys.append(jax.random.key_data(key).tobytes())
         return np.zeros((3, 10), np.float32)
 
-    monkeypatch.setattr(teacher_release, "_trained", spy)
+    monkeypatch.setattr(teacher_release, "_trained", lambda *given: (spy(*given), None))
     monkeypatch.setattr(teacher_release, "_class_means", spy)
     secret = private_key(0)
     planned("dp_kip_teacher", "--match=both").release(PRIVATE, secret, QUIET)
@@ -159,16 +159,16 @@ def test_guarantee_a_generating_run_releases_what_it_accounts(
 def test_guarantee_a_teacher_is_trained_as_accounted(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    def spy(mechanism: SubsampledGaussian, config: Any) -> None:
-        made.append(mechanism)
+    def spy(mechanism: SubsampledGaussian, config: Any, *, first: SubsampledGaussian) -> None:
+        made.extend((mechanism, first))
         raise StoppedError
 
     monkeypatch.setattr(teacher_release, "dp_teacher", spy)
-    plan = planned("dp_kip_teacher", "--eps=2")
+    plan = planned("dp_kip_teacher", "--eps=2", "--mean_share=0.1")
     with pytest.raises(StoppedError):
         plan.release(PRIVATE, private_key(0), QUIET)
     assert plan.ledger is not None
-    assert made == [plan.mechanism] == [plan.ledger.steps]
+    assert made == [plan.ledger.steps, one_release(60, noise_multiplier=plan.ledger.also[0])]
     assert_accounted(plan.ledger, 2.0)
 
 
@@ -183,8 +183,9 @@ def test_guarantee_class_means_have_the_noise_that_is_accounted(
         return np.zeros((10, 2))
 
     monkeypatch.setattr(teacher_release, "release_class_means", spy)
-    monkeypatch.setattr(teacher_release, "_trained", lambda *_: np.zeros((3, 10), np.float32))
-    plan = planned("dp_kip_teacher", "--eps=2", f"--match={match}")
+    taught = np.zeros((3, 10), np.float32), None
+    monkeypatch.setattr(teacher_release, "_trained", lambda *_: taught)
+    plan = planned("dp_kip_teacher", "--eps=2", f"--match={match}", "--mean_share=0.1")
     plan.release(PRIVATE, private_key(0), QUIET)
     (named,) = asked
     assert (named["num_classes"], named["num_examples"]) == (10, 60)
@@ -192,7 +193,7 @@ def test_guarantee_class_means_have_the_noise_that_is_accounted(
     assert plan.ledger is not None
     noise = named["noise_multiplier"]
     if match == "both":
-        assert plan.ledger.also == (noise,)
+        assert plan.ledger.also == (noise, plan.mechanisms.mean)
     else:
         assert plan.ledger.steps == one_release(60, noise_multiplier=noise)
 
@@ -209,7 +210,7 @@ def test_guarantee_what_speaks_against_images_speaks_against_what_is_made_of_the
     good = beside(written(tmp_path / "good"))
     assert certified.certificate(good)["releasable"]
     assert good.ledger is not None
-    assert good.ledger.also == (good.earlier.images.noise_multiplier,)
+    assert good.ledger.also[0] == good.earlier.images.noise_multiplier
     assert good.ledger.epsilon() <= 5
     untied = written(tmp_path / "untied")
     stored = drivers.read(untied, "privacy.json")
@@ -219,8 +220,8 @@ def test_guarantee_what_speaks_against_images_speaks_against_what_is_made_of_the
         assert not certified.certificate(beside(bad))["releasable"]
 
 
-def _with_update(build: Any, update: Any, *arguments: Any) -> Any:
-    return build(*arguments)._replace(update=update)
+def _with_update(build: Any, update: Any, *arguments: Any, **named: Any) -> Any:
+    return build(*arguments, **named)._replace(update=update)
 
 
 @pytest.mark.parametrize("name", ["dp_kip", "dp_kip_teacher"])

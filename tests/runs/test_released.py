@@ -24,13 +24,16 @@ MECHANISM = one_release(100, noise_multiplier=5.0)
 LEDGER = Ledger(num_examples=100, delta=1e-5, steps=MECHANISM)
 CERTIFICATE = certificates.certify(LEDGER, Terms(covers=("everything",), target_epsilon=2.0))
 RELEASED = teacher.Released(weights=np.eye(3))
+OPTIONS = ReleaseOptions(
+    whiten=0.1, mirror=False, patches=0, brightness=0.0, networks=0, unit_norm=True
+)
 
 
 def written(folder: Path, **changes: Any) -> Path:
     """A file of a teacher of three classes."""
     values: dict[str, Any] = {
         "released": RELEASED,
-        "options": ReleaseOptions(whiten=0.1, mirror=False, patches=0, brightness=0.0, networks=0),
+        "options": OPTIONS,
         "example_shape": (8, 8, 1),
         "num_classes": 3,
         "certificate": CERTIFICATE,
@@ -69,9 +72,7 @@ def test_round_trip(stored: Path) -> None:
     found = read(stored)
     assert found.released.means is None
     np.testing.assert_array_equal(found.released.weights, RELEASED.weights)
-    assert found.options == ReleaseOptions(
-        whiten=0.1, mirror=False, patches=0, brightness=0.0, networks=0
-    )
+    assert found.options == OPTIONS
     assert (found.example_shape, found.num_classes) == ((8, 8, 1), 3)
     assert found.certificate == CERTIFICATE
     assert found.source == f"--teacher={stored}"
@@ -83,15 +84,15 @@ def test_keys_are_those_of_earlier_versions(stored: Path) -> None:
     assert set(meta) == {"map_config", "example_shape", "certificate"}
     assert meta["map_config"] == {
         **{"whiten": 0.1, "mirror": False, "patches": 0, "brightness": 0.0},
-        "networks": 0,
+        **{"unit_norm": True, "networks": 0},
     }
     assert dp_ntk.FORM.options_key == "feature_config"
 
 
-def test_earlier_versions_had_neither_patches_nor_brightness(stored: Path) -> None:
+def test_earlier_versions_had_neither_patches_nor_brightness_nor_unit_norm(stored: Path) -> None:
     old = edited(stored, map_config={"whiten": 0.1, "mirror": False})
     assert read(old).options == ReleaseOptions(
-        whiten=0.1, mirror=False, patches=0, brightness=0.0, networks=0
+        whiten=0.1, mirror=False, patches=0, brightness=0.0, networks=0, unit_norm=False
     )
 
 

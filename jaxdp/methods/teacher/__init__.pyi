@@ -3,9 +3,9 @@ from .classifier import (
     TeacherConfig,
     TeacherState,
     dp_teacher,
-    momentum_in_phases,
     predict,
 )
+from .defaults import complete, folder_name
 from .finish import (
     Distillation,
     DistillConfig,
@@ -20,7 +20,7 @@ from .plan import TeacherPlan
 from .planning import make_plan
 from .release import release_class_means
 from .released import FORM, Released
-from .settings import Settings, complete, folder_name
+from .settings import Settings
 from .starts import initial_images
 
 __all__ = [
@@ -43,7 +43,6 @@ __all__ = [
     "initial_images",
     "loss",
     "make_plan",
-    "momentum_in_phases",
     "predict",
     "release_class_means",
     "total_variation",

@@ -6,10 +6,12 @@ cross-entropy is an outer product, so its norm is exact and free:
     g_i = phi_i r_i^T,   r_i = softmax(W^T phi_i) - y_i,   |g_i| = |phi_i| |r_i|.
 
 A step draws a Poisson sample, sums the clipped gradients, adds Gaussian noise to the sum, divides
-by a public constant and hands the result to an optimiser. The released weights, and everything
-computed from them, are post-processing.
+by a public constant and hands the result to an optimiser. Before the first step, the noisy mean of
+features may be released and taken off (`jaxdp.methods.teacher.feature_mean`). The released weights,
+and everything computed from them, are post-processing.
 
-What a privacy auditor reads is `jaxdp.privacy.dp_sgd`, `clipped_sum` and `sum_clipped_grads`.
+What a privacy auditor reads is `jaxdp.privacy.dp_sgd`, `clipped_sum`, `sum_clipped_grads` and
+`jaxdp.methods.teacher.feature_mean`.
 
 References:
     Abadi et al. (2016), "Deep learning with differential privacy", algorithm 1.
@@ -30,26 +32,34 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxdp.devices import StoredRows
+from jaxdp.methods.teacher.feature_mean import mean_of_features
+from jaxdp.methods.teacher.view import View, as_they_are
 from jaxdp.numerics import rounded_once
 from jaxdp.privacy import dp_sgd
+from jaxdp.privacy.clipping import norms_from_above
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 _HIGHEST = jax.lax.Precision.HIGHEST
-_LEAST_NORMAL = 2.0**-126
 
 
 class TeacherState(NamedTuple):
     """What a run carries from step to step; all of it is free to release.
 
     `step` () counts finished releases, `weights` (p, c) is the current iterate and `average`
-    (p, c) the mean of the last iterates (the result).
+    (p, c) the mean of the last iterates (the result), both on features as `view` shows them.
     """
 
     step: Array
     weights: Array
     average: Array
     opt_state: Any
+    view: View
+
+    @property
+    def result(self) -> Float[Array, "p c"]:
+        """The result, as weights on features as they are."""
+        return self.view.on_rows(self.average)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,8 +67,7 @@ class TeacherConfig:
     """Static configuration of the teacher's training.
 
     Attributes:
-        optimizer: applied to the noisy mean gradient in units of the clip norm; see
-            `momentum_in_phases`.
+        optimizer: applied to the noisy mean gradient in units of the clip norm.
         average_fraction: share in (0, 1] of the mechanism's steps, the last ones, whose iterates
             are averaged.
         label_smoothing: share in [0, 1) of a label that is spread over all classes.
@@ -89,31 +98,12 @@ class Teacher(NamedTuple):
     update: Callable[..., TeacherState]
 
 
-def momentum_in_phases(
-    num_steps: int,
+def dp_teacher(
+    mechanism: SubsampledGaussian,
+    config: TeacherConfig,
     *,
-    learning_rate: float,
-    final_learning_rate: float,
-    final_fraction: float = 0.4,
-    momentum: float = 0.9,
-) -> optax.GradientTransformation:
-    """Return SGD with momentum whose learning rate drops once, for the last steps.
-
-    Args:
-        num_steps: T of the whole run.
-        learning_rate: of the first steps, in units of weights per clip norm, > 0.
-        final_learning_rate: of the last `final_fraction` of the steps, > 0.
-        final_fraction: in [0, 1].
-        momentum: in [0, 1).
-    """
-    drop = math.ceil((1 - final_fraction) * num_steps)
-    schedule = optax.piecewise_constant_schedule(
-        learning_rate, {drop: final_learning_rate / learning_rate}
-    )
-    return optax.sgd(schedule, momentum=momentum)
-
-
-def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
+    first: SubsampledGaussian | None = None,
+) -> Teacher:
     """Return `(init, update)` of a linear softmax classifier trained by DP-SGD.
 
     `init(num_features, num_classes) -> TeacherState` starts from zero.
@@ -125,27 +115,35 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
     added in float64. `update` cannot be called inside another `jit`.
     The guarantee needs a row of features to depend on its own example alone.
 
+    Args:
+        mechanism: what the steps are accounted by.
+        config: how the training goes.
+        first: what the mean of features is accounted by, which the call that takes the first step
+            releases before it; None does without. Features then have norm 1 at most, beside a
+            constant as the last one.
+
     Raises:
-        ValueError: (`update`) the data does not have `mechanism.num_examples` rows.
+        ValueError: `first` is not one release of a mean; (`update`) the data does not have
+            `mechanism.num_examples` rows.
 
     Guarantee:
         All states together are a function of at most `mechanism.num_steps` releases of the
-        Poisson-subsampled Gaussian mechanism that `mechanism` describes, under the
-        zero-out relation (`jaxdp.privacy.ledger`), and of nothing else that depends on features and
-        labels.
+        Poisson-subsampled Gaussian mechanism that `mechanism` describes, and of one release that
+        `first` describes, under the zero-out relation (`jaxdp.privacy.ledger`), and of nothing
+        else that depends on features and labels. The mean's noise is independent of that of steps.
     """
+    look = first and mean_of_features(first, chunk_size=config.chunk_size)
     average_start = min(
         math.floor((1 - config.average_fraction) * mechanism.num_steps), mechanism.num_steps - 1
     )
 
     def init(num_features: int, num_classes: int) -> TeacherState:
         weights = jnp.zeros((num_features, num_classes), jnp.float32)
-        return TeacherState(
-            jnp.zeros((), jnp.int32), weights, weights, config.optimizer.init(weights)
-        )
+        start, view = jnp.zeros((), jnp.int32), as_they_are(num_features)
+        return TeacherState(start, weights, weights, config.optimizer.init(weights), view)
 
     def step(state: TeacherState, key: Array, features: Any, labels: Array) -> TeacherState:
-        clipped = clipped_sum(mechanism, config, state.weights, features, labels)
+        clipped = clipped_sum(mechanism, config, state.weights, features, labels, view=state.view)
         noisy_mean = dp_sgd.noisy_mean(key, mechanism, clipped, chunk_size=config.chunk_size)
         grad = noisy_mean.astype(state.weights.dtype)
         updates, opt_state = config.optimizer.update(grad, state.opt_state, state.weights)
@@ -153,9 +151,19 @@ def dp_teacher(mechanism: SubsampledGaussian, config: TeacherConfig) -> Teacher:
         # The last iterate until averaging starts, then the running mean.
         count = jnp.maximum(state.step - average_start, 0).astype(jnp.float32) + 1
         average = state.average + (weights - state.average) / count
-        return TeacherState(state.step + 1, weights, average, opt_state)
+        return TeacherState(state.step + 1, weights, average, opt_state, state.view)
 
-    return Teacher(init, dp_sgd.accounted_steps(mechanism, step))
+    steps = dp_sgd.accounted_steps(mechanism, step)
+
+    def update(
+        state: TeacherState, key: Array, features: Any, labels: Array, num_steps: int
+    ) -> TeacherState:
+        first_key, steps_key = jax.random.split(key)
+        if look and int(state.step) == 0:
+            state = state._replace(view=look(first_key, features, labels))
+        return steps(state, steps_key, features, labels, num_steps)
+
+    return Teacher(init, update if look else steps)
 
 
 def clipped_sum(
@@ -164,6 +172,8 @@ def clipped_sum(
     weights: Float[Array, "p c"],
     features: Float[Array, "n p"] | StoredRows,
     labels: Int[Array, " n"],
+    *,
+    view: View,
 ) -> ClippedSum:
     """Return the sum of the clipped gradients: a chunk in float32, chunks in float64.
 
@@ -179,6 +189,7 @@ def clipped_sum(
             mask,
             clip_norm=mechanism.clip_norm,
             label_smoothing=config.label_smoothing,
+            view=view,
         ).astype(jnp.float64)
 
     return ClippedSum(chunk, jnp.zeros(weights.shape, jnp.float64))
@@ -192,6 +203,7 @@ def sum_clipped_grads(
     *,
     clip_norm: float,
     label_smoothing: float = 0.0,
+    view: View | None = None,
 ) -> Float[Array, "p c"]:
     """Return the sum of the clipped cross-entropy gradients of the examples `mask` selects.
 
@@ -204,6 +216,7 @@ def sum_clipped_grads(
         mask: which examples count.
         clip_norm: bound C on one example's contribution, > 0; `math.inf` for none.
         label_smoothing: share of a label that is spread over all classes.
+        view: how `phi_i` is seen; None as it is. It does not depend on the example.
 
     Guarantee:
         Adding or removing one example changes the sum by at most `clip_norm` in Euclidean norm,
@@ -217,21 +230,17 @@ def sum_clipped_grads(
     wide = features.astype(weights.dtype)
     finite = jnp.isfinite(wide)
     phi = jnp.where(finite, wide, 0.0)  # zero times NaN is not zero
+    phi = phi if view is None else view.seen(phi)
     targets = optax.smooth_labels(jax.nn.one_hot(labels, c, dtype=phi.dtype), label_smoothing)
     residuals = jax.nn.softmax(jnp.matmul(phi, weights, precision=_HIGHEST)) - targets
     phi, residuals = rounded_once((phi, residuals), weights)
-    norms = _norms_from_above(phi, p + c) * _norms_from_above(residuals, p + c)
+    of_phi, of_residuals = (norms_from_above(rows, terms=p + c) for rows in (phi, residuals))
+    norms = of_phi * of_residuals
     keep = mask & jnp.all(finite, axis=1) & jnp.isfinite(norms)
     factors = jnp.minimum(1.0, clip_norm / norms)
     scaled = jnp.where(keep[:, None], factors[:, None] * residuals, 0.0)
     # This order of the product is several times as fast on a CPU as its transpose.
     return jnp.matmul(scaled.T, phi, precision=_HIGHEST).T
-
-
-def _norms_from_above(rows: Float[Array, "b k"], terms: int) -> Float[Array, " b"]:
-    """Return Euclidean norms that rounding and underflow of `terms` terms cannot reduce."""
-    margin = 1 + (terms + 16) * 2.0**-24
-    return margin * jnp.sqrt(jnp.sum(jnp.square(rows), axis=1) + terms * _LEAST_NORMAL)
 
 
 def scores(weights: Float[Array, "p c"], features: Float[Array, "*t p"]) -> Float[Array, "*t c"]:

@@ -33,6 +33,7 @@ import optax
 from jaxtyping import Array, Float, Key
 
 from jaxdp.data import Spec
+from jaxdp.features import levels
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.random_networks import RandomNetworks
 from jaxdp.images.packing import Packing
@@ -40,8 +41,9 @@ from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.steps import Runner, Steps
 from jaxdp.methods.teacher import matching, targets
-from jaxdp.methods.teacher.released import Released
+from jaxdp.methods.teacher.released import Released, SeenSupport
 from jaxdp.methods.teacher.settings import Settings
+from jaxdp.methods.teacher.view import from_array
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 _SMOOTH_MODULUS = 1e-6
@@ -280,6 +282,9 @@ def finish(
         extra = functools.partial(matching.matching_distance, config=many)
         extra_data = jnp.asarray(images)
     weights = jnp.asarray(released.weights) if settings.uses_teacher else None
+    if weights is not None and released.view is not None:
+        view = from_array(released.view)
+        weights, feature_fn = view.on_seen(weights), levels.then(feature_fn, view.seen)
     config = _config(settings, packing, extra)
     algorithm = distill(weights, feature_fn, config, extra_data)
     state = runner.loop(
@@ -290,15 +295,16 @@ def finish(
             num_steps=settings.distill_steps,
             free=True,
             kept=False,
-            shown=lambda now: whole(now.support, packing),
+            shown=lambda now: whole(now.support, packing, released.view),
         )
     )
     return state.support
 
 
-def whole(support: SupportSet, packing: Packing | None) -> SupportSet:
-    """Return a support of small images with each as large as a whole one."""
-    return support if packing is None else support._replace(x=packing.enlarged(support.x))
+def whole(support: SupportSet, packing: Packing | None, view: np.ndarray | None) -> SeenSupport:
+    """Return a support of small images with each as large as a whole one, and how it is seen."""
+    x = support.x if packing is None else packing.enlarged(support.x)
+    return SeenSupport(x, support.y, view)
 
 
 def _config(settings: Settings, packing: Packing | None, extra_loss: Any) -> DistillConfig:

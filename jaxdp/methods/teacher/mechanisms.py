@@ -1,29 +1,45 @@
 """What a run with a private teacher releases, with the noise that its budget asks for."""
 
 import math
+from typing import NamedTuple
 
 from jaxdp.data import Spec
 from jaxdp.methods.noise import calibrated, poisson_steps
 from jaxdp.methods.settings import bad
 from jaxdp.methods.stored import Earlier
-from jaxdp.methods.teacher.settings import Settings, draws_noise
+from jaxdp.methods.teacher.defaults import draws_noise
+from jaxdp.methods.teacher.settings import Settings
 from jaxdp.privacy import accounting
 from jaxdp.privacy.ledger import one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 
-def mechanisms_for(
-    settings: Settings, spec: Spec, earlier: Earlier
-) -> tuple[SubsampledGaussian, float | None]:
-    """Return the accounted mechanism, and the noise of class means where they are released.
+class Mechanisms(NamedTuple):
+    """What a run releases, with its noise.
 
-    The mechanism is the teacher's training, with class means accounted beside it, or the release of
-    class means where there is no teacher.
+    Attributes:
+        steps: the teacher's training; of class means alone, their release.
+        mean: noise multiplier of the mean of features; None where it is not released.
+        means: noise multiplier of class means; None where they are not released.
+        beside: noise multipliers of what is accounted beside `steps`, these two among them.
+    """
+
+    steps: SubsampledGaussian
+    mean: float | None = None
+    means: float | None = None
+    beside: tuple[float, ...] = ()
+
+
+def mechanisms_for(
+    settings: Settings, spec: Spec, earlier: Earlier, *, beside: tuple[float, ...] = ()
+) -> Mechanisms:
+    """Return what is released, with the noise that the budget asks for.
 
     Args:
         settings: complete.
         spec: of the data: n, and how many records a person has at most.
         earlier: of which released images count towards the budget, too.
+        beside: noise multipliers of what else the budget is for.
 
     Raises:
         SettingsError: what the budget asks for cannot be reached.
@@ -34,26 +50,39 @@ def mechanisms_for(
         alone = one_release(
             spec.num_examples, noise_multiplier=0.0, records_per_person=spec.records_per_person
         )
-        mechanism = calibrated(settings, alone) if anew else alone
-        return mechanism, mechanism.noise_multiplier if anew else None
-    multiplier = None
-    if settings.match == "both" and anew and spent is None:
-        multiplier = _means_multiplier(settings, spec) if settings.is_private else 0.0
-    mechanism = poisson_steps(settings, spec)
+        alone = calibrated(settings, alone) if anew else alone
+        return Mechanisms(alone, means=alone.noise_multiplier if anew else None)
+    if anew and spent is not None and settings.is_private:
+        _require_room(settings, spec, earlier)
+    mean, means = None, None
+    if spent is not None:
+        beside = (*beside, spent)
+    if anew and settings.match == "both" and spent is None:
+        means = _part(settings, spec, settings.embedding_share, beside)
+        beside = (*beside, means)
+    if anew and settings.mean_share:
+        mean = _part(settings, spec, settings.mean_share, beside)
+        beside = (*beside, mean)
+    steps = poisson_steps(settings, spec)
     if anew and settings.is_private:
-        if spent is not None:
-            _require_room(settings, spec, earlier)
-        also = tuple(noise for noise in (spent, multiplier) if noise is not None)
-        mechanism = calibrated(settings, mechanism, also=also)
-    return mechanism, multiplier
+        steps = calibrated(settings, steps, also=beside)
+    return Mechanisms(steps, mean, means, beside)
 
 
-def _means_multiplier(settings: Settings, spec: Spec) -> float:
-    """Return the noise of the class means: that of a release alone over sqrt(its share)."""
+def _part(settings: Settings, spec: Spec, share: float, beside: tuple[float, ...]) -> float:
+    """Return the noise of a release that gets a share of what others leave of the budget.
+
+    Gaussian releases of noise z are together as one of noise (sum z^-2)^(-1/2).
+    """
+    if not settings.is_private:
+        return 0.0
     alone = accounting.analytic_gaussian_stddev(
         epsilon=settings.eps, delta=settings.delta, sensitivity=float(spec.records_per_person)
     )
-    return alone / math.sqrt(settings.embedding_share)
+    left = alone**-2 - sum(noise**-2 for noise in beside)
+    if not left > 0:
+        raise bad(settings, "eps", "what is released beside the teacher spends all of it; raise it")
+    return 1 / math.sqrt(share * left)
 
 
 def _require_room(settings: Settings, spec: Spec, earlier: Earlier) -> None:

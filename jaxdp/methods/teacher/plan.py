@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jaxtyping import Array, Key
 
 from jaxdp.data import Private
@@ -27,6 +28,7 @@ from jaxdp.methods.made import (
     softmax,
     with_packed,
     with_soft_labels,
+    with_view,
 )
 from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
@@ -35,9 +37,11 @@ from jaxdp.methods.teacher import classifier as linear
 from jaxdp.methods.teacher import finish as distillation
 from jaxdp.methods.teacher import release as releasing
 from jaxdp.methods.teacher import starts
+from jaxdp.methods.teacher import view as views
 from jaxdp.methods.teacher.earlier import BESIDE
+from jaxdp.methods.teacher.mechanisms import Mechanisms
 from jaxdp.methods.teacher.public_maps import mean_map, public_map
-from jaxdp.methods.teacher.released import FORM, Released
+from jaxdp.methods.teacher.released import FORM, Released, SeenSupport
 from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.methods.teacher.story import (
     COVERS,
@@ -49,14 +53,13 @@ from jaxdp.methods.teacher.story import (
 )
 from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
-from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
-from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger, one_release
 
 _CHUNK_LIMIT = ByBackend(cpu=512, accelerator=8192)
 # Settings of a training, which a run without one does not list.
 _TRAINING = (
-    *("epochs", "steps", "batch_size", "learning_rate", "final_learning_rate"),
-    *("clip_norm", "label_smoothing"),
+    *("epochs", "steps", "batch_size", "learning_rate", "clip_norm"),
+    *("label_smoothing", "mean_share"),
 )
 
 
@@ -65,13 +68,11 @@ class TeacherPlan(base.Plan[Released]):
     """A checked run: the public maps, what is released, the distillation.
 
     Attributes:
-        mechanism: what the run is accounted by, beside `also_released`.
-        means_multiplier: noise of class means that are released; None where none are.
+        mechanisms: what the run releases, with its noise.
         cached: keeps public arrays.
     """
 
-    mechanism: SubsampledGaussian
-    means_multiplier: float | None
+    mechanisms: Mechanisms
     cached: Cached = compute_anew
 
     @functools.cached_property
@@ -126,8 +127,8 @@ class TeacherPlan(base.Plan[Released]):
         return Ledger(
             num_examples=self.spec.num_examples,
             delta=self.settings.delta,
-            steps=self.mechanism,
-            also=self.also_released,
+            steps=self.mechanisms.steps,
+            also=self.mechanisms.beside,
             seeded_noise=self.settings.noise_seed is not None
             or (images is not None and images.certificate["ledger"]["seeded_noise"]),
             records_per_person=self.spec.records_per_person,
@@ -142,15 +143,6 @@ class TeacherPlan(base.Plan[Released]):
     def uses_means(self) -> bool:
         """Whether images are moved towards class means."""
         return self.settings.match != "teacher" and self.earlier.images is None
-
-    @property
-    def also_released(self) -> tuple[float, ...]:
-        """Noise multipliers of what is released beside what `mechanism` stands for."""
-        if not self.uses_teacher:
-            return ()
-        images = self.earlier.images
-        earlier = None if images is None else images.noise_multiplier
-        return tuple(noise for noise in (self.means_multiplier, earlier) if noise is not None)
 
     @property
     def form(self) -> Form:
@@ -196,7 +188,7 @@ class TeacherPlan(base.Plan[Released]):
             dtype=np.float16,
         )
 
-    def classifier(self, result: Released | SupportSet, runner: Runner) -> Classifier:
+    def classifier(self, result: Released | SeenSupport | SupportSet, runner: Runner) -> Classifier:
         """Return that of a teacher, or kernel ridge regression on a support.
 
         Its features are float16. Its scores raise a `SettingsError` where the support has diverged.
@@ -206,17 +198,22 @@ class TeacherPlan(base.Plan[Released]):
             return runner.rows(self.row_map, x, what=what)
 
         scores = functools.partial(self._scores, result)
-        to_probabilities = shares if isinstance(result, SupportSet) else softmax
+        to_probabilities = softmax if isinstance(result, Released) else shares
         return Classifier(self.spec, scores, to_probabilities, features)
 
-    def _scores(self, result: Released | SupportSet, rows: np.ndarray) -> np.ndarray:
-        weights = self._induced(result) if isinstance(result, SupportSet) else result.weights
+    def _scores(self, result: Released | SeenSupport | SupportSet, rows: np.ndarray) -> np.ndarray:
+        weights = result.weights if isinstance(result, Released) else self._induced(result)
         return np.asarray(linear.predict(jnp.asarray(weights), jnp.asarray(rows)))
 
-    def _induced(self, support: SupportSet) -> Array:
-        phi = jax.jit(self.feature_fn)(support.x)
+    def _induced(self, support: SeenSupport | SupportSet) -> Array:
+        """Return the weights of kernel ridge regression on a support, on features as they are."""
+        phi, stored = jax.jit(self.feature_fn)(support.x), getattr(support, "view", None)
+        view = views.as_they_are(phi.shape[1]) if stored is None else views.from_array(stored)
         try:
-            return distillation.induced_weights(phi, support.y, ridge=self.settings.ridge)
+            induced = distillation.induced_weights(
+                view.seen(phi), support.y, ridge=self.settings.ridge
+            )
+            return view.on_rows(induced)
         except krr.NotPositiveDefiniteError as error:
             raise bad(
                 self.settings,
@@ -229,29 +226,27 @@ class TeacherPlan(base.Plan[Released]):
         """The private training; None where a run has none."""
         if not self.uses_teacher:
             return None
-        limit = _CHUNK_LIMIT.here
-        size = sampling.chunk_size_for(self.mechanism.expected_batch_size, limit=limit)
-        settings = self.settings
+        steps, noise, settings = self.mechanisms.steps, self.mechanisms.mean, self.settings
+        size = sampling.chunk_size_for(steps.expected_batch_size, limit=_CHUNK_LIMIT.here)
         config = linear.TeacherConfig(
-            optimizer=linear.momentum_in_phases(
-                self.mechanism.num_steps,
-                learning_rate=settings.learning_rate,
-                final_learning_rate=settings.final_learning_rate,
-            ),
+            optimizer=optax.sgd(settings.learning_rate),
             label_smoothing=settings.label_smoothing,
             chunk_size=settings.chunk_size or size,
         )
-        return releasing.Training(self.mechanism, config, self.row_map)
+        n = self.spec.num_examples
+        first = None if noise is None else one_release(n, noise_multiplier=noise)
+        return releasing.Training(steps, config, self.row_map, first)
 
     @property
     def means(self) -> releasing.Means | None:
         """The release of class means; None where a run has none."""
         chosen = self.mean_map
-        if self.means_multiplier is None or chosen is None:
+        noise = self.mechanisms.means
+        if noise is None or chosen is None:
             return None
         chosen = chosen.all() if isinstance(chosen, RandomNetworks) else chosen
         features = feature_maps.of_stored(chosen, self.spec.codec.to_unit)
-        return releasing.Means(features, self.means_multiplier)
+        return releasing.Means(features, noise)
 
     def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
         """Return a private teacher, noisy class means, or both.
@@ -287,7 +282,7 @@ class TeacherPlan(base.Plan[Released]):
 
     def _made(self, released: Released, small: SupportSet, runner: Runner) -> Made:
         spec, codec, packing = self.spec, self.spec.codec, self.packing
-        support = distillation.whole(small, packing)
+        support = distillation.whole(small, packing, released.view)
         made = distilled(
             spec,
             np.asarray(support.x),
@@ -297,13 +292,15 @@ class TeacherPlan(base.Plan[Released]):
             y_scores=np.asarray(support.y),
             classifier=self.classifier(released if self.uses_teacher else support, runner),
         )
+        if released.view is not None:
+            made = with_view(made, released.view)
         if packing is not None and packing.factor > 1:
             made = with_packed(made, np.asarray(packing.packed(small.x)))
         if not self._makes_soft_labels:
             return made
         return with_soft_labels(made, self._soft_labels(released, support))
 
-    def _soft_labels(self, released: Released, support: SupportSet) -> np.ndarray:
+    def _soft_labels(self, released: Released, support: SeenSupport) -> np.ndarray:
         if self.settings.learn_labels:
             return shares(np.asarray(support.y))
         # Not by the runner, which may keep rows: these few are new in every run.

@@ -23,6 +23,7 @@ def make_plan(
     earlier: Earlier = NOTHING,
     *,
     cached: Cached = compute_anew,
+    beside: tuple[float, ...] = (),
 ) -> TeacherPlan:
     """Calibrate the noise, and check that everything fits.
 
@@ -31,6 +32,7 @@ def make_plan(
         spec: facts about the data.
         earlier: what earlier runs have released.
         cached: keeps the whitening of the public map.
+        beside: noise multipliers of what the same budget is for, and another plan releases.
 
     Raises:
         SettingsError: whatever is wrong.
@@ -39,13 +41,12 @@ def make_plan(
     check = spec.kind.choose(images=_check_images, rows=_check_images, table=_check_records)
     check(settings, spec, earlier)
     check_earlier(settings, spec, earlier)
-    mechanism, multiplier = mechanisms_for(settings, spec, earlier)
+    mechanisms = mechanisms_for(settings, spec, earlier, beside=beside)
     plan = TeacherPlan(
         settings=settings,
         spec=spec,
         earlier=earlier,
-        mechanism=mechanism,
-        means_multiplier=multiplier,
+        mechanisms=mechanisms,
         cached=cached,
     )
     if earlier.stored is not None:

@@ -19,6 +19,7 @@ from jaxdp.methods.base import require_image
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached
 from jaxdp.methods.teacher.settings import MapOptions
+from jaxdp.tables.schema import BINS
 
 # Of the squared norm. Normalised coefficients do not tell brightness: pixels do.
 _PIXEL_SHARE = 0.2
@@ -26,6 +27,8 @@ _PIXEL_SHARE = 0.2
 _PATCHES_SEED = 20241
 # Mean of the synthetic images, by their construction.
 _GREY = 0.5
+# Of the whitening of means, which noise does not ask to be fewer.
+_FLOOR_OF_MEANS = 0.1
 
 
 def require_image_map(options: MapOptions, spec: Spec) -> None:
@@ -58,7 +61,21 @@ def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
         cached: keeps what is computed on synthetic images.
     """
     make = spec.kind.choose(images=_map_of_images, rows=_map_of_images, table=_map_of_records)
-    return make(options, spec, cached)
+    made = make(options, spec, cached)
+    return _of_norm_1(made) if options.unit_norm else made
+
+
+def _of_norm_1(feature_fn: FeatureFn) -> FeatureFn:
+    """Return features of norm 1, or of norm 0 where they were, and a constant 1 as the last one."""
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        phi = feature_fn(rows)
+        squares = jnp.sum(phi**2, axis=1, keepdims=True)
+        # A root has no derivative at 0.
+        norms = jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1.0)), 1.0)
+        return jnp.concatenate([phi / norms, jnp.ones_like(norms)], axis=1)
+
+    return features
 
 
 def _map_of_records(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
@@ -113,10 +130,11 @@ def _white_means(options: MapOptions, spec: Spec, cached: Cached, drawn: Drawn) 
     shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
     see = levels.shrunk(spec.image_shape, levels.COARSE)
     means = levels.then(levels.shrunk(shape, 1), lambda rows: rows - _GREY)
+    floor = _FLOOR_OF_MEANS if options.unit_norm else options.whiten  # as it was before
     matrix = whitening.on_dead_leaves(
         means,
         shape,
-        gamma=options.whiten or 0.0,
+        gamma=floor or 0.0,
         what={"what": "whitening of brightness on dead leaves, version 1"},
         cached=cached,
         drawn=drawn,
@@ -150,17 +168,22 @@ def _white_patches(options: MapOptions, spec: Spec, cached: Cached, drawn: Drawn
 
 
 def num_features(options: MapOptions, spec: Spec) -> int:
-    """Return how many features `public_map` has."""
-    count = spec.kind.choose(images=_num_of_images, rows=_num_of_images, table=_num_of_records)
-    return count(options, spec)
+    """Return how many features `public_map` has, or would have of plain rows.
+
+    Raises:
+        SettingsError: images are of a size without any.
+    """
+    count = spec.kind.choose(images=_num_of_images, rows=_num_of_records, table=_num_of_records)
+    return count(options, spec) + bool(options.unit_norm)
 
 
 def _num_of_records(options: MapOptions, spec: Spec) -> int:
     del options
-    return spec.dim
+    return spec.in_form(BINS).dim
 
 
 def _num_of_images(options: MapOptions, spec: Spec) -> int:
+    require_image_map(options, spec)
     mirror = bool(options.mirror)
     row = jax.ShapeDtypeStruct((1, spec.dim), jnp.float32)
     phi = image_maps.pooled_map(spec.image_shape, mirror=mirror)

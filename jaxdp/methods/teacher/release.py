@@ -37,11 +37,13 @@ class Training(NamedTuple):
         mechanism: what it is accounted by.
         config: how it goes.
         row_map: the public map from rows as stored to features.
+        first: what the mean of features is accounted by, before the steps; None for none.
     """
 
     mechanism: SubsampledGaussian
     config: TeacherConfig
     row_map: RowMap
+    first: SubsampledGaussian | None = None
 
 
 class Means(NamedTuple):
@@ -83,20 +85,22 @@ def release(
         else that depends on the private data is returned.
     """
     teacher_key, means_key = jax.random.split(key)
-    weights = None if training is None else _trained(private, teacher_key, runner, spec, training)
+    weights, view = None, None
+    if training is not None:
+        weights, view = _trained(private, teacher_key, runner, spec, training)
     # Last, because it is over at once: a run that is killed has not released it.
     found = None if means is None else _class_means(private, means_key, runner, spec, means)
-    return Released(weights, found)
+    return Released(weights, found, view)
 
 
 def _trained(
     private: Private, key: Array, runner: Runner, spec: Spec, training: Training
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray | None]:
     n = len(private.y)
     own = processes.own_part(n)
     rows = runner.rows(training.row_map, private.rows[own], what="features, training split")
     features, labels = devices.by_rows(rows, n), devices.by_rows(private.y[own], n)
-    algorithm = dp_teacher(training.mechanism, training.config)
+    algorithm = dp_teacher(training.mechanism, training.config, first=training.first)
     state = runner.loop(
         Steps(
             name="private teacher",
@@ -106,7 +110,8 @@ def _trained(
             free=False,
         )
     )
-    return np.asarray(state.average)
+    view = None if training.first is None else state.view.as_array()
+    return np.asarray(state.result), view
 
 
 def _class_means(

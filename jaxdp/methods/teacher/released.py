@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Array
 
 from jaxdp.methods.stored import Form
 from jaxdp.methods.teacher.settings import ReleaseOptions
+from jaxdp.methods.teacher.view import from_array
 
 
 class Released(NamedTuple):
@@ -15,10 +17,13 @@ class Released(NamedTuple):
     Attributes:
         weights: (p, c) of the teacher on `public_maps.public_map`; None without one.
         means: (c, q) noisy class means of a public map; None without them.
+        view: (2, p) how the teacher's training saw its features (`view.View`); None as they
+            are.
     """
 
     weights: np.ndarray | None = None
     means: np.ndarray | None = None
+    view: np.ndarray | None = None
 
     @property
     def num_classes(self) -> int:
@@ -40,7 +45,24 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> Released:
     for name, array in arrays.items():
         if array.ndim != 2:
             raise ValueError(f"{name} has shape {array.shape}")
-    return Released(arrays.get("weights"), arrays.get("means"))
+    weights, view = arrays.get("weights"), arrays.get("view")
+    if view is not None and (weights is None or from_array(view).centre.shape != weights.shape[:1]):
+        raise ValueError(f"its view has shape {view.shape}, which fits no weights")
+    return Released(weights, arrays.get("means"), view)
+
+
+class SeenSupport(NamedTuple):
+    """A distilled set whose kernel regression sees features as a teacher's training did.
+
+    Attributes:
+        x: (s, d) rows.
+        y: (s, c) labels of the regression.
+        view: see `Released`.
+    """
+
+    x: Array
+    y: Array
+    view: np.ndarray | None = None
 
 
 FORM = Form(
@@ -51,5 +73,5 @@ FORM = Form(
     from_arrays=from_arrays,
     float32_arrays=("weights",),
     nothing=Released(),
-    untold={"patches": 0, "brightness": 0.0, "networks": 0},
+    untold={"patches": 0, "brightness": 0.0, "unit_norm": False, "networks": 0},
 )

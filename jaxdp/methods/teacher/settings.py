@@ -1,23 +1,13 @@
-"""Settings of the private teacher, and what they are by default: by rules from held-out data.
-
-A preset says otherwise for some datasets (`jaxdp.methods.presets`).
-"""
+"""Settings of the private teacher; what they are by default, `defaults` beside this file says."""
 
 import dataclasses
-import math
-from typing import Any
 
 from jaxdp.methods.settings import (
     LEAST_SHARE,
     ByData,
     Distilling,
-    SettingsError,
     bad,
-    batch_size_for,
-    budget,
     check_fields,
-    filled,
-    require_one_length,
     setting,
 )
 
@@ -35,12 +25,14 @@ class MapOptions:
         at_least=0,
     )
     mirror: ByData[bool] = setting(
-        None, "Use only features that mirror images share (default: for photographs)."
+        None,
+        "Use only features that mirror images share: for scenes, not for letters or where left and "
+        "right differ (default: for colour images).",
     )
     patches: ByData[int] = setting(
         None,
         "Words of a public dictionary of patches of images, whose features stand beside those of "
-        "scattering; 0 for none (default: by the data).",
+        "scattering; 0 for none (default: 512 for colour images).",
         at_least=0,
     )
     brightness: ByData[float] = setting(
@@ -49,6 +41,11 @@ class MapOptions:
         "most; the others do not tell brightness or colour. 0 for none (default: by the data).",
         at_least=0,
         below=1,
+    )
+    unit_norm: ByData[bool] = setting(
+        None,
+        "Features of norm 1 beside a constant, so that their mean can be taken off (default: on; "
+        "for a stored teacher, as it was made).",
     )
 
     def __post_init__(self) -> None:
@@ -79,7 +76,7 @@ class Settings(ReleaseOptions, Distilling):
         >>> spec = jaxdp.Spec.images("scans", (5000, 32, 32), class_names=["no", "yes"])
         >>> complete = teacher.complete(settings, spec)
         >>> complete.steps, complete.batch_size, complete.clip_norm
-        (25, 4096, 5.0)
+        (100, 5000, 0.02)
     """
 
     match: str = setting(
@@ -98,8 +95,12 @@ class Settings(ReleaseOptions, Distilling):
     cosine_weight: ByData[float] = setting(
         None, "Weight of the teacher's cosine in the distillation (by --match).", at_least=0
     )
-    final_learning_rate: ByData[float] = setting(
-        None, "Step size of the last steps (default: by the data).", above=0
+    mean_share: ByData[float] = setting(
+        None,
+        "Part of the teacher's budget that the mean of features gets, which is taken off them; 0 "
+        "for none (default: at most 0.1, by the data).",
+        at_least=0,
+        at_most=0.5,
     )
     label_smoothing: float = setting(
         0.0, "Part of a label that is spread over all classes.", at_least=0, below=1
@@ -129,151 +130,12 @@ class Settings(ReleaseOptions, Distilling):
         super().check()
         if self.ridge == 0:
             raise bad(self, "ridge", "must be a number above 0")
+        if 0 < (self.mean_share or 0) < LEAST_SHARE:
+            raise bad(self, "mean_share", f"must be 0 or at least {LEAST_SHARE:g}")
+        if self.mean_share and self.unit_norm is False:
+            raise bad(self, "mean_share", "needs --unit_norm")
 
     @property
     def uses_teacher(self) -> bool:
         """Whether images are moved towards a teacher's weights."""
         return self.match != "embedding"
-
-
-# For images of one's own, whose classes may differ in brightness or colour alone. More of it costs
-# digits more.
-_BRIGHTNESS = 0.1
-# Values that depend on the data, of images.
-_GENERAL: dict[str, Any] = {
-    "epochs": 20.0,
-    "batch_size": 4096,
-    "learning_rate": 0.4,
-    "final_learning_rate": 0.12,
-    "clip_norm": 5.0,
-    "ridge": 1e-3,
-    "whiten": 0.1,
-    "mirror": False,
-    "patches": 0,
-    "brightness": _BRIGHTNESS,
-}
-# Records have few features that tell, so steps may be long; nothing is whitened.
-_TABLE = {
-    "batch_size": 2000,
-    "learning_rate": 4.0,
-    "final_learning_rate": 1.2,
-    "clip_norm": 0.3,
-    "whiten": 0.0,
-    "brightness": 0.0,
-}
-# Beside a distance of class means, or of generated images, whose weight is 1.
-_COSINE_BESIDE_MEANS = 0.06
-_COSINE_BESIDE_IMAGES = 0.3
-_MATCHING_IMAGES, _MATCHING_NETWORKS = (600, 0.01), (600, 0.02)
-_SMOOTHNESS_IN_NETWORKS = 0.24
-_NETWORKS = 32  # as good as 64 or 128
-# By how much photographs are packed, and the shortest side from which.
-_PACKED, _LEAST_PACKED = 2, 16
-
-
-def defaults(
-    settings: Settings, spec: Any, *, beside_images: bool, networks: int = 0
-) -> dict[str, Any]:
-    """Return the values for data, a budget and what images are matched with."""
-    table = _GENERAL | spec.kind.choose(images={}, rows=_TABLE, table=_TABLE)
-    table |= settings.by_preset("teacher", spec, eps=settings.eps)
-    if settings.whiten == 0:
-        table["brightness"] = 0.0
-    if settings.learning_rate is not None:  # the last steps keep their part of it
-        ratio = table["final_learning_rate"] / table["learning_rate"]
-        table["final_learning_rate"] = ratio * settings.learning_rate
-    steps, rate = _distillation(settings.ipc)
-    table |= {"cosine_weight": 1.0, "total_variation": 0.0, "packing": 1}
-    if settings.match != "teacher":
-        steps, rate, beside = 2 * steps, rate / 2, _COSINE_BESIDE_MEANS
-        if networks:
-            steps, rate = _MATCHING_NETWORKS
-            table["total_variation"] = _SMOOTHNESS_IN_NETWORKS
-        if beside_images:
-            (steps, rate), beside = _MATCHING_IMAGES, _COSINE_BESIDE_IMAGES
-        table["cosine_weight"] = beside if settings.match == "both" else 0.0
-    table["networks"] = networks
-    return table | {"distill_steps": steps, "distill_learning_rate": rate}
-
-
-def _distillation(ipc: int) -> tuple[int, float]:
-    """Return steps and step size: the more images, the fewer steps reach the teacher."""
-    if ipc < 5:
-        return 500, 0.03
-    return (150, 0.05) if ipc < 30 else (60, 0.05)
-
-
-def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
-    """Return settings in which nothing is None that has a default.
-
-    Args:
-        settings: as given.
-        spec: facts about the data.
-        earlier: what earlier runs have released.
-
-    Raises:
-        SettingsError: settings do not go together, or not with the data or earlier releases.
-    """
-    stored = None if earlier is None else earlier.stored
-    images = None if earlier is None else earlier.images
-    require_one_length(settings)
-    if settings.match == "embedding":
-        for name in ("cosine_weight", "learn_labels"):
-            if getattr(settings, name):
-                raise bad(settings, name, "needs a teacher, which --match=embedding does without")
-    if images is not None and settings.match == "teacher":
-        raise SettingsError(f"{images.source}: is for --match=embedding or --match=both")
-    uses_means = settings.match != "teacher" and images is None
-    if stored is None and settings.networks and not uses_means:
-        raise bad(settings, "networks", "there are no class means here, leave it out")
-    if settings.noise_seed is not None and not draws_noise(settings, earlier):
-        raise bad(settings, "noise_seed", "nothing is released anew here, leave it out")
-    networks = _networks_of(settings, spec) if uses_means else 0
-    if stored is not None and uses_means:
-        networks = stored.options.networks
-    table = defaults(settings, spec, beside_images=images is not None, networks=networks)
-    table["batch_size"] = batch_size_for(settings, table["batch_size"], spec)
-    if settings.match != "teacher":
-        table["packing"] = _packing_of(spec)
-    if stored is not None:
-        stored.require_options(settings)
-        table |= dataclasses.asdict(stored.options)
-    done = filled(settings, table)
-    if settings.steps is not None:
-        epochs = settings.steps * done.batch_size / spec.num_examples
-        return dataclasses.replace(done, epochs=epochs)
-    steps = math.ceil(done.epochs * spec.num_examples / done.batch_size)
-    return dataclasses.replace(done, steps=steps)
-
-
-def _networks_of(settings: Settings, spec: Any) -> int:
-    """Return in how many random networks class means are released; digits need none."""
-    if settings.networks is not None:
-        return settings.networks
-    of_images = _NETWORKS if spec.shape[-1] > 1 else 0
-    return spec.kind.choose(images=of_images, rows=0, table=0)
-
-
-def _packing_of(spec: Any) -> int:
-    """Return by how much images that train networks are packed: photographs, which have colours."""
-    sides = spec.shape[:2]
-    fits = min(sides) >= _LEAST_PACKED and not any(side % _PACKED for side in sides)
-    of_images = _PACKED if fits and spec.shape[-1] > 1 else 1
-    return spec.kind.choose(images=of_images, rows=1, table=1)
-
-
-def draws_noise(settings: Settings, earlier: Any) -> bool:
-    """Return whether a run releases anything that was not released before."""
-    if earlier is None:
-        return True
-    matches_only = settings.match == "embedding" and earlier.images is not None
-    return earlier.stored is None and not matches_only
-
-
-def folder_name(settings: Settings, spec: Any, earlier: Any = None) -> str:
-    """Return a name that tells runs of different settings apart."""
-    certificate = (
-        None if earlier is None else earlier.certificate(also_images=not settings.uses_teacher)
-    )
-    eps = budget(settings, certificate)
-    return f"{spec.name}_teacher_ipc{settings.ipc}_eps{eps:g}"

@@ -11,7 +11,10 @@ SOURCES_BESIDE_IMAGES = {
     "embedding": "a private generator",
     "both": "a private teacher and a private generator",
 }
-_WEIGHTS = "the weights of the private teacher, with every checkpoint of its training"
+_WEIGHTS = (
+    "the weights of the private teacher, with the noisy mean of features that was taken off and "
+    "every checkpoint of its training"
+)
 COVERS = {
     "teacher": _WEIGHTS,
     "embedding": "the noisy class means",

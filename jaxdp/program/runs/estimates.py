@@ -15,8 +15,8 @@ from jaxdp import large_arrays
 from jaxdp.data import Spec
 from jaxdp.methods.dp_ntk.labels.settings import GENERATOR, TEACHER
 from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS
+from jaxdp.methods.teacher.defaults import complete
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
-from jaxdp.methods.teacher.settings import defaults
 from jaxdp.program.runs.image_levels import FLOP, Level, levels_of, patches_of, seconds_of
 
 # Seconds. A pixel is one value of a level, after padding.
@@ -162,13 +162,11 @@ def _of_teacher(facts: _Data, *, mirror: bool, patches: int) -> list[Level]:
 
 def _labelling(settings: Any, facts: _Data) -> Estimate:
     """Estimate a teacher of images, what it says of candidates, and the student that learns it."""
-    teacher = TeacherSettings(eps=settings.eps, defaults=settings.defaults)
-    table = defaults(teacher, facts.spec, beside_images=False)
-    parts = _of_teacher(facts, mirror=table["mirror"], patches=table["patches"])
+    teacher = complete(TeacherSettings(eps=settings.eps, defaults=settings.defaults), facts.spec)
+    parts = _of_teacher(facts, mirror=teacher.mirror, patches=teacher.patches)
     each, p = seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
     n, asked = facts.num_examples, settings.candidates * settings.num_synthetic
-    steps = math.ceil(table["epochs"] * n / table["batch_size"])
-    step = n * _DRAW + table["batch_size"] * p * (1e-9 + 1.5e-10 * facts.num_classes)
+    steps, step = teacher.steps, _step_of_teacher(teacher.batch_size, facts, p)
     learning = min(asked, _STUDENT) * 1e-6 * facts.dim if settings.candidates > 1 else 0.0
     public = _public_map(parts)
     phases = (
@@ -182,16 +180,21 @@ def _labelling(settings: Any, facts: _Data) -> Estimate:
     return Estimate(phases, memory, public.disk)
 
 
+def _step_of_teacher(batch_size: int, facts: _Data, num_features: float) -> float:
+    """Return seconds of a step of a private teacher."""
+    each = num_features * (1e-9 + 1.5e-10 * facts.num_classes)
+    return facts.num_examples * _DRAW + batch_size * each
+
+
 def _teacher(settings: Any, facts: _Data) -> Estimate:
-    n, c = facts.num_examples, facts.num_classes
-    made = settings.ipc * settings.packing**2 * c
+    n, made = facts.num_examples, settings.ipc * settings.packing**2 * facts.num_classes
     see = facts.spec.kind.choose(
         images=_seen_of_images, rows=_seen_of_records, table=_seen_of_records
     )
     each, back, p, pixels, (phases, memory, disk) = see(settings, facts)
     if settings.uses_teacher:
         phases += (Phase("features", _COMPILE + (n + facts.num_test) * each),)
-        step = n * _DRAW + settings.batch_size * p * (1e-9 + 1.5e-10 * c)
+        step = _step_of_teacher(settings.batch_size, facts, p)
         phases += (Phase("private teacher", _COMPILE + settings.steps * step),)
         memory = max(memory, _held(6 * p * (n + facts.num_test)))
     if settings.match in ("embedding", "both"):

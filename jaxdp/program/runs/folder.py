@@ -36,6 +36,7 @@ _LOCK = ".lock"
 _UNTOLD = {
     **{"patches": 0, "teacher_patches": 0},
     **{"brightness": 0.0, "teacher_brightness": 0.0},
+    **{"unit_norm": False, "teacher_unit_norm": False},
 }
 _CONFIG = "config.json"
 _OWN_FILES = (

@@ -27,7 +27,6 @@ from jaxdp.methods.dp_ntk.makers import CellMaker
 from jaxdp.methods.dp_ntk.released import Released as Embedded
 from jaxdp.methods.dp_ntk.story import TABLE
 from jaxdp.methods.made import Classifier, Made, relabelled, softmax
-from jaxdp.methods.noise import calibrated
 from jaxdp.methods.settings import SettingsError, bad
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
@@ -38,7 +37,6 @@ from jaxdp.methods.teacher.released import Released as Taught
 from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.privacy import accounting
 from jaxdp.privacy.ledger import Ledger
-from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.releases import GaussianRelease
 
 
@@ -49,13 +47,11 @@ class LabelledPlan(base.Plan[Released]):
     Attributes:
         generation: the generator's plan, with all noise that is meant.
         teaching: the teacher's plan.
-        mechanism: the steps of the teacher's training, with noise.
         release_of_embedding: the noise of the embedding.
     """
 
     generation: generation.NtkPlan
     teaching: TeacherPlan
-    mechanism: SubsampledGaussian
     release_of_embedding: GaussianRelease
 
     @functools.cached_property
@@ -79,8 +75,8 @@ class LabelledPlan(base.Plan[Released]):
         return Ledger(
             num_examples=self.spec.num_examples,
             delta=self.settings.delta,
-            steps=self.mechanism,
-            also=(by_removal(self.release_of_embedding, self.spec.num_examples),),
+            steps=self.teaching.mechanisms.steps,
+            also=self.teaching.mechanisms.beside,
             seeded_noise=self.settings.noise_seed is not None,
             records_per_person=self.spec.records_per_person,
         )
@@ -107,7 +103,7 @@ class LabelledPlan(base.Plan[Released]):
             key,
             runner,
             spec=self.spec,
-            training=training._replace(mechanism=self.mechanism),
+            training=training,
             features=feature_maps.of_stored(plan.features, plan.spec.codec.to_unit),
             release_of_embedding=self.release_of_embedding,
         )
@@ -164,7 +160,8 @@ class LabelledPlan(base.Plan[Released]):
         """Return what must be the same for a run and its resumption, as JSON."""
         teacher = self.teaching.settings
         mapped = [field.name for field in dataclasses.fields(MapOptions)]
-        named = ["epochs", "steps", "batch_size", "learning_rate", "clip_norm", *mapped]
+        trained = ["epochs", "steps", "batch_size", "learning_rate", "clip_norm", "mean_share"]
+        named = [*trained, *mapped]
         return self.generation.config() | {
             f"teacher_{name}": getattr(teacher, name) for name in named
         }
@@ -198,21 +195,17 @@ def make_plan(
         SettingsError: whatever is wrong.
     """
     generator = generation.make_plan(generation_settings(settings), spec, cached=cached)
-    taught = make_teacher_plan(teacher_settings(settings, spec), spec, cached=cached)
     check_earlier(earlier, spec, generator.features.dim)
     noise = _embedding_release(settings, generator, earlier)
-    mechanism = taught.mechanism
-    if earlier.stored is None and settings.is_private:
-        also = (by_removal(noise, spec.num_examples),)
-        unspent = dataclasses.replace(mechanism, noise_multiplier=0.0)
-        mechanism = calibrated(settings, unspent, also=also)
+    beside = (by_removal(noise, spec.num_examples),) if earlier.stored is None else ()
+    asked = teacher_settings(settings, spec)
+    taught = make_teacher_plan(asked, spec, cached=cached, beside=beside)
     return LabelledPlan(
         settings=settings,
         spec=spec,
         earlier=earlier,
         generation=_with_noise(generator, noise),
         teaching=taught,
-        mechanism=mechanism,
         release_of_embedding=noise,
     )
 
@@ -227,9 +220,9 @@ def _embedding_release(
     n, multiplier = generator.spec.num_examples, 0.0
     if earlier.stored is not None:
         also = Ledger.from_json(earlier.stored.certificate["ledger"]).also
-        if len(also) != 1:
+        if not also:
             raise SettingsError(f"{earlier.stored.source}: its ledger has no embedding of its own")
-        (multiplier,) = also
+        multiplier = also[0]  # a teacher's mean of features comes after it
     elif settings.is_private:
         assert settings.teacher_share is not None
         try:

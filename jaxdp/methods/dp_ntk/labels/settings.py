@@ -75,7 +75,9 @@ def teacher_settings(settings: Settings, spec: Any) -> teaching.Settings:
         noise_seed=settings.noise_seed,
         defaults=settings.defaults,
     )
-    return teaching.complete(asked, spec)
+    from jaxdp.methods.teacher.defaults import complete
+
+    return complete(asked, spec)
 
 
 def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:

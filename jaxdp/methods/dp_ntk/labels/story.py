@@ -6,8 +6,8 @@ from jaxdp.methods.base import FREE
 from jaxdp.methods.dp_ntk.story import STORY as GENERATION
 
 COVERS = (
-    "labelled.npz: the noisy mean embedding and the weights of the private teacher, with every "
-    "checkpoint of its training",
+    "labelled.npz: the noisy mean embedding and the weights of the private teacher, with the noisy "
+    "mean of features that was taken off and every checkpoint of its training",
     "generator/, checkpoints/ and teacher_checkpoints/: the generator and the teacher; "
     "synthetic.npz and samples.png: what it has drawn and the teacher labelled; any number "
     "of further examples from both",

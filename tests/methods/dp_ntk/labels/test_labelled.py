@@ -49,10 +49,12 @@ def plan_of(**settings: Any) -> Any:
 def test_guarantee_both_releases_together_spend_the_budget(share: float) -> None:
     plan = plan_of(eps=1.0, teacher_share=share)
     ledger = plan.ledger
-    assert ledger.steps == plan.mechanism
+    mechanisms = plan.teaching.mechanisms
+    assert ledger.steps == mechanisms.steps
     assert 0.98 < ledger.epsilon() <= 1 + 1e-9
     multiplier = by_removal(plan.release_of_embedding, N)
-    assert ledger.also == (multiplier,)
+    assert mechanisms.mean > 0
+    assert ledger.also == (multiplier, mechanisms.mean)
     alone = accounting.gaussian_epsilon(multiplier, delta=plan.settings.delta)
     assert alone == pytest.approx(1 - share, rel=1e-3)
     assert certified.certificate(plan)["releasable"]
@@ -63,7 +65,8 @@ def test_guarantee_what_is_accounted_is_what_is_released(monkeypatch: pytest.Mon
     asked: dict[str, Any] = {}
 
     def teach(private: Any, key: Any, runner: Any, **given: Any) -> Any:
-        asked["teacher"] = (key, given["training"].mechanism, given["means"])
+        training = given["training"]
+        asked["teacher"] = (key, training.mechanism, training.first, given["means"])
         return jaxdp.methods.teacher.release.Released(np.zeros((9, 2), np.float32), None)
 
     def embed(private: Any, key: Any, features: Any, releases: Any, **given: Any) -> Any:
@@ -74,10 +77,11 @@ def test_guarantee_what_is_accounted_is_what_is_released(monkeypatch: pytest.Mon
     monkeypatch.setattr(releasing.embedding, "release", embed)
     plan, key = plan_of(eps=1.0), private_key(0)
     plan.release(private(), key, PlainRunner(progress=False))
-    teacher_key, mechanism, means = asked["teacher"]
+    teacher_key, mechanism, first, means = asked["teacher"]
     embedding_key, releases, num_classes = asked["embedding"]
     assert (mechanism, means, num_classes) == (plan.ledger.steps, None, 2)
-    assert tuple(by_removal(each, N) for each in releases) == plan.ledger.also
+    spent = [by_removal(each, N) for each in releases]
+    assert (*spent, first.noise_multiplier) == plan.ledger.also
     keys = [jax.random.key_data(each).tobytes() for each in (key, teacher_key, embedding_key)]
     assert len(set(keys)) == 3
 
@@ -260,9 +264,8 @@ def test_a_stored_ledger_without_an_embedding_is_refused(method: Any) -> None:
     """As an edited file may hold it: of a teacher, or of class means, alone."""
     asked = _asked(method, num_synthetic=50)
     teacher = jaxdp.methods.teacher
-    spent = certified.certificate(
-        teacher.make_plan(teacher.complete(teacher.Settings(), SPEC), SPEC)
-    )
+    alone = teacher.complete(teacher.Settings(mean_share=0.0), SPEC)
+    spent = certified.certificate(teacher.make_plan(alone, SPEC))
     stored = stored_of(method, spent)
     with pytest.raises(SettingsError, match=r"^--embedding=edited.npz: its ledger has no"):
         method.make_plan(method.complete(asked, SPEC), SPEC, Earlier(stored))

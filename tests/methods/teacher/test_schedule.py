@@ -1,0 +1,106 @@
+"""The rule of a teacher's training: noise, length, floors and the share of the mean."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import subprocess
+import sys
+
+import pytest
+
+import jaxdp
+from jaxdp.features import patches
+from jaxdp.methods import teacher
+from jaxdp.methods.teacher import defaults, schedule
+from jaxdp.methods.teacher.public_maps import num_features
+from jaxdp.privacy import accounting
+
+
+def spec_of(n: int, shape: tuple[int, ...] = (28, 28), classes: int = 10) -> jaxdp.Spec:
+    return jaxdp.Spec.images("own", (n, *shape), class_names=[str(k) for k in range(classes)])
+
+
+def complete(n: int, shape: tuple[int, ...] = (28, 28), **settings: object) -> teacher.Settings:
+    return teacher.complete(teacher.Settings(**settings), spec_of(n, shape))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 10.0, 100.0, 1e4])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 1e-2])
+def test_the_noise_of_one_release_is_that_of_the_accountant(epsilon: float, delta: float) -> None:
+    exact = accounting.analytic_gaussian_stddev(epsilon=epsilon, delta=delta, sensitivity=1.0)
+    assert schedule.single_release(epsilon, delta) == pytest.approx(exact, rel=1e-4)
+
+
+def test_noise_is_of_the_budget_the_examples_and_the_records_of_a_person() -> None:
+    one, settings = spec_of(1000), teacher.Settings(eps=1.0)
+    nu = schedule.noise(settings, one)
+    assert nu == pytest.approx(3.73e-3, rel=0.01)
+    assert schedule.noise(settings, spec_of(2000)) == pytest.approx(nu / 2)
+    assert schedule.noise(settings, one.of_persons(3)) == pytest.approx(3 * nu, rel=0.01)
+    assert schedule.noise(teacher.Settings(eps=math.inf), one) == pytest.approx(3e-4)
+    assert schedule.noise(teacher.Settings(eps=1e-6), one) == 1.0
+
+
+@pytest.mark.parametrize("eps", [1e-6, 0.3, 1.0, 10.0, math.inf])
+@pytest.mark.parametrize("n", [2, 200, 2000, 60_000, 1_000_000])
+def test_training_stops_at_one_noise_of_scores(n: int, eps: float) -> None:
+    done = complete(n, eps=eps)
+    nu = schedule.noise(done, spec_of(n))
+    assert done.steps * done.learning_rate * nu == pytest.approx(2.0)
+    assert (done.batch_size, 100 <= done.steps <= 200) == (n, True)
+    assert done.clip_norm == 0.02
+    assert done.mean_share == 0 or 1e-3 <= done.mean_share <= 0.1
+
+
+def test_other_steps_are_as_long_together() -> None:
+    usual = complete(2000)
+    for changes in ({"steps": 17}, {"batch_size": 100}, {"epochs": 3.0}):
+        done = complete(2000, **changes)
+        whole = usual.steps * usual.learning_rate
+        assert done.steps * done.learning_rate == pytest.approx(whole)
+    assert complete(2000, learning_rate=0.5).learning_rate == 0.5
+
+
+def test_more_noise_asks_for_a_higher_floor_and_a_larger_share() -> None:
+    floors = [complete(n).whiten for n in (100, 1000, 10_000, 60_000, 1_000_000)]
+    assert floors == sorted(floors, reverse=True)
+    assert (floors[0], floors[-1]) == (3.0, 0.1)
+    shares = [complete(n).mean_share for n in (1000, 3000, 30_000)]
+    assert shares == sorted(shares, reverse=True)
+    assert complete(300).mean_share == 0  # it would be noise
+    assert complete(2000, match="embedding").mean_share == 0
+
+
+def test_colour_images_are_taken_for_scenes() -> None:
+    done = complete(2000, (32, 32, 3))
+    assert (done.mirror, done.patches) == (True, 512)
+    assert complete(2000, (32, 32, 3), whiten=0.0).patches == 0
+    small = complete(2000, (5, 8, 3))
+    assert (small.mirror, small.patches) == (True, 0)
+    assert patches.SIDE == defaults._LEAST_PATCHED
+    grey = complete(2000)
+    assert (grey.mirror, grey.patches) == (False, 0)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (28, 28), (30, 17), (32, 32, 3), (200, 300, 3)])
+def test_about_as_many_features_are_reckoned_as_there_are(shape: tuple[int, ...]) -> None:
+    spec = spec_of(100, shape)
+    done = teacher.complete(teacher.Settings(), spec)
+    about = schedule.about_features(spec.image_shape, mirror=done.mirror, patches=done.patches)
+    assert about == pytest.approx(num_features(done, spec), rel=0.5)
+
+
+def test_the_name_of_data_changes_nothing() -> None:
+    own = complete(60_000)
+    named = dataclasses.replace(spec_of(60_000), name="mnist")
+    assert teacher.complete(teacher.Settings(), named) == own
+
+
+def test_settings_are_complete_without_jax() -> None:
+    code = (
+        "import sys; from jaxdp.data import Spec; from jaxdp.methods import teacher; "
+        "spec = Spec.images('own', (2000, 32, 32, 3), class_names=['a', 'b']); "
+        "teacher.complete(teacher.Settings(), spec); sys.exit('jax' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
