@@ -167,6 +167,7 @@ def test_the_table_of_a_gpu_measures_by_every_benchmark_of_speed(tmp_path: Path)
         "rare_class.py",
         "rows_on_disk.py",
         "sharing.py",
+        "teacher_schedule.py",
     }
     assert measured == set(SCRIPTS) - others - {"tables.py", "untuned_sets.py"}
 
