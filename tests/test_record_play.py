@@ -253,7 +253,7 @@ def said(text: str) -> list[str]:
     lines: dict[str, str] = {}
     for line in re.split(r"[\r\n]", text):
         name = line.split(":")[0] if "|" in line else line
-        lines[name] = re.sub(r"\[.*\]", "", line)
+        lines[name] = re.sub(r"\[.*\]", "", line).rstrip()  # a bar blanks what was longer
     lines.pop("public map, of synthetic images", None)
     return list(lines.values())
 
