@@ -38,7 +38,7 @@ from jaxdp.methods.steps import compute_anew
 from jaxdp.methods.teacher import schedule
 from jaxdp.methods.teacher.public_maps import public_map
 from jaxdp.methods.teacher.settings import MapOptions
-from jaxdp.methods.teacher.view import centred_on
+from jaxdp.methods.teacher.view import CONSTANT, centred_on
 from jaxdp.numerics import side_by_side
 from jaxdp.privacy import analytic_gaussian_stddev
 
@@ -105,7 +105,9 @@ def _adult(data_dir: Path) -> Pool:
         else:
             which = np.unique(column, return_inverse=True)[1]
         parts.append(np.eye(which.max() + 1, dtype=np.float32)[which])
-    rows = np.concatenate([*parts, np.full((len(cells), 1), math.sqrt(len(parts)))], axis=1)
+    rows = np.concatenate(
+        [*parts, np.full((len(cells), 1), CONSTANT * math.sqrt(len(parts)))], axis=1
+    )
     y = (np.char.find(cells[:, -1], ">") >= 0).astype(np.int32)
     order = np.random.default_rng(3).permutation(len(rows))[:_POOL]
     scale = np.float32(1 / math.sqrt(len(parts)))

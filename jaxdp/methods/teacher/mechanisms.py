@@ -76,9 +76,12 @@ def _part(settings: Settings, spec: Spec, share: float, beside: tuple[float, ...
     """
     if not settings.is_private:
         return 0.0
-    alone = accounting.analytic_gaussian_stddev(
-        epsilon=settings.eps, delta=settings.delta, sensitivity=float(spec.records_per_person)
-    )
+    try:
+        alone = accounting.analytic_gaussian_stddev(
+            epsilon=settings.eps, delta=settings.delta, sensitivity=float(spec.records_per_person)
+        )
+    except accounting.TooMuchNoiseError as error:
+        raise bad(settings, "eps", f"asks for too much noise ({error}); raise it") from error
     left = alone**-2 - sum(noise**-2 for noise in beside)
     if not left > 0:
         raise bad(settings, "eps", "what is released beside the teacher spends all of it; raise it")

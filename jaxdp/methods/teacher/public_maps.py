@@ -19,6 +19,7 @@ from jaxdp.methods.base import require_image
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached
 from jaxdp.methods.teacher.settings import MapOptions
+from jaxdp.methods.teacher.view import CONSTANT
 from jaxdp.tables.schema import BINS
 
 # Of the squared norm. Normalised coefficients do not tell brightness: pixels do.
@@ -66,14 +67,14 @@ def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
 
 
 def _of_norm_1(feature_fn: FeatureFn) -> FeatureFn:
-    """Return features of norm 1, or of norm 0 where they were, and a constant 1 as the last one."""
+    """Return features of norm 1, or of norm 0 where they were, and the constant as the last one."""
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
         phi = feature_fn(rows)
         squares = jnp.sum(phi**2, axis=1, keepdims=True)
         # A root has no derivative at 0.
         norms = jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1.0)), 1.0)
-        return jnp.concatenate([phi / norms, jnp.ones_like(norms)], axis=1)
+        return jnp.concatenate([phi / norms, jnp.full_like(norms, CONSTANT)], axis=1)
 
     return features
 

@@ -20,8 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-# The constant beside features of norm 1, as training sees it.
-_CONSTANT = 0.15
+CONSTANT = 0.125
+"""The last feature, beside others of norm 1: small, as it takes of what clipping leaves, and exact
+in float16."""
 # Of the squared norm that is left without the mean, and of a mean that is divided by.
 _LEAST_LEFT, _LEAST = 0.05, 1e-12
 
@@ -29,7 +30,7 @@ _LEAST_LEFT, _LEAST = 0.05, 1e-12
 class View(NamedTuple):
     """How training sees a row of features: `(row - centre) scale`.
 
-    `centre` (p,) and `scale` (p,); the last feature is the constant.
+    `centre` (p,) and `scale` (p,); the last feature is the constant, which is seen as it is.
     """
 
     centre: Array
@@ -42,11 +43,12 @@ class View(NamedTuple):
     def on_rows(self, weights: Float[Array, "p c"]) -> Float[Array, "p c"]:
         """Return the weights on rows as they are that weights on what is seen come to."""
         on_rows = self.scale[:, None] * weights
-        return on_rows.at[-1].add(-self._at_centre(on_rows))
+        return on_rows.at[-1].add(-self._at_centre(on_rows) / CONSTANT)
 
     def on_seen(self, weights: Float[Array, "p c"]) -> Float[Array, "p c"]:
         """Return the weights on what is seen that weights on rows as they are come to."""
-        return weights.at[-1].add(self._at_centre(weights)) / self.scale[:, None]
+        moved = weights.at[-1].add(self._at_centre(weights) / CONSTANT)
+        return moved / self.scale[:, None]
 
     def _at_centre(self, on_rows: Float[Array, "p c"]) -> Float[Array, " c"]:
         return jnp.matmul(self.centre, on_rows, precision="highest")
@@ -84,4 +86,4 @@ def centred_on(mean: Float[Array, " p"], *, noise: float) -> View:
     shrink = jnp.maximum(0.0, 1 - len(mean) * noise**2 / jnp.maximum(squared, _LEAST))
     left = jnp.maximum(_LEAST_LEFT, 1 - shrink**2 * squared)
     scale = jnp.full(len(mean), 1 / jnp.sqrt(left), jnp.float32)
-    return View(shrink * mean, scale.at[-1].set(_CONSTANT))
+    return View(shrink * mean, scale.at[-1].set(1.0))

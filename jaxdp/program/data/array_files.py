@@ -64,15 +64,19 @@ def read_npz(name: str, path: Path, wanted: Wanted) -> RawData:
 
 
 def is_array_folder(folder: Path) -> bool:
-    """Return whether a folder holds arrays in npy files."""
-    return any((folder / f"{key}.npy").exists() for key in _EXAMPLES)
+    """Return whether a folder holds arrays in npy files: one of a split, or a whole pair."""
+
+    def has(key: str) -> bool:
+        return (folder / f"{key}.npy").exists()
+
+    return any(map(has, sum(_SPLITS, ()))) or any(all(map(has, pair)) for pair in _WHOLE)
 
 
 def read_arrays(name: str, folder: Path, wanted: Wanted) -> RawData:
     """Open arrays in npy files, such as x_train.npy, which may be larger than memory.
 
     Examples stay in their files, and are read when they are used; but those of one file of which a
-    part is held out for tests are read at once.
+    part is held out for tests, or to which a validation part is added, are read at once.
 
     Args:
         name: of the dataset.

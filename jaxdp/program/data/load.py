@@ -326,9 +326,9 @@ def _read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:
     return raw
 
 
-def _has_images(folder: Path) -> bool:
+def _is_read(folder: Path) -> bool:
     try:
-        return image_folder.is_image_folder(folder)
+        return array_files.is_array_folder(folder) or image_folder.is_image_folder(folder)
     except OSError:  # it cannot be looked into
         return False
 
@@ -337,9 +337,8 @@ def _unknown_dataset(name: str, root: Path) -> Exception:
     """Build the error that lists what there is and says how to add a dataset."""
     if root.is_dir():
         names = {p.stem for p in root.glob("*.npz")}
-        names |= {p.name for p in root.iterdir() if array_files.is_array_folder(p)}
         names |= {p.parents[1].name for p in root.glob("*/*.*.*/dataset_info.json")}
-        names |= {each.name for each in root.iterdir() if _has_images(each)}
+        names |= {each.name for each in root.iterdir() if _is_read(each)}
         found = f"in --data_dir={root} there are {', '.join(sorted(names))}"
         if not names:
             found = f"in --data_dir={root} there is no npz file and no image folder"

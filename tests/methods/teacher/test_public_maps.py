@@ -26,6 +26,7 @@ from jaxdp.methods.teacher.public_maps import (
     require_image_map,
 )
 from jaxdp.methods.teacher.settings import MapOptions
+from jaxdp.methods.teacher.view import CONSTANT
 from jaxdp.privacy.mechanism import private_key
 
 SHARE = 0.1
@@ -258,3 +259,17 @@ def test_class_means_of_large_images_are_those_of_their_averages() -> None:
         jax.jit(few.weighted_sum)(small, jnp.ones(1)),
         atol=1e-5,
     )
+
+
+def test_features_of_norm_one_have_a_constant_beside_that_float16_holds() -> None:
+    options = MapOptions(whiten=0.2, mirror=False, brightness=0.1)
+    rows = jnp.asarray(np.random.default_rng(0).random((3, SPEC.dim), np.float32)).at[2].set(0.0)
+    plain = np.asarray(public_map(options, SPEC, compute_anew)(rows))
+    options = dataclasses.replace(options, unit_norm=True)
+    unit = np.asarray(public_map(options, SPEC, compute_anew)(rows))
+    assert unit.shape[1] == num_features(options, SPEC) == plain.shape[1] + 1
+    np.testing.assert_allclose(np.linalg.norm(unit[:2, :-1], axis=1), 1, rtol=1e-5)
+    np.testing.assert_array_equal(unit[2, :-1], 0)
+    np.testing.assert_array_equal(unit[:, -1].astype(np.float16), CONSTANT)
+    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
+    np.testing.assert_allclose(unit[:2, :-1] * lengths[:2], plain[:2], rtol=1e-4, atol=1e-5)
