@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toy_data import IMAGES, check_message
+from toy_data import IMAGES, check_message, save_image
 
 from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.load import load_dataset
@@ -108,3 +108,13 @@ def test_what_does_not_fit_is_refused_in_one_line(
     with pytest.raises(InputError) as caught:
         load(tmp_path, held, **wanted)
     check_message(caught.value, "toy", said)
+
+
+@pytest.mark.parametrize("stray", ["x", "images"])
+def test_one_stray_file_makes_no_folder_of_arrays(tmp_path: Path, stray: str) -> None:
+    for label in ("a", "b"):
+        for number in range(2):
+            save_image(tmp_path / "toy" / label / f"{number}.png", IMAGES[number])
+    np.save(tmp_path / "toy" / f"{stray}.npy", IMAGES)
+    data = load_dataset("toy", data_dir=tmp_path, download=False)
+    assert data.spec.class_names == ("a", "b")

@@ -262,7 +262,7 @@ def test_class_means_of_large_images_are_those_of_their_averages() -> None:
 
 
 def test_features_of_norm_one_have_a_constant_beside_that_float16_holds() -> None:
-    options = MapOptions(whiten=0.2, mirror=False, brightness=0.1)
+    options = MapOptions(whiten=0.1, mirror=False, brightness=0.1)
     rows = jnp.asarray(np.random.default_rng(0).random((3, SPEC.dim), np.float32)).at[2].set(0.0)
     plain = np.asarray(public_map(options, SPEC, compute_anew)(rows))
     options = dataclasses.replace(options, unit_norm=True)
