@@ -1,6 +1,7 @@
 """Formats and depths of images: what is stored is what is read, to the bit."""
 
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +326,24 @@ def test_dicom_that_cannot_be_used(tmp_path: Path, case: str) -> None:
     with pytest.raises(InputError) as caught:
         load(dicom_folder(tmp_path, DEEP, bits=16, **header))
     check_message(caught.value, "toy", "train/a/x.dcm", said)
+
+
+def test_dicom_that_needs_a_decoder_names_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pydicom = pytest.importorskip("pydicom")
+    decoders = pytest.importorskip("pydicom.pixels")
+    path = tmp_path / "x.dcm"
+    save_dicom(path, DEEP, bits=16)
+    stored = pydicom.dcmread(path)
+    stored.file_meta.TransferSyntaxUID = pydicom.uid.JPEGLSLossless
+    stored.PixelData = pydicom.encaps.encapsulate([b"jpeg-ls."])
+    stored["PixelData"].is_undefined_length = True
+    stored.save_as(path)
+    missing = types.SimpleNamespace(is_available=False)
+    monkeypatch.setattr(decoders, "get_decoder", lambda syntax: missing)
+    with pytest.raises(InputError, match=r"JPEG-LS.*needs another package: pip install pylibjpeg"):
+        image_file.read("toy", path)
 
 
 @pytest.mark.parametrize("content", [b"", b"DICM", bytes(128) + b"DICM", b"\x08\0" * 200])
