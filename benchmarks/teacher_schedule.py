@@ -6,10 +6,13 @@
 The first command trains teachers on a part of the training data of seven image sets and a table,
 and judges them on another part, for numbers of examples and epsilons, with every floor of the
 whitening and every noise of scores at which training stops. `accuracies` are in percent, for the
-noises in `noises`, the mean of several draws of noise and of examples.
+noises in `noises`, the mean of several draws of noise and of examples. Where the floor is that of
+today's rules, `calibration_error` and `of_scores` are those of probabilities, after and without the
+release that makes them of scores, at the noise of today's rules.
 The second one fits the rules of `jaxdp.methods.teacher.schedule` with each set left out in its
-turn, and prints how far that set is from the best of its own grid, and how far today's rules are.
-The best of a grid is the best of some twenty draws, so half a point of it is luck.
+turn, and prints how far that set is from the best of its own grid, and how far today's rules are;
+then errors of calibration. The best of a grid is the best of some twenty draws, so half a point of
+it is luck.
 
 `FOLDER` holds mnist.npz, fashion_mnist.npz, cifar10.npz, pneumonia_balanced.npz and adult.csv.gz;
 a set whose file is not there is left out.
@@ -34,13 +37,17 @@ from _harness import argument_parser, measurement, memory_mb, record, report, ti
 from _untuned import leaves, tissues
 
 import jaxdp
+from jaxdp.methods.made import softmax
 from jaxdp.methods.steps import compute_anew
-from jaxdp.methods.teacher import schedule
+from jaxdp.methods.teacher import probabilities, schedule
 from jaxdp.methods.teacher.public_maps import public_map
 from jaxdp.methods.teacher.settings import MapOptions
-from jaxdp.methods.teacher.view import CONSTANT, centred_on
+from jaxdp.methods.teacher.view import CONSTANT, as_they_are, centred_on
 from jaxdp.numerics import side_by_side
 from jaxdp.privacy import analytic_gaussian_stddev
+from jaxdp.privacy.ledger import one_release
+from jaxdp.privacy.mechanism import private_key
+from jaxdp.program.evaluation.figures import Prediction, calibration_error
 
 FLOORS = (0.1, 0.3, 1.0, 3.0)
 NOISES = (0.6, 0.85, 1.2, 1.7, 2.0, 2.4, 3.4)
@@ -48,6 +55,7 @@ EPSILONS = (0.3, 1.0, 3.0, 10.0, math.inf)
 _POOL, _HELD_OUT, _MOST_HELD_OUT = 13_500, 4, 3000
 _DRAWS, _DRAWS_OF_MANY, _MANY = 3, 2, 5000
 _CHUNK = 500
+_TODAY = NOISES.index(2.0)
 
 
 class Pool(NamedTuple):
@@ -189,8 +197,18 @@ def _seen(
     return np.asarray(view.seen(jnp.asarray(rows, jnp.float32))), share
 
 
-def accuracies(rows: np.ndarray, pool: Pool, n: int, eps: float, seed: int) -> np.ndarray:
-    """Return accuracies in percent, by the noise of scores at which training stops."""
+class Judged(NamedTuple):
+    """Accuracies in percent, by the noise of scores at which training stops; of today's rules, the
+    error of calibration of probabilities, and without the release that makes them.
+    """
+
+    accuracies: np.ndarray
+    calibration_error: float
+    of_scores: float
+
+
+def judged(rows: np.ndarray, pool: Pool, n: int, eps: float, seed: int) -> Judged:
+    """Return how good teachers are."""
     order = np.random.default_rng(100 + seed).permutation(len(rows))
     held = min(_MOST_HELD_OUT, len(rows) // _HELD_OUT)
     test, train = order[:held], order[held : held + n]
@@ -201,18 +219,40 @@ def accuracies(rows: np.ndarray, pool: Pool, n: int, eps: float, seed: int) -> n
     )
     nu = min(1.0, math.hypot(stddev, schedule.SAMPLING) / n)
     seen, share = _seen(rows, train, nu, stddev, seed)
+    left = (1 - share) * (1 - schedule.calibration_share(nu))
     c, steps = int(pool.y.max()) + 1, schedule.passes(nu)
     weights = _trained(
         jnp.asarray(seen[train]),
         jnp.asarray(pool.y[train]),
         jax.random.split(jax.random.key(seed), len(NOISES)),
         jnp.asarray(NOISES) / nu / steps,
-        jnp.asarray(stddev / math.sqrt(1 - share)),
+        jnp.asarray(stddev / math.sqrt(left)),
         c,
         steps,
     )
     scores = (seen[test] @ np.asarray(weights)).reshape(held, len(NOISES), c)
-    return 100 * np.mean(np.argmax(scores, axis=2) == pool.y[test, None], axis=0)
+    found = 100 * np.mean(np.argmax(scores, axis=2) == pool.y[test, None], axis=0)
+    today = weights.reshape(-1, len(NOISES), c)[:, _TODAY]
+    noise = stddev / math.sqrt((1 - share) * schedule.calibration_share(nu))
+    better = _calibrated(today, seen[train], pool.y[train], noise, nu, seed)
+    errors = [
+        calibration_error(pool.y[test], Prediction(np.argmax(each, axis=1), softmax(each)))
+        for each in (seen[test] @ np.asarray(better), scores[:, _TODAY])
+    ]
+    return Judged(found, *errors)
+
+
+def _calibrated(
+    weights: jax.Array, seen: np.ndarray, y: np.ndarray, noise: float, nu: float, seed: int
+) -> jax.Array:
+    last = probabilities.Last(
+        one_release(len(y), noise_multiplier=noise),
+        length=schedule.length(nu),
+        usual=schedule.usual_temperature(nu),
+    )
+    calibrate = probabilities.calibrated(last, clip_norm=schedule.CLIP_NORM, chunk_size=_CHUNK)
+    view = as_they_are(len(weights))
+    return calibrate(private_key(seed), weights, view, jnp.asarray(seen), jnp.asarray(y))
 
 
 def records(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -241,16 +281,20 @@ def _of_size(
     for eps in epsilons:
         before = memory_mb()
         seconds, found = timed(
-            lambda eps=eps: np.mean(
-                [accuracies(rows, pool, n, eps, seed) for seed in range(draws)], axis=0
-            )
+            lambda eps=eps: [judged(rows, pool, n, eps, seed) for seed in range(draws)]
         )
+        means = Judged(*(np.mean(each, axis=0) for each in zip(*found, strict=True)))
+        errors = {}
+        if floor in (0.0, schedule.floor(_noise(n, eps))):
+            errors["calibration_error"] = round(float(means.calibration_error), 4)
+            errors["of_scores"] = round(float(means.of_scores), 4)
         yield record(
             f"{name} n={n} eps={eps:g} floor={floor:g}",
             measurement(seconds, 0.0, before),
             None,
             **{"set": name, "n": n, "eps": eps, "floor": floor, "noises": NOISES},
-            accuracies=[round(float(value), 2) for value in found],
+            accuracies=[round(float(value), 2) for value in means.accuracies],
+            **errors,
         )
 
 
@@ -292,14 +336,18 @@ def _fitted(cells: _Cells, names: list[str]) -> tuple[float, int, tuple[float, .
 def fit(path: Path) -> None:
     """Print the fit of both rules, with each set left out in its turn."""
     cells: _Cells = {}
+    errors: dict[tuple[int, float], dict[str, str]] = {}
     for line in path.read_text().splitlines():
         if line.startswith("{"):
             row = json.loads(line)
             cells.setdefault((row["set"], row["n"], row["eps"]), {})[row["floor"]] = row[
                 "accuracies"
             ]
+            if "of_scores" in row:
+                said = f"{row['calibration_error']:.3f} ({row['of_scores']:.3f})"
+                errors.setdefault((row["n"], row["eps"]), {})[row["set"]] = said
     names = list(dict.fromkeys(key[0] for key in cells))
-    today = NOISES.index(2.0), tuple(cut for cut, _ in schedule.FLOORS[:-1])
+    today = _TODAY, tuple(cut for cut, _ in schedule.FLOORS[:-1])
     print(
         "set left out    noise  floors rise at          gap: mean, most   today's rules: mean, most"
     )
@@ -317,6 +365,9 @@ def fit(path: Path) -> None:
     for n, eps in sorted({key[1:] for key in cells}):
         gaps = {k[0]: _gap(cells, k, *today) for k in cells if k[1:] == (n, eps)}
         print(f"{n:6d} {eps:5g}  " + "  ".join(f"{name} {gap:.1f}" for name, gap in gaps.items()))
+    print("\nn, eps          error of calibration, and without the release, by set")
+    for (n, eps), said in sorted(errors.items()):
+        print(f"{n:6d} {eps:5g}  " + "  ".join(f"{name} {each}" for name, each in said.items()))
 
 
 def main() -> None:

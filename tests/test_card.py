@@ -215,3 +215,20 @@ def test_a_card_says_whom_the_guarantee_is_about() -> None:
     declared = card_of(IMAGES, "generated", certificate=facts)
     assert "it is about one record" not in declared
     assert "What is protected is one person with at most one record" in declared
+
+
+@pytest.mark.parametrize(
+    ("priors", "said"),
+    [
+        ("equal", "taken to be equally common"),
+        ("data", "taken to be as common as in the data"),
+        (None, None),
+    ],
+)
+def test_a_card_says_how_common_classes_are_taken_to_be(
+    priors: str | None, said: str | None
+) -> None:
+    text = card_of(IMAGES, "distilled", priors=priors)
+    assert ("taken to be" in text) == (said is not None)
+    assert said is None or said in text
+    assert "taken to be" not in card_of(IMAGES, "generated", priors=priors, class_names=["all"])

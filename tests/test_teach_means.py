@@ -42,7 +42,8 @@ def test_matching_both_is_one_budget_and_can_be_reused(finished_both: Path, tmp_
     out = finished_both
     certificate = read(out, "privacy.json")
     assert certificate["epsilon"] <= 5
-    assert len(certificate["also_released"]) == 2  # the teacher's mean of features, too
+    # The teacher's mean of features and its probabilities, too.
+    assert len(certificate["also_released"]) == 3
     stored = read_teacher(out).released
     assert stored.means is not None
     assert stored.means.shape[0] == 10
@@ -103,7 +104,7 @@ def test_guarantee_generated_images_and_a_teacher_are_accounted_together(
     finished_beside: Path, generated: Path
 ) -> None:
     certificate = read(finished_beside, "privacy.json")
-    beside, mean = certificate["also_released"]
+    beside, mean, gaps = certificate["also_released"]
     assert beside == pytest.approx(
         generated_images.read(str(generated), DIGITS, ipc=1).images.noise_multiplier
     )
@@ -114,7 +115,7 @@ def test_guarantee_generated_images_and_a_teacher_are_accounted_together(
         clip_norm=certificate["clip_norm"],
         noise_multiplier=certificate["noise_multiplier"],
     )
-    together = accounting.epsilon(alone, delta=1e-5, accountant="pld", also=(beside, mean))
+    together = accounting.epsilon(alone, delta=1e-5, accountant="pld", also=(beside, mean, gaps))
     assert together == pytest.approx(certificate["epsilon"])
     assert accounting.epsilon(alone, delta=1e-5, accountant="pld") < 4.9 < together <= 5
     assert certificate["releasable"]

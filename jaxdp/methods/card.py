@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxdp.data import Spec, TableCodec
 from jaxdp.escapes import for_markdown
+from jaxdp.methods.settings import DATA_PRIORS, EQUAL_PRIORS
 from jaxdp.privacy.certificates import Certificate
 
 NAME = "README.md"
@@ -16,6 +17,10 @@ _MARK = "<!-- jaxdp wrote this file, and may write it again. -->"
 _MADE = {
     "distilled": "They are few, and train a classifier in the place of many.",
     "generated": "A generator drew them.",
+}
+_PRIORS = {
+    DATA_PRIORS: "\nClasses are taken to be as common as in the data.",
+    EQUAL_PRIORS: "\nAll classes are taken to be equally common, which may be untrue of the data.",
 }
 _USE = """
 ```python
@@ -58,6 +63,7 @@ def text(
     class_names: Collection[str],
     certificate: Mapping[str, Any],
     files: Collection[str],
+    priors: str | None = None,
 ) -> str:
     """Return the card of a folder.
 
@@ -69,11 +75,12 @@ def text(
         class_names: it tells apart; one where labels were not used.
         certificate: its facts.
         files: names of what is in the folder.
+        priors: how common classes are taken to be, of `settings.PRIORS`; None where nobody said.
     """
     parts = [
         _MARK,
         f"# {title(spec, kind)}",
-        what(spec, kind, num_made, class_names, certificate),
+        what(spec, kind, num_made, class_names, certificate, priors),
         "## May it leave",
         _leaving(certificate),
         guarantee(certificate),
@@ -120,6 +127,7 @@ def what(
     num_made: int,
     class_names: Collection[str],
     certificate: Mapping[str, Any],
+    priors: str | None,
 ) -> str:
     """Say what was made of how much; as for `text`."""
     named = [for_markdown(each) for each in class_names]
@@ -128,6 +136,7 @@ def what(
     return (
         f"This folder holds {num_made} {spec.kind.describe(spec)}. There are {classes}.\n"
         f"They were made from {certificate['num_examples']} private ones. {_MADE[kind]}"
+        f"{_PRIORS.get(str(priors), '') if len(named) > 1 else ''}"
     )
 
 

@@ -301,9 +301,10 @@ def with_packed(made: Made, packed: np.ndarray) -> Made:
     return dataclasses.replace(made, arrays=made.arrays | {"packed": images})
 
 
-def with_view(made: Made, view: np.ndarray) -> Made:
-    """Return a distilled set whose file has how its kernel regression sees features (2, p)."""
-    return dataclasses.replace(made, arrays=made.arrays | {"view": view})
+def with_arrays(made: Made, **arrays: np.ndarray | None) -> Made:
+    """Return a made set whose file has more arrays; those that are None are left out."""
+    more = {name: each for name, each in arrays.items() if each is not None}
+    return dataclasses.replace(made, arrays={**made.arrays, **more})
 
 
 def distilled(

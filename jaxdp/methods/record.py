@@ -108,6 +108,7 @@ def card_of(
         class_names=made.class_names,
         certificate=certificate,
         files=files,
+        priors=config_of(plan).get("priors"),
     )
 
 

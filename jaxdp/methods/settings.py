@@ -30,6 +30,8 @@ _LEAST_EPS = 1e-6
 # Above it noise is less than numbers can hold.
 _MOST_EPS = 1e6
 LEAST_SHARE = 1e-6
+PRIORS = DATA_PRIORS, EQUAL_PRIORS = ("data", "equal")
+"""How common a made set or a classifier takes classes to be."""
 """Of a budget, and least that is left of it: below, noise is more than accountants take."""
 LEAST_CLIP_NORM = 1e-12
 """Below it, noise is less than float32 results can hold."""

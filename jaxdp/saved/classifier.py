@@ -28,7 +28,7 @@ from jaxdp.methods.made import Classifier, softmax
 from jaxdp.methods.runner import PlainRunner, num_columns
 from jaxdp.methods.settings import InputError
 from jaxdp.methods.steps import Cached
-from jaxdp.methods.teacher.released import SeenSupport
+from jaxdp.methods.teacher.regression import SeenSupport
 from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.saved.folder import SavedFolder
 from jaxdp.saved.logistic import SUBSET, chosen_rows, trained_logistic
@@ -184,9 +184,14 @@ def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet | SeenSuppor
     else:
         raise ValueError(f"its y_scores have shape {arrays['y_scores'].shape}")
     rows = jnp.asarray(x.reshape(len(x), -1), jnp.float32)
-    if "view" in arrays:
-        return SeenSupport(rows, labels, arrays["view"])
-    return SupportSet(rows, labels)
+    if "scale_of_scores" not in arrays:
+        return SupportSet(rows, labels)
+    scale, intercept = arrays["scale_of_scores"], arrays["intercept"]
+    if scale.shape != () or not 0 < scale < math.inf:
+        raise ValueError(f"its scale_of_scores is {scale}, and it must be a number above 0")
+    if intercept.shape != (spec.num_classes,) or not np.all(np.isfinite(intercept)):
+        raise ValueError(f"its intercept has shape {intercept.shape}, or is no numbers")
+    return SeenSupport(rows, labels, arrays.get("view"), float(scale), intercept)
 
 
 def _trained_on(name: str, folder: SavedFolder, spec: Spec) -> tuple[Classifier, str]:

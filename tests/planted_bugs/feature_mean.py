@@ -56,15 +56,15 @@ MUTANTS = (
     Mutant(
         "the mean is released at every call",
         _CLASSIFIER,
-        "if look and int(state.step) == 0:",
+        "if look and before == 0:",
         "if look:",
         (f"{_T}test_guarantee_the_mean_is_released_once_in_a_run",),
     ),
     Mutant(
         "mean and steps have one key",
         _CLASSIFIER,
-        "first_key, steps_key = jax.random.split(key)",
-        "first_key = steps_key = key",
+        "first_key, steps_key, last_key = jax.random.split(key, 3)",
+        "first_key = steps_key = last_key = key",
         (f"{_T}test_guarantee_keys_of_mean_and_steps_are_split",),
     ),
     Mutant(

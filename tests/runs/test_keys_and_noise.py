@@ -159,8 +159,8 @@ def test_guarantee_a_generating_run_releases_what_it_accounts(
 def test_guarantee_a_teacher_is_trained_as_accounted(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    def spy(mechanism: SubsampledGaussian, config: Any, *, first: SubsampledGaussian) -> None:
-        made.extend((mechanism, first))
+    def spy(mechanism: Any, config: Any, *, first: SubsampledGaussian, last: Any) -> None:
+        made.extend((mechanism, first, last.mechanism))
         raise StoppedError
 
     monkeypatch.setattr(teacher_release, "dp_teacher", spy)
@@ -168,7 +168,8 @@ def test_guarantee_a_teacher_is_trained_as_accounted(monkeypatch: pytest.MonkeyP
     with pytest.raises(StoppedError):
         plan.release(PRIVATE, private_key(0), QUIET)
     assert plan.ledger is not None
-    assert made == [plan.ledger.steps, one_release(60, noise_multiplier=plan.ledger.also[0])]
+    mean, gaps = (one_release(60, noise_multiplier=noise) for noise in plan.ledger.also)
+    assert made == [plan.ledger.steps, mean, gaps]
     assert_accounted(plan.ledger, 2.0)
 
 
@@ -193,7 +194,8 @@ def test_guarantee_class_means_have_the_noise_that_is_accounted(
     assert plan.ledger is not None
     noise = named["noise_multiplier"]
     if match == "both":
-        assert plan.ledger.also == (noise, plan.mechanisms.mean)
+        beside = plan.mechanisms.mean, plan.mechanisms.calibration
+        assert plan.ledger.also == (noise, *beside)
     else:
         assert plan.ledger.steps == one_release(60, noise_multiplier=noise)
 

@@ -103,6 +103,11 @@ class NtkPlan(base.Plan[Released]):
         """Return what a generator draws that was trained on the embedding."""
         settings, codec = self.settings, self.spec.codec
         generator, weights = self.maker.make(released, runner)
+        if settings.takes_equal_priors:
+            weights = np.full(len(weights), 1 / len(weights))
+            if generator.class_weights is not None:
+                equal = tuple(map(float, weights))
+                generator = dataclasses.replace(generator, class_weights=equal)
         labels = balanced_labels(weights, settings.num_synthetic, seed=settings.seed)
         key = jax.random.fold_in(jax.random.key(settings.seed), 3)
         x, rows = generator.drawn(labels, key, watch=runner.watched("drawing"))

@@ -9,7 +9,18 @@ from typing import Any, ClassVar
 
 from jaxdp.methods.dp_ntk.features import UNTOLD, FeatureOptions
 from jaxdp.methods.dp_ntk.generators import CELLS, GENERATORS
-from jaxdp.methods.settings import LEAST_SHARE, ByData, ByPreset, bad, budget, filled, setting
+from jaxdp.methods.settings import (
+    DATA_PRIORS,
+    EQUAL_PRIORS,
+    LEAST_SHARE,
+    PRIORS,
+    ByData,
+    ByPreset,
+    bad,
+    budget,
+    filled,
+    setting,
+)
 
 MARGINALS, PAIRS = "marginals", "pairs"
 # Features that count cells: a generator draws from them.
@@ -43,6 +54,13 @@ class Settings(FeatureOptions, ByPreset):
         "(default: 0 for images, 0.1 for tables).",
         at_least=0,
         at_most=1 - LEAST_SHARE,
+    )
+    priors: str = setting(
+        DATA_PRIORS,
+        "How common classes are among what is drawn, and in a teacher's labels: data, as what is "
+        "released tells; or equal, so that rare ones are found. Images are drawn equally.",
+        among=PRIORS,
+        usual=True,
     )
     preset: str = setting(
         "full",
@@ -89,6 +107,13 @@ class Settings(FeatureOptions, ByPreset):
             raise bad(self, "batch_size", "must be at most 1e+06")
         if 0 < (self.weights_share or 0) < LEAST_SHARE:
             raise bad(self, "weights_share", f"must be 0, or {LEAST_SHARE:g} or above")
+        if self.weights_share and self.takes_equal_priors:
+            raise bad(self, "weights_share", "is not needed with --priors=equal, leave it out")
+
+    @property
+    def takes_equal_priors(self) -> bool:
+        """Whether equally many examples of every class are drawn."""
+        return self.priors == EQUAL_PRIORS
 
 
 # Values that depend on the data: of training.
@@ -148,6 +173,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     if stored is not None:
         table |= dataclasses.asdict(stored.options)
     done = filled(settings, table)
+    if done.unconditional and done.takes_equal_priors:
+        raise bad(settings, "priors", "is of classes, which --unconditional does not tell apart")
     return dataclasses.replace(done, weights_share=0.0) if done.unconditional else done
 
 
@@ -156,6 +183,7 @@ def defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
     table = feature_rules(features, spec) | training_rules(features)
     # Marginals tell the classes' shares themselves.
     of_records = 0.0 if features in COUNTS else _TABLE_SHARE
+    of_records = 0.0 if settings.takes_equal_priors else of_records
     share = spec.kind.choose(images=0.0, rows=of_records, table=of_records)
     table |= {"unconditional": False, "weights_share": share, "num_synthetic": _num_synthetic(spec)}
     table["generator"] = generator_for(features, spec, settings.preset)

@@ -7,11 +7,12 @@ cross-entropy is an outer product, so its norm is exact and free:
 
 A step draws a Poisson sample, sums the clipped gradients, adds Gaussian noise to the sum, divides
 by a public constant and hands the result to an optimiser. Before the first step, the noisy mean of
-features may be released and taken off (`jaxdp.methods.teacher.feature_mean`). The released weights,
-and everything computed from them, are post-processing.
+features may be released and taken off (`jaxdp.methods.teacher.feature_mean`), and after the last
+one what makes probabilities of scores (`jaxdp.methods.teacher.probabilities`). The released
+weights, and everything computed from them, are post-processing.
 
-What a privacy auditor reads is `jaxdp.privacy.dp_sgd`, `clipped_sum`, `sum_clipped_grads` and
-`jaxdp.methods.teacher.feature_mean`.
+What a privacy auditor reads is `jaxdp.privacy.dp_sgd`, `clipped_sum`, `sum_clipped_grads` and these
+two files.
 
 References:
     Abadi et al. (2016), "Deep learning with differential privacy", algorithm 1.
@@ -33,6 +34,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxdp.devices import StoredRows
 from jaxdp.methods.teacher.feature_mean import mean_of_features
+from jaxdp.methods.teacher.probabilities import Last, calibrated
 from jaxdp.methods.teacher.view import View, as_they_are
 from jaxdp.numerics import rounded_once
 from jaxdp.privacy import dp_sgd
@@ -103,6 +105,7 @@ def dp_teacher(
     config: TeacherConfig,
     *,
     first: SubsampledGaussian | None = None,
+    last: Last | None = None,
 ) -> Teacher:
     """Return `(init, update)` of a linear softmax classifier trained by DP-SGD.
 
@@ -121,18 +124,23 @@ def dp_teacher(
         first: what the mean of features is accounted by, which the call that takes the first step
             releases before it; None does without. Features then have norm 1 at most, beside a
             constant as the last one.
+        last: what is released in the call that takes the last step, so that softmax of the scores
+            are probabilities; None does without.
 
     Raises:
-        ValueError: `first` is not one release of a mean; (`update`) the data does not have
-            `mechanism.num_examples` rows.
+        ValueError: `first` or `last` is not one release of all examples; (`update`) the data does
+            not have `mechanism.num_examples` rows.
 
     Guarantee:
         All states together are a function of at most `mechanism.num_steps` releases of the
-        Poisson-subsampled Gaussian mechanism that `mechanism` describes, and of one release that
-        `first` describes, under the zero-out relation (`jaxdp.privacy.ledger`), and of nothing
-        else that depends on features and labels. The mean's noise is independent of that of steps.
+        Poisson-subsampled Gaussian mechanism that `mechanism` describes, and of one release each
+        that `first` and `last` describe, under the zero-out relation (`jaxdp.privacy.ledger`), and
+        of nothing else that depends on features and labels. Their noise is independent of that of
+        steps.
     """
-    look = first and mean_of_features(first, chunk_size=config.chunk_size)
+    chunk_size, clip_norm = config.chunk_size, mechanism.clip_norm
+    look = first and mean_of_features(first, chunk_size=chunk_size)
+    calibrate = last and calibrated(last, clip_norm=clip_norm, chunk_size=chunk_size)
     average_start = min(
         math.floor((1 - config.average_fraction) * mechanism.num_steps), mechanism.num_steps - 1
     )
@@ -144,7 +152,7 @@ def dp_teacher(
 
     def step(state: TeacherState, key: Array, features: Any, labels: Array) -> TeacherState:
         clipped = clipped_sum(mechanism, config, state.weights, features, labels, view=state.view)
-        noisy_mean = dp_sgd.noisy_mean(key, mechanism, clipped, chunk_size=config.chunk_size)
+        noisy_mean = dp_sgd.noisy_mean(key, mechanism, clipped, chunk_size=chunk_size)
         grad = noisy_mean.astype(state.weights.dtype)
         updates, opt_state = config.optimizer.update(grad, state.opt_state, state.weights)
         weights = optax.apply_updates(state.weights, updates)
@@ -158,12 +166,17 @@ def dp_teacher(
     def update(
         state: TeacherState, key: Array, features: Any, labels: Array, num_steps: int
     ) -> TeacherState:
-        first_key, steps_key = jax.random.split(key)
-        if look and int(state.step) == 0:
+        first_key, steps_key, last_key = jax.random.split(key, 3)
+        before = int(state.step)
+        if look and before == 0:
             state = state._replace(view=look(first_key, features, labels))
-        return steps(state, steps_key, features, labels, num_steps)
+        state = steps(state, steps_key, features, labels, num_steps)
+        if calibrate and before < mechanism.num_steps == int(state.step):
+            weights = calibrate(last_key, state.average, state.view, features, labels)
+            state = state._replace(average=weights)
+        return state
 
-    return Teacher(init, update if look else steps)
+    return Teacher(init, update if look or calibrate else steps)
 
 
 def clipped_sum(

@@ -134,16 +134,19 @@ def _with_training(settings: Settings, spec: Spec) -> Settings:
     """
     n, in_full = spec.num_examples, batch_size_for(settings, spec.num_examples, spec)
     batch_size = settings.batch_size or in_full
-    nu, share = schedule.noise(settings, spec), 0.0
+    nu, share, calibration = schedule.noise(settings, spec), 0.0, 0.0
     epochs = settings.epochs or float(schedule.passes(nu))
     steps = settings.steps or math.ceil(epochs * n / batch_size)
     if settings.unit_norm and settings.uses_teacher:
         share = schedule.mean_share(nu, _about_features(settings, spec))
+    if settings.uses_teacher:
+        calibration = schedule.calibration_share(nu)
     table = {
         "batch_size": batch_size,
         "clip_norm": schedule.CLIP_NORM,
         "learning_rate": schedule.length(nu) / steps,
         "mean_share": share,
+        "calibration_share": calibration,
     }
     epochs = epochs if settings.steps is None else steps * batch_size / n
     return dataclasses.replace(filled(settings, table), steps=steps, epochs=epochs)

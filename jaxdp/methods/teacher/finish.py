@@ -37,15 +37,13 @@ from jaxdp.features import levels
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.random_networks import RandomNetworks
 from jaxdp.images.packing import Packing
-from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.steps import Runner, Steps
 from jaxdp.methods.teacher import matching, targets
-from jaxdp.methods.teacher.released import Released, SeenSupport
+from jaxdp.methods.teacher.regression import Taught, centred, induced_weights
+from jaxdp.methods.teacher.released import Released
 from jaxdp.methods.teacher.settings import Settings
-from jaxdp.methods.teacher.view import from_array
 
-_HIGHEST = jax.lax.Precision.HIGHEST
 _SMOOTH_MODULUS = 1e-6
 
 FeatureFn = Callable[[Array], Array]
@@ -122,21 +120,9 @@ class Distillation(NamedTuple):
     update: Callable[..., DistillState]
 
 
-def induced_weights(
-    phi_s: Float[Array, "s p"], y_s: Float[Array, "s c"], *, ridge: float
-) -> Float[Array, "p c"]:
-    """Return the weights `Phi_s^T (K_ss + lambda I)^-1 y_s` of KRR on features of a support.
-
-    Raises:
-        krr.NotPositiveDefiniteError: as `krr.fit`.
-    """
-    k_ss = jnp.matmul(phi_s, phi_s.T, precision=_HIGHEST)
-    return jnp.matmul(phi_s.T, krr.fit(k_ss, y_s, ridge=ridge), precision=_HIGHEST)
-
-
 def cosine(a: Float[Array, "p c"], b: Float[Array, "p c"]) -> Float[Array, ""]:
     """Return the cosine of two classifiers' weights, the mean over classes removed from both."""
-    a, b = (w - jnp.mean(w, axis=1, keepdims=True) for w in (a, b))
+    a, b = (centred(w) for w in (a, b))
     return jnp.sum(a * b) / (jnp.linalg.norm(a) * jnp.linalg.norm(b))
 
 
@@ -245,6 +231,8 @@ def finish(
     start: SupportSet,
     runner: Runner,
     *,
+    taught: Taught | None,
+    shown: Callable[[SupportSet], Any],
     settings: Settings,
     spec: Spec,
     packing: Packing | None,
@@ -260,6 +248,8 @@ def finish(
         released: a teacher, class means, or both.
         start: the support before the first step.
         runner: takes the steps.
+        taught: the released teacher; None where none is matched.
+        shown: makes what a runner may test of a support.
         settings: complete.
         spec: of the images.
         packing: of small images; None for records of a table.
@@ -281,10 +271,9 @@ def finish(
         many = matching.config_for(images, spec.image_shape)
         extra = functools.partial(matching.matching_distance, config=many)
         extra_data = jnp.asarray(images)
-    weights = jnp.asarray(released.weights) if settings.uses_teacher else None
-    if weights is not None and released.view is not None:
-        view = from_array(released.view)
-        weights, feature_fn = view.on_seen(weights), levels.then(feature_fn, view.seen)
+    weights = None
+    if taught is not None:
+        weights, feature_fn = taught.weights, levels.then(feature_fn, taught.shown)
     config = _config(settings, packing, extra)
     algorithm = distill(weights, feature_fn, config, extra_data)
     state = runner.loop(
@@ -295,16 +284,10 @@ def finish(
             num_steps=settings.distill_steps,
             free=True,
             kept=False,
-            shown=lambda now: whole(now.support, packing, released.view),
+            shown=lambda now: shown(now.support),
         )
     )
     return state.support
-
-
-def whole(support: SupportSet, packing: Packing | None, view: np.ndarray | None) -> SeenSupport:
-    """Return a support of small images with each as large as a whole one, and how it is seen."""
-    x = support.x if packing is None else packing.enlarged(support.x)
-    return SeenSupport(x, support.y, view)
 
 
 def _config(settings: Settings, packing: Packing | None, extra_loss: Any) -> DistillConfig:

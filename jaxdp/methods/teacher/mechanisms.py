@@ -20,13 +20,15 @@ class Mechanisms(NamedTuple):
     Attributes:
         steps: the teacher's training; of class means alone, their release.
         mean: noise multiplier of the mean of features; None where it is not released.
+        calibration: noise multiplier of what makes probabilities of scores; None likewise.
         means: noise multiplier of class means; None where they are not released.
-        beside: noise multipliers of what is accounted beside `steps`, these two among them.
+        beside: noise multipliers of what is accounted beside `steps`, these three among them.
     """
 
     steps: SubsampledGaussian
     mean: float | None = None
     means: float | None = None
+    calibration: float | None = None
     beside: tuple[float, ...] = ()
 
 
@@ -54,7 +56,7 @@ def mechanisms_for(
         return Mechanisms(alone, means=alone.noise_multiplier if anew else None)
     if anew and spent is not None and settings.is_private:
         _require_room(settings, spec, earlier)
-    mean, means = None, None
+    mean, means, calibration = None, None, None
     if spent is not None:
         beside = (*beside, spent)
     if anew and settings.match == "both" and spent is None:
@@ -63,10 +65,13 @@ def mechanisms_for(
     if anew and settings.mean_share:
         mean = _part(settings, spec, settings.mean_share, beside)
         beside = (*beside, mean)
+    if anew and settings.calibration_share:
+        calibration = _part(settings, spec, settings.calibration_share, beside)
+        beside = (*beside, calibration)
     steps = poisson_steps(settings, spec)
     if anew and settings.is_private:
         steps = calibrated(settings, steps, also=beside)
-    return Mechanisms(steps, mean, means, beside)
+    return Mechanisms(steps, mean, means, calibration, beside)
 
 
 def _part(settings: Settings, spec: Spec, share: float, beside: tuple[float, ...]) -> float:

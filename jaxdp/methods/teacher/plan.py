@@ -1,7 +1,9 @@
 """A run with a private teacher: public maps, what is released, distillation."""
 
+import contextlib
 import dataclasses
 import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -26,22 +28,23 @@ from jaxdp.methods.made import (
     distilled,
     shares,
     softmax,
+    with_arrays,
     with_packed,
     with_soft_labels,
-    with_view,
 )
 from jaxdp.methods.settings import bad, part_of
 from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
 from jaxdp.methods.stored import Form
 from jaxdp.methods.teacher import classifier as linear
 from jaxdp.methods.teacher import finish as distillation
+from jaxdp.methods.teacher import regression, schedule, starts
 from jaxdp.methods.teacher import release as releasing
-from jaxdp.methods.teacher import starts
-from jaxdp.methods.teacher import view as views
 from jaxdp.methods.teacher.earlier import BESIDE
 from jaxdp.methods.teacher.mechanisms import Mechanisms
+from jaxdp.methods.teacher.probabilities import Last
 from jaxdp.methods.teacher.public_maps import mean_map, public_map
-from jaxdp.methods.teacher.released import FORM, Released, SeenSupport
+from jaxdp.methods.teacher.regression import SeenSupport, Taught
+from jaxdp.methods.teacher.released import FORM, Released
 from jaxdp.methods.teacher.settings import MapOptions
 from jaxdp.methods.teacher.story import (
     COVERS,
@@ -59,7 +62,7 @@ _CHUNK_LIMIT = ByBackend(cpu=512, accelerator=8192)
 # Settings of a training, which a run without one does not list.
 _TRAINING = (
     *("epochs", "steps", "batch_size", "learning_rate", "clip_norm"),
-    *("label_smoothing", "mean_share"),
+    *("label_smoothing", "mean_share", "calibration_share", "priors"),
 )
 
 
@@ -198,8 +201,7 @@ class TeacherPlan(base.Plan[Released]):
             return runner.rows(self.row_map, x, what=what)
 
         scores = functools.partial(self._scores, result)
-        to_probabilities = softmax if isinstance(result, Released) else shares
-        return Classifier(self.spec, scores, to_probabilities, features)
+        return Classifier(self.spec, scores, _to_probabilities(result), features)
 
     def _scores(self, result: Released | SeenSupport | SupportSet, rows: np.ndarray) -> np.ndarray:
         weights = result.weights if isinstance(result, Released) else self._induced(result)
@@ -207,13 +209,13 @@ class TeacherPlan(base.Plan[Released]):
 
     def _induced(self, support: SeenSupport | SupportSet) -> Array:
         """Return the weights of kernel ridge regression on a support, on features as they are."""
-        phi, stored = jax.jit(self.feature_fn)(support.x), getattr(support, "view", None)
-        view = views.as_they_are(phi.shape[1]) if stored is None else views.from_array(stored)
+        with self._diverged():
+            return regression.weights_of(support, self.feature_fn, ridge=self.settings.ridge)
+
+    @contextlib.contextmanager
+    def _diverged(self) -> Iterator[None]:
         try:
-            induced = distillation.induced_weights(
-                view.seen(phi), support.y, ridge=self.settings.ridge
-            )
-            return view.on_rows(induced)
+            yield
         except krr.NotPositiveDefiniteError as error:
             raise bad(
                 self.settings,
@@ -235,7 +237,20 @@ class TeacherPlan(base.Plan[Released]):
         )
         n = self.spec.num_examples
         first = None if noise is None else one_release(n, noise_multiplier=noise)
-        return releasing.Training(steps, config, self.row_map, first)
+        return releasing.Training(steps, config, self.row_map, first, self._last)
+
+    @property
+    def _last(self) -> Last | None:
+        """The release after the teacher's steps."""
+        noise, settings = self.mechanisms.calibration, self.settings
+        if noise is None:
+            return None
+        return Last(
+            one_release(self.spec.num_examples, noise_multiplier=noise),
+            length=settings.learning_rate * self.mechanisms.steps.num_steps,
+            usual=schedule.usual_temperature(schedule.noise(settings, self.spec)),
+            by_size=settings.takes_equal_priors,
+        )
 
     @property
     def means(self) -> releasing.Means | None:
@@ -267,10 +282,19 @@ class TeacherPlan(base.Plan[Released]):
         start = starts.initial_support(
             self.settings, self.spec, self.packing, blurred=self.uses_means, images=images
         )
+        taught = None
+        if self.uses_teacher:
+            taught = regression.taught_by(released, unit_norm=self.settings.unit_norm)
+
+        def whole(small: SupportSet) -> SeenSupport | SupportSet:
+            return self._whole(small, taught)
+
         support = distillation.finish(
             released,
             start,
             runner,
+            taught=taught,
+            shown=whole,
             settings=self.settings,
             spec=self.spec,
             packing=self.packing,
@@ -278,11 +302,22 @@ class TeacherPlan(base.Plan[Released]):
             mean_map=self.mean_map,
             images=images,
         )
-        return self._made(released, support, runner)
+        made = self._made(released, whole(support), runner)
+        if self.packing is not None and self.packing.factor > 1:
+            made = with_packed(made, np.asarray(self.packing.packed(support.x)))
+        return made
 
-    def _made(self, released: Released, small: SupportSet, runner: Runner) -> Made:
-        spec, codec, packing = self.spec, self.spec.codec, self.packing
-        support = distillation.whole(small, packing, released.view)
+    def _whole(self, small: SupportSet, taught: Taught | None) -> SeenSupport | SupportSet:
+        """Return a support with each image as large as a whole one, and what the teacher tells."""
+        x = small.x if self.packing is None else self.packing.enlarged(small.x)
+        whole = SupportSet(x, small.y)
+        if taught is None:
+            return whole
+        with self._diverged():
+            return regression.as_taught(whole, taught, self.feature_fn, ridge=self.settings.ridge)
+
+    def _made(self, released: Released, support: SeenSupport | SupportSet, runner: Runner) -> Made:
+        spec, codec = self.spec, self.spec.codec
         made = distilled(
             spec,
             np.asarray(support.x),
@@ -292,15 +327,18 @@ class TeacherPlan(base.Plan[Released]):
             y_scores=np.asarray(support.y),
             classifier=self.classifier(released if self.uses_teacher else support, runner),
         )
-        if released.view is not None:
-            made = with_view(made, released.view)
-        if packing is not None and packing.factor > 1:
-            made = with_packed(made, np.asarray(packing.packed(small.x)))
+        if isinstance(support, SeenSupport):
+            made = with_arrays(
+                made,
+                view=support.view,
+                scale_of_scores=np.asarray(support.scale, np.float32),
+                intercept=support.intercept,
+            )
         if not self._makes_soft_labels:
             return made
         return with_soft_labels(made, self._soft_labels(released, support))
 
-    def _soft_labels(self, released: Released, support: SeenSupport) -> np.ndarray:
+    def _soft_labels(self, released: Released, support: SeenSupport | SupportSet) -> np.ndarray:
         if self.settings.learn_labels:
             return shares(np.asarray(support.y))
         # Not by the runner, which may keep rows: these few are new in every run.
@@ -314,6 +352,13 @@ class TeacherPlan(base.Plan[Released]):
             **({"synthetic_digest": images.digest} if images else {}),
             "num_classes": self.spec.num_classes,
         }
+
+
+def _to_probabilities(
+    result: Released | SeenSupport | SupportSet,
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what makes probabilities of scores."""
+    return shares if isinstance(result, SupportSet) else softmax
 
 
 def _nothing() -> None:

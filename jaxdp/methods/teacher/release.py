@@ -22,6 +22,7 @@ from jaxdp.data import Private, Spec
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods.steps import RowMap, Runner, Steps, Watch
 from jaxdp.methods.teacher.classifier import TeacherConfig, dp_teacher
+from jaxdp.methods.teacher.probabilities import Last
 from jaxdp.methods.teacher.released import Released
 from jaxdp.privacy import class_sums
 from jaxdp.privacy.class_sums import ClassChunks
@@ -38,12 +39,14 @@ class Training(NamedTuple):
         config: how it goes.
         row_map: the public map from rows as stored to features.
         first: what the mean of features is accounted by, before the steps; None for none.
+        last: the release after the steps; None for none.
     """
 
     mechanism: SubsampledGaussian
     config: TeacherConfig
     row_map: RowMap
     first: SubsampledGaussian | None = None
+    last: Last | None = None
 
 
 class Means(NamedTuple):
@@ -100,7 +103,9 @@ def _trained(
     own = processes.own_part(n)
     rows = runner.rows(training.row_map, private.rows[own], what="features, training split")
     features, labels = devices.by_rows(rows, n), devices.by_rows(private.y[own], n)
-    algorithm = dp_teacher(training.mechanism, training.config, first=training.first)
+    algorithm = dp_teacher(
+        training.mechanism, training.config, first=training.first, last=training.last
+    )
     state = runner.loop(
         Steps(
             name="private teacher",

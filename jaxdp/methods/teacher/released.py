@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array
 
 from jaxdp.methods.stored import Form
 from jaxdp.methods.teacher.settings import ReleaseOptions
@@ -49,20 +48,6 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> Released:
     if view is not None and (weights is None or from_array(view).centre.shape != weights.shape[:1]):
         raise ValueError(f"its view has shape {view.shape}, which fits no weights")
     return Released(weights, arrays.get("means"), view)
-
-
-class SeenSupport(NamedTuple):
-    """A distilled set whose kernel regression sees features as a teacher's training did.
-
-    Attributes:
-        x: (s, d) rows.
-        y: (s, c) labels of the regression.
-        view: see `Released`.
-    """
-
-    x: Array
-    y: Array
-    view: np.ndarray | None = None
 
 
 FORM = Form(

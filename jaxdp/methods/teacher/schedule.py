@@ -34,6 +34,9 @@ FLOORS = ((3e-5, 0.1), (1.5e-4, 0.3), (1e-3, 1.0), (math.inf, 3.0))
 # Of the squared norm of features: noise of the mean that is aimed at, and that is borne.
 _AIMED, _BORNE = 0.02, 0.25
 _LEAST_SHARE, _MOST_SHARE = 1e-3, 0.1
+# Of mean gaps between confidence and accuracy, five for each example: noise that is aimed at.
+_NORM_OF_GAPS, _AIMED_FOR_GAPS, _MOST_FOR_GAPS = math.sqrt(5), 0.02, 0.05
+_USUAL_TEMPERATURE, _LITTLE_BUT_NOISE = 1.7, 6e-3
 # Of a scattering transform of two scales and eight angles, and pixels of a side that count.
 _PATHS, _WINDOW, _SEEN = 81, 8, 32
 
@@ -89,6 +92,24 @@ def mean_share(nu: float, num_features: float) -> float:
     squared = num_features * nu**2
     share = max(_LEAST_SHARE, min(_MOST_SHARE, squared / _AIMED))
     return share if squared <= _BORNE * share else 0.0
+
+
+def calibration_share(nu: float) -> float:
+    """Return which part of the budget probabilities get: the mean of gaps has little noise then.
+
+    Args:
+        nu: see `noise`.
+    """
+    return max(_LEAST_SHARE, min(_MOST_FOR_GAPS, (_NORM_OF_GAPS * nu / _AIMED_FOR_GAPS) ** 2))
+
+
+def usual_temperature(nu: float) -> float:
+    """Return the temperature of scores that eight sets have in the middle.
+
+    Args:
+        nu: see `noise`. Where there is much, there is little in a score but noise.
+    """
+    return _USUAL_TEMPERATURE * max(1.0, nu / _LITTLE_BUT_NOISE) ** 0.5
 
 
 def about_features(shape: tuple[int, ...], *, mirror: bool, patches: int) -> float:

@@ -3,7 +3,10 @@
 import dataclasses
 
 from jaxdp.methods.settings import (
+    DATA_PRIORS,
+    EQUAL_PRIORS,
     LEAST_SHARE,
+    PRIORS,
     ByData,
     Distilling,
     bad,
@@ -102,6 +105,21 @@ class Settings(ReleaseOptions, Distilling):
         at_least=0,
         at_most=0.5,
     )
+    calibration_share: ByData[float] = setting(
+        None,
+        "Part of the teacher's budget that makes its probabilities believable, and with "
+        "--priors=equal tells the sizes of classes; 0 for none (default: at most 0.05, by the "
+        "data).",
+        at_least=0,
+        at_most=0.5,
+    )
+    priors: str = setting(
+        DATA_PRIORS,
+        "How common the teacher takes classes to be: data, as in the data; or equal, so that rare "
+        "ones are found, which costs accuracy where they are rare.",
+        among=PRIORS,
+        usual=True,
+    )
     label_smoothing: float = setting(
         0.0, "Part of a label that is spread over all classes.", at_least=0, below=1
     )
@@ -130,12 +148,22 @@ class Settings(ReleaseOptions, Distilling):
         super().check()
         if self.ridge == 0:
             raise bad(self, "ridge", "must be a number above 0")
-        if 0 < (self.mean_share or 0) < LEAST_SHARE:
-            raise bad(self, "mean_share", f"must be 0 or at least {LEAST_SHARE:g}")
+        for name in ("mean_share", "calibration_share"):
+            if 0 < (getattr(self, name) or 0) < LEAST_SHARE:
+                raise bad(self, name, f"must be 0 or at least {LEAST_SHARE:g}")
         if self.mean_share and self.unit_norm is False:
             raise bad(self, "mean_share", "needs --unit_norm")
+        if self.takes_equal_priors and 0 in (self.calibration_share, self.unit_norm):
+            raise bad(self, "priors", "equal needs --unit_norm and a --calibration_share above 0")
+        if self.takes_equal_priors and not self.uses_teacher:
+            raise bad(self, "priors", "is of a teacher, which --match=embedding does without")
 
     @property
     def uses_teacher(self) -> bool:
         """Whether images are moved towards a teacher's weights."""
         return self.match != "embedding"
+
+    @property
+    def takes_equal_priors(self) -> bool:
+        """Whether the teacher takes all classes as equally common."""
+        return self.priors == EQUAL_PRIORS

@@ -40,6 +40,10 @@ class View(NamedTuple):
         """Return rows as training sees them."""
         return (rows - self.centre) * self.scale
 
+    def without_constant(self, rows: Float[Array, "b p"]) -> Float[Array, "b p"]:
+        """Return rows as training sees them, but for the constant, which is 0."""
+        return self.seen(rows).at[:, -1].set(0.0)
+
     def on_rows(self, weights: Float[Array, "p c"]) -> Float[Array, "p c"]:
         """Return the weights on rows as they are that weights on what is seen come to."""
         on_rows = self.scale[:, None] * weights

@@ -12,13 +12,14 @@ def text(loaded: Loaded, made: SavedSet, exported: Exported) -> str:
     """Return the card of an export, with YAML at its top where its form has some."""
     facts = loaded.certificate.facts
     kind = "distilled" if made.file.startswith("distilled") else "generated"
+    priors = loaded.folder.config.get("priors")
     files = (
         *exported.files,
         "`privacy.json`: the certificate, with the numbers of all releases",
     )
     parts = [
         f"# {card.title(loaded.spec, kind)}",
-        card.what(loaded.spec, kind, len(made.x), made.class_names, facts),
+        card.what(loaded.spec, kind, len(made.x), made.class_names, facts, priors),
         card.as_list(files),
         f"## How to load it\n\nFOLDER is this folder.\n\n{exported.loading}",
         f"## What is guaranteed\n\n{card.verdict(facts)}",

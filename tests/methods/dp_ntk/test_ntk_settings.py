@@ -9,6 +9,7 @@ import pytest
 from jaxdp.data import Spec
 from jaxdp.methods import presets
 from jaxdp.methods.dp_ntk.settings import Settings, complete
+from jaxdp.methods.settings import SettingsError
 
 SHAPES = {"mnist": (28, 28, 1), "cifar10": (32, 32, 3), "unknown": (32, 32, 3)}
 
@@ -78,3 +79,12 @@ def test_fast_features_are_of_a_small_network() -> None:
     assert completed("cifar10", SHAPES["cifar10"]).network == "fc_2l"
     fast = completed("cifar10", SHAPES["cifar10"], preset="fast")
     assert (fast.network, fast.ntk_width) == ("fc_1l", "800")
+
+
+def test_equal_priors_need_no_shares_of_classes() -> None:
+    rows = Spec.rows("rows", (500, 4), class_names=["a", "b"])
+    assert complete(Settings(), rows).weights_share == 0.1
+    assert complete(Settings(priors="equal"), rows).weights_share == 0
+    for given in ({"weights_share": 0.2}, {"unconditional": True}):
+        with pytest.raises(SettingsError, match="priors"):
+            complete(Settings(priors="equal", **given), rows)

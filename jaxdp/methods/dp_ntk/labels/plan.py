@@ -160,8 +160,8 @@ class LabelledPlan(base.Plan[Released]):
         """Return what must be the same for a run and its resumption, as JSON."""
         teacher = self.teaching.settings
         mapped = [field.name for field in dataclasses.fields(MapOptions)]
-        trained = ["epochs", "steps", "batch_size", "learning_rate", "clip_norm", "mean_share"]
-        named = [*trained, *mapped]
+        trained = ["epochs", "steps", "batch_size", "learning_rate", "clip_norm"]
+        named = [*trained, "mean_share", "calibration_share", "priors", *mapped]
         return self.generation.config() | {
             f"teacher_{name}": getattr(teacher, name) for name in named
         }

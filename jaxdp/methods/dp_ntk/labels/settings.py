@@ -74,6 +74,7 @@ def teacher_settings(settings: Settings, spec: Any) -> teaching.Settings:
         seed=settings.seed,
         noise_seed=settings.noise_seed,
         defaults=settings.defaults,
+        priors=settings.priors,
     )
     from jaxdp.methods.teacher.defaults import complete
 

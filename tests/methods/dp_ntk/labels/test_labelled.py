@@ -54,7 +54,7 @@ def test_guarantee_both_releases_together_spend_the_budget(share: float) -> None
     assert 0.98 < ledger.epsilon() <= 1 + 1e-9
     multiplier = by_removal(plan.release_of_embedding, N)
     assert mechanisms.mean > 0
-    assert ledger.also == (multiplier, mechanisms.mean)
+    assert ledger.also == (multiplier, mechanisms.mean, mechanisms.calibration)
     alone = accounting.gaussian_epsilon(multiplier, delta=plan.settings.delta)
     assert alone == pytest.approx(1 - share, rel=1e-3)
     assert certified.certificate(plan)["releasable"]
@@ -66,7 +66,8 @@ def test_guarantee_what_is_accounted_is_what_is_released(monkeypatch: pytest.Mon
 
     def teach(private: Any, key: Any, runner: Any, **given: Any) -> Any:
         training = given["training"]
-        asked["teacher"] = (key, training.mechanism, training.first, given["means"])
+        releases = training.first, training.last.mechanism
+        asked["teacher"] = (key, training.mechanism, releases, given["means"])
         return jaxdp.methods.teacher.release.Released(np.zeros((9, 2), np.float32), None)
 
     def embed(private: Any, key: Any, features: Any, releases: Any, **given: Any) -> Any:
@@ -77,11 +78,11 @@ def test_guarantee_what_is_accounted_is_what_is_released(monkeypatch: pytest.Mon
     monkeypatch.setattr(releasing.embedding, "release", embed)
     plan, key = plan_of(eps=1.0), private_key(0)
     plan.release(private(), key, PlainRunner(progress=False))
-    teacher_key, mechanism, first, means = asked["teacher"]
+    teacher_key, mechanism, (first, last), means = asked["teacher"]
     embedding_key, releases, num_classes = asked["embedding"]
     assert (mechanism, means, num_classes) == (plan.ledger.steps, None, 2)
     spent = [by_removal(each, N) for each in releases]
-    assert (*spent, first.noise_multiplier) == plan.ledger.also
+    assert (*spent, first.noise_multiplier, last.noise_multiplier) == plan.ledger.also
     keys = [jax.random.key_data(each).tobytes() for each in (key, teacher_key, embedding_key)]
     assert len(set(keys)) == 3
 
@@ -143,7 +144,7 @@ def test_images_are_labelled_in_the_shares_in_which_they_were_drawn() -> None:
     x = np.clip(rng.normal(0.3 + 0.2 * y[:, None, None, None], 0.2, (N, 8, 8, 1)), 0, 1)
     spec = jaxdp.Spec.images("toy", x.shape, class_names=["often", "seldom"], low=0, high=1)
     few = {"features": "rff", "steps": 3, "batch_size": 10, "num_synthetic": 100}
-    asked = labelled.Settings(labels="teacher", eps=50.0, candidates=1, **few)
+    asked = labelled.Settings(labels="teacher", eps=50.0, candidates=1, noise_seed=0, **few)
     images = jaxdp.Private(x.astype(np.float32), y)
     made, _ = jaxdp.run(labelled, asked, spec, images, progress=False)
     scores = made.arrays["y_scores"]
@@ -264,7 +265,7 @@ def test_a_stored_ledger_without_an_embedding_is_refused(method: Any) -> None:
     """As an edited file may hold it: of a teacher, or of class means, alone."""
     asked = _asked(method, num_synthetic=50)
     teacher = jaxdp.methods.teacher
-    alone = teacher.complete(teacher.Settings(mean_share=0.0), SPEC)
+    alone = teacher.complete(teacher.Settings(mean_share=0.0, calibration_share=0.0), SPEC)
     spent = certified.certificate(teacher.make_plan(alone, SPEC))
     stored = stored_of(method, spent)
     with pytest.raises(SettingsError, match=r"^--embedding=edited.npz: its ledger has no"):
@@ -292,3 +293,20 @@ def test_images_are_embedded_by_the_features_that_networks_learn_most_of() -> No
         fast = labelled.Settings(labels="teacher", preset="fast")
         assert labelled.complete(fast, spec).features == expected
     assert labelled.complete(labelled.Settings(labels="teacher"), SPEC).features == "marginals"
+
+
+def test_equal_priors_draw_and_label_all_classes_equally() -> None:
+    """Nine records in ten are of one class."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(N) % 10 == 0).astype(np.int32)
+    x = np.stack([0.3 * rng.random(N) + 0.3 * y, rng.integers(0, 2, N)], 1).astype(np.float32)
+    parts = {}
+    for priors in ("data", "equal"):
+        asked = labelled.Settings(labels="teacher", eps=50.0, num_synthetic=200, priors=priors)
+        plan = labelled.make_plan(labelled.complete(asked, SPEC), SPEC)
+        assert plan.teaching.training.last.by_size == (priors == "equal")
+        made, _ = jaxdp.run(labelled, asked, SPEC, jaxdp.Private(x, y), progress=False)
+        parts[priors] = np.mean(made.y), np.mean(made.classifier.predict_proba(made.frame)[:, 1])
+    assert parts["data"][0] < 0.2
+    assert 0.3 < parts["equal"][0] < 0.7
+    assert parts["equal"][1] > parts["data"][1] + 0.05
