@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
 from benchmarks.pages import records
 from benchmarks.pages.stored import RESULTS, ROOT, Runs, cases, lines
 from benchmarks.pages.text import NAMES
+from jaxdp.methods.teacher import schedule
 
 FILE = ROOT / "jaxdp" / "program" / "runs" / "measured.json"
 _SMALL = "recommended_cpu.txt"
+_TEACHERS = "teacher_schedule_cpu.txt"
 _TABLES = "tables_eps1_cpu.txt"
 # A line of the recommendations, a stored run, and its figure.
 _FULL = [
@@ -40,8 +43,18 @@ _FULL = [
         )
     ),
 ]
-# A program of the small sets, and its line.
-_PROGRAMS = {"dp_kip_teacher": "teacher", "dp_kip": "dp_kip", "dp_ntk": "generate"}
+# A program of the small sets, and its line; teachers are in a table of their own.
+_PROGRAMS = {"dp_kip": "dp_kip", "dp_ntk": "generate"}
+# A set of the teachers' table: its name, its kind, its classes.
+_SETS = {
+    "mnist": ("MNIST", "grey", 10),
+    "fashion_mnist": ("Fashion-MNIST", "grey", 10),
+    "digits": ("digits", "grey", 10),
+    "pneumonia": ("chest X-rays", "grey", 2),
+    "cifar10": ("CIFAR-10", "colour", 10),
+    "tissues": ("drawn tissues", "colour", 3),
+    "leaves": ("drawn leaves", "colour", 5),
+}
 # A line of the recommendations, its method in the table of tables, and the tables.
 _OF_TABLES = {
     "table": ("labelled", ("adult", "census", "credit", "cervical", "epileptic")),
@@ -51,14 +64,41 @@ _OF_TABLES = {
 
 def measured() -> str:
     """Return the file: a point a line."""
-    points = [*_small(), *_full(), *_tables()]
+    points = [*_teachers(), *_small(), *_full(), *_tables()]
     return "[\n" + ",\n".join(f"  {json.dumps(point)}" for point in points) + "\n]\n"
+
+
+def _teachers() -> list[dict[str, Any]]:
+    """Teachers by today's rules, on parts of training data; accuracies in percent."""
+    points = []
+    for case in cases(_TEACHERS).values():
+        n, epsilon = case["n"], float(case["eps"])
+        noise = 0.0 if math.isinf(epsilon) else schedule.single_release(epsilon, 1e-5)
+        floor = schedule.floor(min(1.0, math.hypot(noise, schedule.SAMPLING) / n))
+        if case["set"] not in _SETS or case["floor"] != floor:
+            continue
+        name, kind, num_classes = _SETS[case["set"]]
+        points.append(
+            {
+                "data": name,
+                "kind": kind,
+                "num_examples": n,
+                "num_classes": num_classes,
+                "epsilon": f"{epsilon:g}",
+                "method": "teacher",
+                "score": round(case["accuracies"][case["noises"].index(2.0)], 1),
+                "source": _source(_TEACHERS),
+            }
+        )
+    return points
 
 
 def _small() -> list[dict[str, Any]]:
     """Parts of the sets and the bundled digits, from a table of text."""
     points = []
     for program, data, epsilon, shown, *_ in lines(_SMALL):
+        if program not in _PROGRAMS:
+            continue
         name, n = data.split(", ")
         figures = re.findall(r"[\d.]+", shown.partition("(")[0])  # the MLP's is the last one
         points.append(

@@ -16,6 +16,7 @@ from jaxdp.program.evaluation.figures import (
     auc,
     calibration_error,
     figures,
+    interval,
 )
 
 
@@ -139,3 +140,19 @@ def test_very_many_classes_have_no_matrix() -> None:
     assert found["confusion"] is None
     assert found["untold"]["confusion"] == "there are more than 50 classes"
     assert len(found["sensitivity"]) == num
+
+
+@pytest.mark.parametrize("right", [0, 3, 97, 100])
+def test_the_interval_is_wilsons(right: int) -> None:
+    p, m, z = right / 100, 100, 1.959964
+    middle, half = p + z**2 / 2 / m, z * np.sqrt(p * (1 - p) / m + z**2 / 4 / m**2)
+    ends = [(middle + sign * half) / (1 + z**2 / m) for sign in (-1, 1)]
+    np.testing.assert_allclose(interval(p, m), ends, atol=1e-6)
+    assert 0 <= interval(p, m)[0] <= p <= interval(p, m)[1] <= 1
+
+
+def test_figures_have_the_interval_of_their_accuracy() -> None:
+    y, prediction = drawn(3)
+    found = figures(y, [prediction, prediction], 3)
+    right = float(np.mean(prediction.classes == y))
+    assert tuple(found["interval"]) == interval(right, 200)

@@ -356,13 +356,19 @@ def test_the_top_has_the_sentence_of_the_certificate() -> None:
     assert "There is no privacy: no noise was added. What digits" in none
 
 
+def ends_of(figures: dict[str, Any]) -> str:
+    low, high = (f"{100 * end:.1f}" for end in figures["interval"])
+    return f"{low} to {high}%"
+
+
 def test_figures_and_confusion_are_shown_and_marked_as_not_covered() -> None:
     figures = drawn_figures(3, missing=1)
     metrics = METRICS | {"figures": {"krr": figures}, "teacher_test_accuracy": 0.5}
     text, visible = page(metrics=metrics, class_names=["cat", "dog", "<b>"])
     head = "How good it is On 100 real test examples; computed from the whole test split without "
     assert f"{head}noise: not covered by the guarantee, no more than accuracy is." in visible
-    row = f"kernel regression on it 45.3% {100 * figures['balanced_accuracy']:.1f}%"
+    row = f"kernel regression on it 45.3% {ends_of(figures)} "
+    row += f"{100 * figures['balanced_accuracy']:.1f}%"
     assert f"{row} {figures['auc']:.3f} {figures['calibration_error']:.3f}" in visible
     counts = figures["confusion"]
     shares = " ".join(str(round(100 * count / sum(counts[0]))) for count in counts[0])
@@ -383,7 +389,8 @@ def test_figures_of_judges_are_shown_beside_those_of_the_run() -> None:
     }
     _, text = page(metrics=metrics)
     for name in ("the released teacher not measured", "mlp, trained on it 50.0%"):
-        assert f"{name} {100 * figures['balanced_accuracy']:.1f}%" in text
+        balanced = f"{100 * figures['balanced_accuracy']:.1f}%"
+        assert f"{name} {ends_of(figures)} {balanced}" in text
     assert text.count("Confusion of") == 3
     assert "std 0.1" in text
     unknown = METRICS | {"evaluation": {"twelve": {"mean": 0.5, "figures": {"roc_auc": 0.75}}}}
@@ -395,7 +402,7 @@ def test_figures_of_judges_are_shown_beside_those_of_the_run() -> None:
 def test_a_figure_that_does_not_exist_is_called_none() -> None:
     figures = drawn_figures(2) | {"auc": None, "confusion": None, "untold": {"auc": "one class"}}
     _, text = page(metrics=METRICS | {"figures": {"krr": figures}})
-    assert re.search(r"kernel regression on it 45.3% [\d.]+% none 0", text)
+    assert re.search(r"kernel regression on it 45.3% [\d.]+ to [\d.]+% [\d.]+% none 0", text)
     assert "auc: one class." in text
     assert "Confusion" not in text
     assert "Of 100 test examples" not in text

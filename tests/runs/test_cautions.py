@@ -14,6 +14,7 @@ from support import drivers, toy_runs
 from support.toy_tables import frame_of, write_table
 
 from jaxdp.data import Private, Spec
+from jaxdp.methods import teacher
 from jaxdp.methods.made import distilled
 from jaxdp.program.commands import dp_ntk
 from jaxdp.program.data.dataset import Dataset, HeldOut
@@ -52,6 +53,50 @@ def test_of_many_lost_classes_a_few_are_named() -> None:
     (line,) = lost([100, *[0] * 9])
     assert "f (0, 10 by share) and 4 more: what" in line
     assert "g (" not in line
+
+
+# --- Rare classes -------------------------------------------------------------------------------
+
+SPEC = Spec.images("own", (1000, 8, 8), class_names=["often", "seldom", "never"])
+
+
+def settings_of(epsilon: float, **given: Any) -> Any:
+    return teacher.complete(teacher.Settings(eps=epsilon, **given), SPEC)
+
+
+def rare_lines(y: np.ndarray, settings: Any, spec: Spec = SPEC) -> list[str]:
+    test = HeldOut(np.zeros((len(y), 64), np.float32), y)
+    said = cautions.before_work(settings, spec, test)
+    return [line for line in said if "little is learnt" in line]
+
+
+def test_a_class_that_is_too_rare_for_the_budget_is_named_before_the_run() -> None:
+    y = np.repeat([0, 1], [95, 5])
+    (line,) = rare_lines(y, settings_of(0.5))
+    # Ten times the noise of one release at epsilon 0.5, 7.03.
+    assert "at epsilon 0.5 little is learnt of a class with fewer than 71 training examples" in line
+    assert "for seldom (about 50), by their shares of the test split" in line
+    assert not rare_lines(y, settings_of(1.0))
+    assert not rare_lines(y, settings_of(float("inf")))
+    assert rare_lines(y, settings_of(1.0), SPEC.of_persons(2))
+
+
+def metrics_of(confusion: list[list[int]]) -> dict[str, Any]:
+    counts = np.array(confusion)
+    return {
+        "krr_test_accuracy": float(np.trace(counts) / counts.sum()),
+        "figures": {"krr": {"confusion": confusion, "auc": 0.9}},
+    }
+
+
+def test_a_rare_class_that_is_seldom_found_could_be_found_oftener() -> None:
+    names = ("often", "seldom")
+    (line,) = cautions._missed(settings_of(1.0), metrics_of([[95, 0], [4, 1]]), names)
+    assert "kernel ridge regression finds 20.0% of seldom: --priors=equal finds more" in line
+    assert not list(cautions._missed(settings_of(1.0), metrics_of([[95, 0], [1, 4]]), names))
+    assert not list(cautions._missed(settings_of(1.0), metrics_of([[30, 20], [25, 25]]), names))
+    equal = settings_of(1.0, priors="equal")
+    assert not list(cautions._missed(equal, metrics_of([[95, 0], [4, 1]]), names))
 
 
 # --- Before the work ---------------------------------------------------------------------------
@@ -117,9 +162,10 @@ def test_a_run_at_chance_says_so_on_the_terminal_and_in_its_metrics(
     assert toy_runs.run("dp_kip", *flags) == 0
     said, errors = capsys.readouterr()
     warnings = json.loads((out / "metrics.json").read_text())["warnings"]
-    assert len(warnings) == 2
+    assert len(warnings) == 3
     assert warnings[0] == "70 examples are to be distilled from 60; lower --ipc"
-    assert "cannot be told from chance" in warnings[1]
+    assert warnings[1].startswith("at epsilon 0.01 little is learnt of a class with fewer than")
+    assert "cannot be told from chance" in warnings[2]
     for line in warnings:
         assert errors.count(f"WARNING: {line}\n") == 1
     assert "estimate: about" in said

@@ -93,7 +93,8 @@ def names_in(folder: Path) -> set[str]:
 
 
 READ = re.compile(
-    r"\S+: \d+ training .+; \d+ test examples\n(preset: .+\n)?estimate: about .+\n  start .+\n"
+    r"\S+: \d+ training .+; \d+ test examples\n(preset: .+\n)?(expect: .+\n)?"
+    r"estimate: about .+\n  start .+\n"
 )
 """What a run says first, of data that it could read and of the time that it will take."""
 

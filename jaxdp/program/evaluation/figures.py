@@ -46,7 +46,8 @@ def figures(
         Ready for JSON. Means over the classifiers of `auc`, `balanced_accuracy`,
         `calibration_error` and, by class, `sensitivity`; `confusion` (c, c): how often an example
         of the row's class was told to be of the column's, added up over the classifiers;
-        `num_test`; `note`. What cannot be told is None, and `untold` says why, by name.
+        `num_test`; `interval`, as the function says; `note`. What cannot be told is None, and
+        `untold` says why, by name.
     """
     told = [_scalars(y_test, each, num_classes) for each in predictions]
     counts = np.sum([confusion(y_test, each.classes, num_classes) for each in predictions], axis=0)
@@ -58,6 +59,8 @@ def figures(
     ]
     found["confusion"] = counts.tolist() if num_classes <= MOST_CLASSES else None
     found["num_test"] = len(y_test)
+    right = float(np.trace(counts) / counts.sum())
+    found["interval"] = list(interval(right, len(y_test)))
     reasons = _untold(y_test, found, num_classes)
     return found | ({"untold": reasons} if reasons else {}) | {"note": NOT_COVERED}
 
@@ -129,6 +132,26 @@ def auc(
         return float(roc_auc_score(y_test, probabilities[:, 1]))
     areas = [roc_auc_score(y_test == label, probabilities[:, label]) for label in there]
     return float(np.mean(areas))
+
+
+def interval(accuracy: float, num_test: int) -> tuple[float, float]:
+    """Return where the accuracy on all new examples is, with a confidence of 95 %.
+
+    It counts the chance of which examples are in the test split, and nothing else: neither the
+    noise of the run nor that new examples may be of another kind. The mean of several classifiers
+    is taken for one's.
+
+    Args:
+        accuracy: on the test split, in [0, 1].
+        num_test: how many examples it has.
+
+    References:
+        Wilson (1927), "Probable inference, the law of succession, and statistical inference".
+    """
+    from scipy.stats import binomtest  # takes a while
+
+    found = binomtest(round(accuracy * num_test), num_test).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
 
 
 def calibration_error(y_test: Int[np.ndarray, " t"], prediction: Prediction) -> float:

@@ -9,15 +9,17 @@ from jaxdp.program.report.values import escaped, percent
 
 _NAMES = {"krr": "kernel regression on it", "teacher": "the released teacher"}
 _ACCURACIES = {"krr": "krr_test_accuracy", "teacher": "teacher_test_accuracy"}
-_COLUMNS = ("accuracy", "balanced accuracy", "AUC", "calibration error")
+_COLUMNS = ("accuracy", "on new examples, 95 %", "balanced accuracy", "AUC", "calibration error")
 _MATRIX = (
     "Of 100 test examples of a row's class, so many are taken for the column's class. The diagonal "
     "has the sensitivity of every class."
 )
 _EXPLAINED = (
-    "Balanced accuracy is the mean of the classes' sensitivities. AUC is of one class against the "
-    "rest, the mean over classes; 0.5 is chance. The calibration error says how far the "
-    "probability of the predicted class is from how often it is right, in 15 bins."
+    "The interval counts which examples are in the test split, and neither the noise of another "
+    "run nor examples of another kind. Balanced accuracy is the mean of the classes' "
+    "sensitivities. AUC is of one class against the rest, the mean over classes; 0.5 is chance. "
+    "The calibration error says how far the probability of the predicted class is from how often "
+    "it is right, in 15 bins."
 )
 _LONG_NAME = 3
 
@@ -85,12 +87,17 @@ def _row(judged: Judged) -> str:
     figures = judged.figures
     values = (
         percent(judged.accuracy),
+        _interval(figures.get("interval")),
         percent(figures.get("balanced_accuracy")),
         _number(figures.get("auc")),
         _number(figures.get("calibration_error")),
     )
     cells = "".join(f"<td>{value}</td>" for value in values)
     return f'<tr><th scope="row">{escaped(judged.name)}</th>{cells}</tr>'
+
+
+def _interval(ends: Sequence[float] | None) -> str:
+    return "none" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}%"
 
 
 def _number(value: float | None) -> str:

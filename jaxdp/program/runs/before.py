@@ -12,7 +12,7 @@ from jaxdp.data import Spec
 from jaxdp.methods.runner import PUBLIC_MAP, PlainRunner
 from jaxdp.methods.steps import Watch
 from jaxdp.program.data.dataset import HeldOut
-from jaxdp.program.runs import amounts, cautions, estimates
+from jaxdp.program.runs import amounts, cautions, estimates, recommendation
 from jaxdp.program.terminal import in_a_line
 
 
@@ -68,11 +68,22 @@ class Announcement:
         preset = getattr(self._settings, "defaults", None)
         named = "" if preset is None else f"preset: {preset.name}, where no flag says otherwise\n"
         read = in_a_line(self._spec, num_test=len(self._test.y))
-        print(f"{read}\n{named}estimate: {whole}\n  {phases}", flush=True)
+        expected = self._expected()
+        expects = "" if expected is None else f"expect: {expected}\n"
+        print(f"{read}\n{named}{expects}estimate: {whole}\n  {phases}", flush=True)
         lack = memory_warning(found, available_bytes())
         warnings = [f"WARNING: {each}" for each in (*lack, *self.warnings)]
         for line in (*warnings, *self._notes):
             print(line, file=sys.stderr)
+
+    def _expected(self) -> str | None:
+        if self._reuses or not isinstance(self._method, str):
+            return None
+        return recommendation.of_run(self._method, self._settings, self._spec)
+
+    @property
+    def _reuses(self) -> bool:
+        return any(getattr(self._flags, name, None) for name in ("teacher", "embedding"))
 
     def _estimate(self) -> estimates.Estimate:
         return estimates.of_run(
@@ -81,7 +92,7 @@ class Announcement:
             self._spec,
             num_test=len(self._test.y),
             judges=self._flags.evaluate,
-            reused=any(getattr(self._flags, name, None) for name in ("teacher", "embedding")),
+            reused=self._reuses,
         )
 
 

@@ -4,7 +4,8 @@ They come from public facts, the made set and the test split. As test scores, wh
 covers, they go to the terminal and into metrics.json, and not into the certificate.
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from jaxdp.data import Spec
 from jaxdp.methods import certified
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
+from jaxdp.methods.settings import DATA_PRIORS
+from jaxdp.methods.teacher import schedule
 from jaxdp.program.data.dataset import HeldOut
 from jaxdp.program.runs import chance, misfits, recommendation
 from jaxdp.program.runs.judging import num_classes
@@ -24,6 +27,10 @@ _LARGEST_SCALED = 10.0
 _FEW = 10
 # Part of its share below which a class of a made set is hardly learnt.
 _LEAST_PART = 0.1
+# Of the noise of one release of the whole budget: so many examples of a class are hardly learnt.
+_HARDLY_LEARNT = 10.0
+# Below balanced accuracy by how much of accuracy, and of which part of a class that is found.
+_UNBALANCED, _SELDOM_FOUND = 0.05, 0.6
 
 
 def before_work(settings: Any, spec: Spec, test: HeldOut) -> tuple[str, ...]:
@@ -46,7 +53,8 @@ def before_work(settings: Any, spec: Spec, test: HeldOut) -> tuple[str, ...]:
             f"the test split has no example of {', '.join(names)}{more}: test scores say "
             "nothing about that"
         )
-    found += [] if getattr(settings, "unconditional", False) else _rare(spec, test.y)
+    if not getattr(settings, "unconditional", False):
+        found += [*_rare(spec, test.y), *_hardly_learnt(settings, spec, test.y)]
     odd = spec.kind.choose(images=_of_others, rows=_of_rows, table=_of_others)(settings, test.x)
     return (*found, *odd, *misfits.few_bins(settings, spec))
 
@@ -81,6 +89,30 @@ def _rare(spec: Spec, y_test: np.ndarray) -> list[str]:
         if 0 < number < _FEW
     ][:_LISTED]
     return [f"the test split has few examples of {', '.join(rare)}"] if rare else []
+
+
+def _hardly_learnt(settings: Any, spec: Spec, y_test: np.ndarray) -> Iterator[str]:
+    """Yield a line on classes that are too rare for a budget, by their shares of the test split.
+
+    Measured on four sets: of so many examples an AUC of .55 to .89 is left, and with the priors of
+    the data nobody is told to be of the class.
+    """
+    if not getattr(settings, "is_private", False):
+        return
+    noise = schedule.single_release(settings.eps, settings.delta) * spec.records_per_person
+    numbers = np.bincount(y_test, minlength=spec.num_classes) * spec.num_examples / len(y_test)
+    rare = np.flatnonzero((numbers > 0) & (numbers < _HARDLY_LEARNT * noise))
+    named = [
+        f"{ascii(spec.class_names[label])[1:-1]} (about {max(1, round(numbers[label]))})"
+        for label in rare[:_LISTED]
+    ]
+    if named:
+        more = f" and {len(rare) - _LISTED} more" if len(rare) > _LISTED else ""
+        yield (
+            f"at epsilon {settings.eps:g} little is learnt of a class with fewer than "
+            f"{math.ceil(_HARDLY_LEARNT * noise)} training examples: expect chance, or hardly "
+            f"better, for {', '.join(named)}{more}, by their shares of the test split"
+        )
 
 
 def lost_classes(made: Made) -> tuple[str, ...]:
@@ -138,4 +170,24 @@ def of_run(
     names = spec.class_names[: num_classes(plan)]
     guesses = chance.warnings(metrics, class_names=names, num_test=len(test.y), instead=instead)
     of_made = (*lost_classes(made), *misfits.warnings(made))
-    return [*before_work(plan.settings, spec, test), *of_made, *guesses]
+    missed = () if guesses else _missed(plan.settings, metrics, names)
+    return [*before_work(plan.settings, spec, test), *of_made, *guesses, *missed]
+
+
+def _missed(settings: Any, metrics: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
+    """Yield a line where a classifier finds a rare class seldom, and could find it oftener."""
+    if getattr(settings, "priors", None) != DATA_PRIORS:
+        return
+    for judged in chance.judged(metrics):
+        if judged.confusion is None or len(names) < len(judged.confusion):
+            continue
+        parts = judged.sensitivities
+        there = np.flatnonzero(judged.confusion.sum(axis=1))
+        worst = int(parts.argmin())
+        unbalanced = judged.accuracy - parts.mean() > _UNBALANCED
+        if unbalanced and parts[worst] < _SELDOM_FOUND:
+            yield (
+                f"{judged.name} finds {parts[worst]:.1%} of {ascii(names[there[worst]])[1:-1]}: "
+                "--priors=equal finds more of rare classes, and takes more of others for them"
+            )
+            return

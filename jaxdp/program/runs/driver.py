@@ -9,7 +9,6 @@ import numpy as np
 
 from jaxdp import processes
 from jaxdp.data import TableCodec
-from jaxdp.escapes import for_terminal
 from jaxdp.methods import facts as data_facts
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
@@ -21,9 +20,8 @@ from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.load import dataset_for, require_range
 from jaxdp.program.evaluation import registry
 from jaxdp.program.evaluation.figures import Prediction, figures
-from jaxdp.program.runs import before, cautions, judging, released
+from jaxdp.program.runs import before, cautions, judging, released, summary
 from jaxdp.program.runs import start as run_start
-from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.planning import (
     checked,
     earlier_of,
@@ -32,7 +30,6 @@ from jaxdp.program.runs.planning import (
     with_preset,
 )
 from jaxdp.program.runs.runner import METRICS, FolderRunner, first_metrics
-from jaxdp.program.terminal import print_guarantee
 from jaxdp.saved import public_cache
 
 
@@ -77,7 +74,7 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
         if plan.story.notice:
             print(plan.story.notice, file=sys.stderr)
         run_in_progress.finish()
-    _print_summary(folder, started.certificate, said=announcement.warnings)
+    summary.show(folder, started.certificate, data.spec.class_names, said=announcement.warnings)
 
 
 def _share(method: Any, settings: Any, run_flags: Any, data: Dataset) -> None:
@@ -257,26 +254,3 @@ class _Run:
         folder.write_bytes("report.html", page.encode())
         if self._flags.check_fidelity:
             judging.write_fidelity(made, self._data.private, folder)
-
-
-def _print_summary(
-    folder: RunFolder, certificate: dict[str, Any], *, said: tuple[str, ...]
-) -> None:
-    metrics = folder.read_json(METRICS) or {}
-    teacher = metrics.get("teacher_test_accuracy")
-    if "krr_test_accuracy" in metrics:
-        print(
-            f"KRR test accuracy {metrics['krr_test_accuracy']:.2%} "
-            f"(before: {metrics['krr_test_accuracy_before']:.2%}"
-            f"{'' if teacher is None else f'; the teacher: {teacher:.2%}'})"
-        )
-    elif teacher is not None:
-        print(f"teacher test accuracy {teacher:.2%}")
-    for line in registry.as_lines(metrics):
-        print(line)
-    for line in (each for each in metrics.get("warnings", ()) if each not in said):
-        print(f"WARNING: {line}", file=sys.stderr)
-    print_guarantee(certificate)
-    if "reused" in certificate:
-        print(for_terminal(certificate["reused"]))
-    print(f"results: {folder.path}/report.html")
