@@ -102,12 +102,22 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def shares(scores: np.ndarray) -> np.ndarray:
-    """Return probabilities from the scores (m, c) of a regression on centred one-hot labels.
+    """Return the one-hot vectors of a regression's labels (m, c), or what they have been moved to.
 
     `1 / c` is added back, negative scores are cut off, and each row is divided by its sum.
     """
     parts = np.maximum(scores + 1 / scores.shape[1], 1e-6)
     return parts / np.sum(parts, axis=1, keepdims=True)
+
+
+def from_regression(scores: np.ndarray) -> np.ndarray:
+    """Return probabilities from the scores (m, c) of a regression that no teacher has scaled.
+
+    Its labels are centred one-hot vectors, and noise pulls its scores to 0: they are divided by
+    `0.4 c^-0.7` before softmax. So little is right for two and for ten classes, at epsilon 1, 10
+    and without noise: what is measured best is .8 to 1.5 times that.
+    """
+    return softmax(scores * (scores.shape[1] ** 0.7 / 0.4))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

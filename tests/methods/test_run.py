@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits
 import jaxdp
 from jaxdp.methods import certified
 from jaxdp.methods.base import Story
-from jaxdp.methods.made import shares, softmax
+from jaxdp.methods.made import from_regression, shares, softmax
 from jaxdp.methods.runner import PlainRunner, in_chunks, slices
 from jaxdp.methods.settings import Budget, SettingsError
 from jaxdp.methods.steps import RowMap
@@ -261,6 +261,11 @@ def test_probabilities_of_scores() -> None:
     scores = np.array([[900.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     np.testing.assert_allclose(softmax(scores), [[1, 0, 0], [1 / 3] * 3])
     np.testing.assert_allclose(shares(np.array([[2 / 3, -1 / 3, -1 / 3]])), [[1, 0, 0]], atol=1e-5)
+    # Of two classes a margin of .5 is odds of e to the 1 / .49, and of ten one of .16 is that.
+    two, ten = from_regression(np.array([[0.25, -0.25]])), from_regression(np.eye(10)[:1] * 0.16)
+    np.testing.assert_allclose(two[0, 0] / two[0, 1], np.exp(0.5 * 2**0.7 / 0.4))
+    np.testing.assert_allclose(ten[0, 0] / ten[0, 1], np.exp(0.16 * 10**0.7 / 0.4))
+    np.testing.assert_allclose(ten.sum(), 1)
 
 
 @pytest.mark.parametrize("total", [0, 1, 2, 37])

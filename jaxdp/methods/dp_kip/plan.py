@@ -23,7 +23,7 @@ from jaxdp.methods.dp_kip import release as algorithm
 from jaxdp.methods.dp_kip.kernels import KERNELS, KernelOptions
 from jaxdp.methods.dp_kip.settings import Settings
 from jaxdp.methods.dp_kip.story import COVERS, STORY
-from jaxdp.methods.made import Classifier, Made, distilled, shares
+from jaxdp.methods.made import Classifier, Made, distilled, from_regression
 from jaxdp.methods.noise import calibrated, poisson_steps
 from jaxdp.methods.runner import num_columns
 from jaxdp.methods.settings import SettingsError, bad, part_of
@@ -113,7 +113,8 @@ class KipPlan(base.Plan[SupportSet]):
                 return np.asarray(self.spec.codec.to_kernel(x))
             return runner.rows(self.row_map, x, what=what)
 
-        return Classifier(self.spec, functools.partial(self._scores, result), shares, features)
+        scores = functools.partial(self._scores, result)
+        return Classifier(self.spec, scores, from_regression, features)
 
     def _scores(self, result: SupportSet, rows: np.ndarray) -> np.ndarray:
         kernel, x_s = self.kernel, result.x

@@ -26,6 +26,7 @@ from jaxdp.methods.made import (
     Classifier,
     Made,
     distilled,
+    from_regression,
     shares,
     softmax,
     with_arrays,
@@ -358,7 +359,7 @@ def _to_probabilities(
     result: Released | SeenSupport | SupportSet,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return what makes probabilities of scores."""
-    return shares if isinstance(result, SupportSet) else softmax
+    return from_regression if isinstance(result, SupportSet) else softmax
 
 
 def _nothing() -> None:
