@@ -29,7 +29,7 @@ _EXAMPLES = {names[i] for names in _ALL for i in range(0, len(names), 2)}
 
 
 class _Split(NamedTuple):
-    """Examples and labels of both parts, what is said of them, and the name of the first ones."""
+    """Examples and labels of both parts, what is said of them, and their names as stored."""
 
     x_train: np.ndarray
     y_train: np.ndarray
@@ -37,7 +37,7 @@ class _Split(NamedTuple):
     y_test: np.ndarray
     notes: tuple[str, ...] = ()
     names: Any = None
-    named: str = "x_train"
+    keys: tuple[str, ...] = ARRAYS
 
 
 def read_npz(name: str, path: Path, wanted: Wanted) -> RawData:
@@ -116,11 +116,17 @@ def _raw(name: str, arrays: Mapping[str, np.ndarray], path: Path, wanted: Wanted
         raise dataset_error(
             name,
             f"{_PERSONS} in {path} has dtype {persons.dtype} and shape {persons.shape}, and "
-            f"{split.named} shape {split.x_train.shape}: store the person of each training record, "
-            "as a text or a whole number",
+            f"{split.keys[0]} shape {split.x_train.shape}: store the person of each training "
+            "record, as a text or a whole number",
         )
     raw = RawData(
-        *split[:4], names, str(path), notes=split.notes, persons=persons, names=split.names
+        *split[:4],
+        names,
+        str(path),
+        notes=split.notes,
+        persons=persons,
+        names=split.names,
+        keys=split.keys,
     )
     classes.require_one_reading(name, raw)
     return raw
@@ -132,7 +138,7 @@ def _split(name: str, arrays: Mapping[str, np.ndarray], path: Path, wanted: Want
         if all(key in arrays for key in keys):
             wanted.require_no_fraction(name, f"{path} has a test split")
             x_train, y_train, x_test, y_test = (arrays[key] for key in keys)
-            found = _Split(x_train, y_train, x_test, y_test, named=keys[0])
+            found = _Split(x_train, y_train, x_test, y_test, keys=keys)
             return _with_validation(name, found, arrays, path, wanted)
     begun = [keys for keys in _SPLITS if any(key in arrays for key in keys)]
     whole = next((keys for keys in _WHOLE if all(key in arrays for key in keys)), None)
@@ -144,7 +150,8 @@ def _split(name: str, arrays: Mapping[str, np.ndarray], path: Path, wanted: Want
             f"{path} has no array {', '.join(missing)}: store {', '.join(keys)}, or x and y, of "
             "which a part is held out for tests",
         )
-    return _without_test(name, arrays[whole[0]], arrays[whole[1]], arrays, path, wanted)
+    split = _without_test(name, arrays[whole[0]], arrays[whole[1]], arrays, path, wanted)
+    return split._replace(keys=(*whole, *whole))
 
 
 def _with_validation(

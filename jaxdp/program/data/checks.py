@@ -19,23 +19,23 @@ def check_inputs(name: str, raw: RawData) -> tuple[np.ndarray, np.ndarray]:
     if x_train.shape[1:] != x_test.shape[1:]:
         raise dataset_error(
             name,
-            f"examples in {raw.source} have shape {x_train.shape[1:]} in x_train but "
-            f"{x_test.shape[1:]} in x_test: store both splits with the same shape",
+            f"examples in {raw.source} have shape {x_train.shape[1:]} in {raw.key('x_train')} but "
+            f"{x_test.shape[1:]} in {raw.key('x_test')}: store both splits with the same shape",
         )
     kinds = {x.dtype if x.dtype.kind in "iu" else np.float32 for x in (x_train, x_test)}
     if len(kinds) > 1:
         raise dataset_error(
             name,
-            f"in {raw.source} x_train is {x_train.dtype} but x_test is {x_test.dtype}, and "
-            "each type of whole numbers is scaled by its range, floats by none: store both "
-            "splits alike",
+            f"in {raw.source} {raw.key('x_train')} is {x_train.dtype} but {raw.key('x_test')} is "
+            f"{x_test.dtype}, and each type of whole numbers is scaled by its range, floats by "
+            "none: store both splits alike",
         )
     return x_train, x_test
 
 
 def _check_input(name: str, raw: RawData, key: str, x: np.ndarray) -> np.ndarray:
     """Check the dtype, shape and finiteness of one input array."""
-    where = f"{key} in {raw.source}"
+    where = f"{raw.key(key)} in {raw.source}"
     if x.dtype.kind == "b":
         raise dataset_error(
             name, f"{where} has dtype bool: store 0 and 255 as uint8, as x.astype('uint8') * 255"
@@ -71,7 +71,7 @@ def _all_finite(x: np.ndarray) -> bool:
 
 def check_labels(name: str, raw: RawData, key: str, y: np.ndarray, num: int) -> np.ndarray:
     """Check that one label array holds a whole number per example; return it as (n,)."""
-    where = f"{key} in {raw.source}"
+    where = f"{raw.key(key)} in {raw.source}"
     if y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] != 1):
         raise dataset_error(
             name, f"{where} has shape {y.shape}: store integer labels of shape (n,), not one-hot"
@@ -102,7 +102,7 @@ def check_range(name: str, raw: RawData, key: str, y: np.ndarray, num_classes: i
     if np.any((y < 0) | (y >= num_classes)):
         raise dataset_error(
             name,
-            f"{key} in {raw.source} has labels outside 0..{num_classes - 1} (there "
+            f"{raw.key(key)} in {raw.source} has labels outside 0..{num_classes - 1} (there "
             f"are {num_classes} classes): relabel them, or store class_names that cover them",
         )
     return y.astype(np.int32)

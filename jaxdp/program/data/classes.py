@@ -60,7 +60,9 @@ def _by_name(
         return y.astype(str) if all(map(_is_whole, names)) else y
     # Else what no class has could become one.
     if np.any((y < 0) | (y >= len(stored))):
-        raise dataset_error(name, f"{key} in {raw.source} has labels outside 0..{len(stored) - 1}")
+        raise dataset_error(
+            name, f"{raw.key(key)} in {raw.source} has labels outside 0..{len(stored) - 1}"
+        )
     return np.array(stored)[y]
 
 

@@ -66,7 +66,7 @@ class RawData(NamedTuple):
     `size_before` is the (height, width) that images had, where they all had one that has changed.
     `notes` are lines for the terminal, and for no file. `persons` says whose each training record
     is, where a source does. `names` tells training records apart where their places depend on what
-    others are.
+    others are. `keys` are the names of the first four as stored, for messages.
     """
 
     x_train: np.ndarray
@@ -80,6 +80,11 @@ class RawData(NamedTuple):
     notes: tuple[str, ...] = ()
     persons: np.ndarray | None = None
     names: Sequence[str] | None = None
+    keys: tuple[str, ...] = ARRAYS
+
+    def key(self, part: str) -> str:
+        """Return the name that one of `ARRAYS` has in the source."""
+        return self.keys[ARRAYS.index(part)]
 
 
 def dataset_error(name: str, message: str) -> InputError:
