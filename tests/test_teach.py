@@ -155,6 +155,8 @@ def test_tables_and_other_teachers_are_refused(
     assert "was made with" in capsys.readouterr().err
     assert drive(stored, "--match=both", out) == 2
     assert "without class means" in capsys.readouterr().err
+    assert drive(stored, "--priors=equal", out) == 2
+    assert "was trained already, leave it out" in capsys.readouterr().err
     with np.load(finished / "teacher.npz") as saved:
         short = {name: saved[name] for name in saved if name != "view"}
         np.savez(tmp_path / "short.npz", **{**short, "weights": saved["weights"][:-1]})

@@ -113,6 +113,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     uses_means = settings.match != "teacher" and images is None
     if stored is None and settings.networks and not uses_means:
         raise bad(settings, "networks", "there are no class means here, leave it out")
+    if stored is not None and settings.takes_equal_priors:
+        raise bad(settings, "priors", f"{stored.source} was trained already, leave it out")
     if settings.noise_seed is not None and not draws_noise(settings, earlier):
         raise bad(settings, "noise_seed", "nothing is released anew here, leave it out")
     networks = _networks_of(settings, spec) if uses_means else 0
