@@ -101,7 +101,7 @@ def test_guarantee_which_examples_are_held_out_depends_on_their_places_alone(
         (MED, {"test_fraction": 0.5}, "leave --test_fraction=0.5 out"),
         (MED, {"channels": 1}, "leave --channels=1 out"),
         (MED | {"train_images": IMAGES[:4] > 3}, {}, "train_images in"),
-        (MED | {"test_images": IMAGES[4:6, :2]}, {}, "in train_images but (2, 5, 1) in test_images"),
+        (MED | {"test_images": IMAGES[4:6, :2]}, {}, "but (2, 5, 1) in test_images"),
         (MED | {"test_images": IMAGES[4:6] / 255}, {}, "train_images is uint8 but test_images is"),
         (MED | {"train_labels": Y[:3, None]}, {}, "train_labels in"),
         (MED | {"test_labels": Y[:2] + 0.5}, {}, "test_labels in"),

@@ -344,6 +344,8 @@ def test_hostile_values_are_escaped() -> None:
 
 def test_accuracy_not_measured() -> None:
     assert "50.0% before: not measured" in page(metrics={"krr_test_accuracy": 0.5})[1]
+    known = {"krr_test_accuracy": 0.5, "figures": {"krr": {"interval": [0.41, 0.5912]}}}
+    assert "50.0% on new examples: 41.0 to 59.1% before:" in page(metrics=known)[1]
 
 
 def test_the_top_has_the_sentence_of_the_certificate() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxdp.methods.base import Story
 from jaxdp.privacy.certificates import Certificate
-from jaxdp.program.report.values import escaped, percent, round_up
+from jaxdp.program.report.values import escaped, percent, round_up, span
 
 
 def is_private(privacy: Mapping[str, Any]) -> bool:
@@ -95,6 +95,8 @@ def _accuracy(metrics: Mapping[str, Any]) -> tuple[str, str]:
     """Return what was measured on test examples, and its values."""
     if "krr_test_accuracy" in metrics:
         lines = [percent(metrics["krr_test_accuracy"])]
+        ends = metrics.get("figures", {}).get("krr", {}).get("interval")
+        lines += [] if ends is None else [f"on new examples: {span(ends)}"]
         lines.append(f"before: {percent(metrics.get('krr_test_accuracy_before'))}")
         if metrics.get("teacher_test_accuracy") is not None:
             lines.append(f"teacher: {percent(metrics['teacher_test_accuracy'])}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxdp.program.report.values import escaped, percent
+from jaxdp.program.report.values import escaped, percent, span
 
 _NAMES = {"krr": "kernel regression on it", "teacher": "the released teacher"}
 _ACCURACIES = {"krr": "krr_test_accuracy", "teacher": "teacher_test_accuracy"}
@@ -97,7 +97,7 @@ def _row(judged: Judged) -> str:
 
 
 def _interval(ends: Sequence[float] | None) -> str:
-    return "none" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}%"
+    return "none" if ends is None else span(ends)
 
 
 def _number(value: float | None) -> str:

@@ -55,6 +55,11 @@ def percent(fraction: float | None) -> str:
     return "not measured" if fraction is None else f"{100 * fraction:.1f}%"
 
 
+def span(ends: Sequence[float]) -> str:
+    """Return the ends of an interval of fractions in percent."""
+    return f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}%"
+
+
 def round_up(value: float | None) -> str:
     """Return four digits that never state less than the value: for what limits a loss.
 
