@@ -232,3 +232,21 @@ def test_a_card_says_how_common_classes_are_taken_to_be(
     assert ("taken to be" in text) == (said is not None)
     assert said is None or said in text
     assert "taken to be" not in card_of(IMAGES, "generated", priors=priors, class_names=["all"])
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "said"),
+    [
+        ({"priors": "data"}, "distilled", "data"),
+        ({"priors": "equal"}, "distilled", "equal"),
+        ({}, "distilled", None),
+        ({"priors": "data", "features": "scatter_rbf", "weights_share": 0.0}, "generated", "equal"),
+        ({"priors": "data", "features": "rff", "weights_share": 0.1}, "generated", "data"),
+        ({"priors": "data", "features": "pairs", "weights_share": 0.0}, "generated", "data"),
+        ({"features": "pairs"}, "generated", None),
+    ],
+)
+def test_a_generator_that_knows_no_shares_draws_classes_equally(
+    config: dict[str, Any], kind: str, said: str | None
+) -> None:
+    assert card.priors_of(config, kind) == said

@@ -22,6 +22,8 @@ _PRIORS = {
     DATA_PRIORS: "\nClasses are taken to be as common as in the data.",
     EQUAL_PRIORS: "\nAll classes are taken to be equally common, which may be untrue of the data.",
 }
+# Features of a generator that count cells, which tell the shares of classes.
+_COUNTS = ("marginals", "pairs")
 _USE = """
 ```python
 import jaxdp
@@ -99,6 +101,20 @@ def guarantee(certificate: Mapping[str, Any]) -> str:
     if "reused" in certificate:
         said += f"\n\nIt is made from {for_markdown(certificate['reused'])}."
     return "\n\n".join(filter(None, (said, found.attack)))
+
+
+def priors_of(config: Mapping[str, Any], kind: str) -> str | None:
+    """Return how common classes are taken to be, of `settings.PRIORS`; None where nobody said.
+
+    A generator draws equally many of each class where nothing tells their shares.
+
+    Args:
+        config: content of config.json.
+        kind: of what was made, "distilled" or "generated".
+    """
+    told = config.get("priors")
+    knows_shares = config.get("features") in _COUNTS or config.get("weights_share")
+    return EQUAL_PRIORS if told and kind == "generated" and not knows_shares else told
 
 
 def verdict(certificate: Mapping[str, Any]) -> str:

@@ -108,7 +108,7 @@ def card_of(
         class_names=made.class_names,
         certificate=certificate,
         files=files,
-        priors=config_of(plan).get("priors"),
+        priors=card.priors_of(config_of(plan), plan.story.kind),
     )
 
 

@@ -29,9 +29,9 @@ _LARGEST_SIZE = 2**31 - 1
 _LEAST_EPS = 1e-6
 # Above it noise is less than numbers can hold.
 _MOST_EPS = 1e6
-LEAST_SHARE = 1e-6
 PRIORS = DATA_PRIORS, EQUAL_PRIORS = ("data", "equal")
 """How common a made set or a classifier takes classes to be."""
+LEAST_SHARE = 1e-6
 """Of a budget, and least that is left of it: below, noise is more than accountants take."""
 LEAST_CLIP_NORM = 1e-12
 """Below it, noise is less than float32 results can hold."""

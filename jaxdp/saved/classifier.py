@@ -30,6 +30,7 @@ from jaxdp.methods.settings import InputError
 from jaxdp.methods.steps import Cached
 from jaxdp.methods.teacher.regression import SeenSupport
 from jaxdp.methods.teacher.settings import MapOptions
+from jaxdp.methods.teacher.view import from_array
 from jaxdp.saved.folder import SavedFolder
 from jaxdp.saved.logistic import SUBSET, chosen_rows, trained_logistic
 from jaxdp.saved.sets import (
@@ -44,6 +45,8 @@ from jaxdp.saved.sets import (
 from jaxdp.tables.schema import ONE_HOT
 
 _LABELLED, _TEACHER = "labelled.npz", "teacher.npz"
+# Arrays of a distilled set that its teacher tells.
+_OF_TEACHER = ("view", "scale_of_scores", "intercept")
 _MAP = tuple(field.name for field in dataclasses.fields(MapOptions))
 # Options of kernels that runs of before there were such options do not tell.
 _LATER = {field.name for field in dataclasses.fields(KernelOptions) if field.default is None}
@@ -139,9 +142,20 @@ def _of_distilled(folder: SavedFolder, spec: Spec, cached: Cached) -> tuple[Clas
         asked = dp_kip.complete(_as_before(asked, spec), spec)
         plan: Any = dp_kip.make_plan(asked, spec)
     else:
-        plan = _teacher_plan(spec, cached, **_told_by_teacher(folder, spec))
+        told = _told_by_teacher(folder, spec)
+        plan = _teacher_plan(spec, cached, **told)
+        taught = folder.config.get("match", "teacher") != "embedding"
+        _require_view(support, plan, told["unit_norm"] and taught)
     about = f"kernel ridge regression on the {len(support.x)} examples of {DISTILLED}"
     return plan.classifier(support, _runner()), about
+
+
+def _require_view(support: SupportSet | SeenSupport, plan: Any, has_view: bool) -> None:
+    """Raise a `ValueError` where a regression sees features otherwise than its run's teacher."""
+    view = support.view if isinstance(support, SeenSupport) else None
+    wanted = (2, num_columns(plan.feature_fn, plan.spec.dim)) if has_view else None
+    if (None if view is None else view.shape) != wanted:
+        raise ValueError("its view fits no features of the run: another version made it")
 
 
 def _given(folder: SavedFolder, name: str) -> Any:
@@ -180,18 +194,39 @@ def support_of(arrays: Mapping[str, Any], spec: Spec) -> SupportSet | SeenSuppor
     if "y_scores" not in arrays:
         labels = preprocess.centred_one_hot(jnp.asarray(y, jnp.int32), spec.num_classes)
     elif arrays["y_scores"].shape == (len(x), spec.num_classes):
-        labels = jnp.asarray(arrays["y_scores"])
+        labels = jnp.asarray(_floats(arrays, "y_scores"))
     else:
         raise ValueError(f"its y_scores have shape {arrays['y_scores'].shape}")
     rows = jnp.asarray(x.reshape(len(x), -1), jnp.float32)
-    if "scale_of_scores" not in arrays:
+    if not any(name in arrays for name in _OF_TEACHER):
         return SupportSet(rows, labels)
-    scale, intercept = arrays["scale_of_scores"], arrays["intercept"]
-    if scale.shape != () or not 0 < scale < math.inf:
-        raise ValueError(f"its scale_of_scores is {scale}, and it must be a number above 0")
-    if intercept.shape != (spec.num_classes,) or not np.all(np.isfinite(intercept)):
-        raise ValueError(f"its intercept has shape {intercept.shape}, or is no numbers")
-    return SeenSupport(rows, labels, arrays.get("view"), float(scale), intercept)
+    missing = [name for name in ("scale_of_scores", "intercept") if name not in arrays]
+    if missing:
+        raise ValueError(f"it lacks {', '.join(missing)}: another version made it")
+    c = spec.num_classes
+    view = _floats(arrays, "view") if "view" in arrays else None
+    if view is not None:
+        from_array(view)
+    scale, intercept = _floats(arrays, "scale_of_scores"), _floats(arrays, "intercept")
+    if scale.shape != () or not scale > 0 or intercept.shape != (c,):
+        raise ValueError(
+            f"its scale_of_scores is {scale}, its intercept of shape {intercept.shape}"
+        )
+    return SeenSupport(rows, labels, view, float(scale), intercept)
+
+
+def _floats(arrays: Mapping[str, Any], name: str) -> np.ndarray:
+    """Return an array of finite float32.
+
+    Raises:
+        ValueError: it is of another type, or has other values.
+    """
+    found = arrays[name]
+    with np.errstate(over="ignore"):
+        narrow = found.astype(np.float32) if found.dtype.kind == "f" else None
+    if narrow is None or not np.all(np.isfinite(narrow)):
+        raise ValueError(f"its {name} holds something else than finite numbers of 32 bits")
+    return narrow
 
 
 def _trained_on(name: str, folder: SavedFolder, spec: Spec) -> tuple[Classifier, str]:

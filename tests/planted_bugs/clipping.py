@@ -25,6 +25,16 @@ _ANY_COMPILATION = (
 _COMPUTED = (f"{_ROUND}test_guarantee_targets_that_are_computed_add_at_most_the_clip_norm",)
 _PIXELS, _P = "jaxdp/methods/dp_kip/clipped/pixels.py", "tests/methods/dp_kip/test_pixels.py::"
 
+_SUMS, _ST = "jaxdp/privacy/sums.py", "tests/privacy/test_sums.py::"
+_ROUNDED = tuple(
+    f"{_ST}test_guarantee_no_records_let_one_move_{what}"
+    for what in (
+        "the_mean_of_features_by_more_than_one",
+        "the_gaps_by_more_than_one",
+        "gradients_by_more_than_the_clip_norm",
+    )
+)
+
 MUTANTS = (
     Mutant(
         "gradients are clipped at twice the norm",
@@ -78,8 +88,8 @@ MUTANTS = (
     Mutant(
         "the teacher clips class by class",
         _TEACHER,
-        "norms = of_phi * of_residuals",
-        "norms = of_phi * jnp.max(jnp.abs(residuals), axis=1)",
+        "norms = sums.MARGIN * of_phi * of_residuals",
+        "norms = sums.MARGIN * of_phi * jnp.max(jnp.abs(residuals), axis=1)",
         (f"{_TT}test_guarantee_no_clipped_norm_exceeds_the_clip_norm",),
     ),
     Mutant(
@@ -98,9 +108,9 @@ MUTANTS = (
     ),
     Mutant(
         "the teacher's sum is rounded to 11 bits on GPUs",
-        _TEACHER,
-        "return jnp.matmul(scaled.T, phi, precision=_HIGHEST).T",
-        "return jnp.matmul(scaled.T, phi).T",
+        _SUMS,
+        'return jnp.matmul(left.T, right, precision="highest")',
+        "return jnp.matmul(left.T, right)",
         (
             "tests/methods/test_clipped_sum_contract.py::"
             "test_guarantee_no_product_of_a_clipped_sum_is_rounded_as_gpus_do_by_default",
@@ -319,5 +329,33 @@ MUTANTS = (
         "jnp.maximum(largest, size)), None",
         "size), None",
         (f"{_P}test_guarantee_a_nearly_singular_kernel_moves_no_sum_further",),
+    ),
+    Mutant(
+        "thousands of records are added up in float32",
+        _SUMS,
+        "    blocks = -(-len(left) // ROWS)\n",
+        "    return _wide(_product(left, right))\n    blocks = -(-len(left) // ROWS)\n",
+        _ROUNDED,
+    ),
+    Mutant(
+        "the mean of features is clipped without a margin for the rounding of sums",
+        "jaxdp/methods/teacher/feature_mean.py",
+        "norms = sums.MARGIN * clipping",
+        "norms = clipping",
+        _ROUNDED[:1],
+    ),
+    Mutant(
+        "gaps are clipped without a margin for the rounding of sums",
+        "jaxdp/methods/teacher/probabilities.py",
+        "norms = sums.MARGIN * clipping",
+        "norms = clipping",
+        _ROUNDED[1:2],
+    ),
+    Mutant(
+        "a teacher's gradients are clipped without a margin for the rounding of sums",
+        "jaxdp/methods/teacher/classifier.py",
+        "norms = sums.MARGIN * of_phi * of_residuals",
+        "norms = of_phi * of_residuals",
+        _ROUNDED[2:],
     ),
 )

@@ -19,7 +19,7 @@ MUTANTS = (
     Mutant(
         "rows of features are clipped without a margin for rounding",
         _MEAN,
-        "norms = clipping.norms_from_above(phi, terms=phi.shape[1])",
+        "norms = sums.MARGIN * clipping.norms_from_above(phi, terms=phi.shape[1])",
         "norms = 0.9999 * jnp.linalg.norm(phi, axis=1)",
         (f"{_T}test_guarantee_no_rounding_lets_a_row_add_more_than_one",),
     ),

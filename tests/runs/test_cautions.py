@@ -79,6 +79,11 @@ def test_a_class_that_is_too_rare_for_the_budget_is_named_before_the_run() -> No
     assert not rare_lines(y, settings_of(1.0))
     assert not rare_lines(y, settings_of(float("inf")))
     assert rare_lines(y, settings_of(1.0), SPEC.of_persons(2))
+    test = HeldOut(np.zeros((len(y), 64), np.float32), y)
+    assert not any(
+        "little is learnt" in line
+        for line in cautions.before_work(settings_of(0.5), SPEC, test, reused=True)
+    )
 
 
 def metrics_of(confusion: list[list[int]]) -> dict[str, Any]:

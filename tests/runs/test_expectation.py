@@ -113,3 +113,11 @@ def test_a_run_says_what_it_is_expected_to_reach() -> None:
     )
     rows = Spec.rows("rows", (300, 4), class_names=["a", "b"])
     assert said("teacher", teacher.Settings(eps=1.0), rows) is None
+
+
+@pytest.mark.parametrize("classes", [3, 5, 30])
+def test_nobody_is_expected_to_do_worse_than_a_guess(classes: int) -> None:
+    for n in (3, 300):
+        found = expectation.of_teacher(images(n, classes, (28, 28, 3)), 0.1)
+        assert found is not None
+        assert found.accuracy.low >= 100 / classes - 1e-9

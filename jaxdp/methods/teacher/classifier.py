@@ -37,7 +37,7 @@ from jaxdp.methods.teacher.feature_mean import mean_of_features
 from jaxdp.methods.teacher.probabilities import Last, calibrated
 from jaxdp.methods.teacher.view import View, as_they_are
 from jaxdp.numerics import rounded_once
-from jaxdp.privacy import dp_sgd
+from jaxdp.privacy import dp_sgd, sums
 from jaxdp.privacy.clipping import norms_from_above
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -188,7 +188,7 @@ def clipped_sum(
     *,
     view: View,
 ) -> ClippedSum:
-    """Return the sum of the clipped gradients: a chunk in float32, chunks in float64.
+    """Return the sum of the clipped gradients, by chunks.
 
     Guarantee:
         That of `ClippedSum`, for `mechanism.clip_norm`.
@@ -233,11 +233,10 @@ def sum_clipped_grads(
 
     Guarantee:
         Adding or removing one example changes the sum by at most `clip_norm` in Euclidean norm,
-        the rounding of the sum itself aside: a norm is multiplied by `1 + (p + c + 16) 2^-23`
-        before clipping, more than the sums of squares and the products can lose in float32, so
-        that no addend exceeds `clip_norm`. Norms and sum read one rounding of features and
-        residuals, whose terms may cancel. Masked examples and those whose gradient has no
-        finite norm contribute exactly zero.
+        its rounding included: a norm is multiplied by `1 + (p + c + 16) 2^-23` before clipping,
+        more than the sums of squares and the products can lose in float32, and by `sums.MARGIN`.
+        Norms and sum read one rounding of features and residuals, whose terms may cancel. Masked
+        examples and those whose gradient has no finite norm contribute exactly zero.
     """
     p, c = weights.shape
     wide = features.astype(weights.dtype)
@@ -248,12 +247,12 @@ def sum_clipped_grads(
     residuals = jax.nn.softmax(jnp.matmul(phi, weights, precision=_HIGHEST)) - targets
     phi, residuals = rounded_once((phi, residuals), weights)
     of_phi, of_residuals = (norms_from_above(rows, terms=p + c) for rows in (phi, residuals))
-    norms = of_phi * of_residuals
+    norms = sums.MARGIN * of_phi * of_residuals
     keep = mask & jnp.all(finite, axis=1) & jnp.isfinite(norms)
     factors = jnp.minimum(1.0, clip_norm / norms)
     scaled = jnp.where(keep[:, None], factors[:, None] * residuals, 0.0)
     # This order of the product is several times as fast on a CPU as its transpose.
-    return jnp.matmul(scaled.T, phi, precision=_HIGHEST).T
+    return sums.summed_products(scaled, phi).T
 
 
 def scores(weights: Float[Array, "p c"], features: Float[Array, "*t p"]) -> Float[Array, "*t c"]:

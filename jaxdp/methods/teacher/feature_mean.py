@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxdp.devices import StoredRows
 from jaxdp.methods.teacher.view import View, centred_on
-from jaxdp.privacy import clipping, dp_sgd
+from jaxdp.privacy import clipping, dp_sgd, sums
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
@@ -56,14 +56,15 @@ def mean_of_features(mechanism: SubsampledGaussian, *, chunk_size: int) -> Calla
 
     def look(key: Key[Array, ""], features: Any, labels: Int[Array, " n"]) -> View:
         nothing = _Sums(jnp.zeros((), jnp.int32), jnp.zeros(features.shape[1], jnp.float32))
-        mean = released(nothing, key, features, labels, 1).mean
-        return centred_on(mean, noise=mechanism.stddev / mechanism.num_examples)
+        # Rows of norm 1 were shortened by the margin of sums.
+        mean = sums.MARGIN * released(nothing, key, features, labels, 1).mean
+        return centred_on(mean, noise=sums.MARGIN * mechanism.stddev / mechanism.num_examples)
 
     return look
 
 
 def clipped_sum(features: Float[Array, "n p"] | StoredRows) -> ClippedSum:
-    """Return the sum of rows of norm 1 at most: a chunk in float32, chunks in float64.
+    """Return the sum of rows of norm 1 at most, by chunks.
 
     Guarantee:
         That of `ClippedSum`, for a clip norm of 1.
@@ -83,14 +84,14 @@ def sum_clipped_rows(rows: Float[Array, "b p"], mask: Bool[Array, " b"]) -> Floa
         mask: which rows count.
 
     Guarantee:
-        Adding or removing one row changes the sum by at most 1 in Euclidean norm, the rounding of
-        the sum itself aside: a norm is multiplied by `1 + (p + 16) 2^-24` before clipping, more
-        than its sum of squares can lose in float32. Masked rows and those that are not finite
+        Adding or removing one row changes the sum by at most 1 in Euclidean norm, its rounding
+        included: a norm is multiplied by `1 + (p + 16) 2^-24` before clipping, more than its sum of
+        squares can lose in float32, and by `sums.MARGIN`. Masked rows and those that are not finite
         contribute exactly zero.
     """
     wide = rows.astype(jnp.float32).at[:, -1].set(0.0)
     finite = jnp.all(jnp.isfinite(wide), axis=1)
     phi = jnp.where(finite[:, None], wide, 0.0)
-    norms = clipping.norms_from_above(phi, terms=phi.shape[1])
+    norms = sums.MARGIN * clipping.norms_from_above(phi, terms=phi.shape[1])
     factors = jnp.where(mask & jnp.isfinite(norms), jnp.minimum(1.0, 1 / norms), 0.0)
-    return jnp.matmul(factors, phi, precision="highest")
+    return sums.summed_rows(factors, phi)

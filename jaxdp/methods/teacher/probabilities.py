@@ -32,7 +32,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxdp.devices import StoredRows
 from jaxdp.methods.teacher.view import CONSTANT, View
-from jaxdp.privacy import clipping, dp_sgd
+from jaxdp.privacy import clipping, dp_sgd, sums
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
@@ -173,7 +173,7 @@ def clipped_sum(
     clip_norm: float,
     by_size: bool,
 ) -> ClippedSum:
-    """Return the sum of the records' entries: a chunk in float32, chunks in float64.
+    """Return the sum of the records' entries, by chunks.
 
     Guarantee:
         That of `ClippedSum`, for a clip norm of 1.
@@ -224,7 +224,7 @@ def entries(
     def gradient(moment: Array) -> Array:
         residuals = jax.nn.softmax(moment * scores) - truth
         norms = lengths * jnp.linalg.norm(residuals, axis=1, keepdims=True)
-        return residuals / jnp.maximum(clip_norm, norms)
+        return residuals / jnp.where(jnp.isinf(clip_norm), 1.0, jnp.maximum(clip_norm, norms))
 
     moments = (jnp.arange(_MOMENTS, dtype=scores.dtype) + 0.5) / _MOMENTS
     scores = scores + own * lengths**2 * jnp.mean(jax.vmap(gradient)(moments), axis=0)
@@ -245,12 +245,13 @@ def sum_clipped_entries(found: Float[Array, "b e"], mask: Bool[Array, " b"]) -> 
     """Return the sum of the entries of the records that `mask` selects, each clipped to norm 1.
 
     Guarantee:
-        Adding or removing one record changes the sum by at most 1 in Euclidean norm, the rounding
-        of the sum itself aside: a norm is multiplied by `1 + (e + 16) 2^-24` before clipping.
-        Masked records and those whose entries are not finite contribute exactly zero.
+        Adding or removing one record changes the sum by at most 1 in Euclidean norm, its rounding
+        included: a norm is multiplied by `1 + (e + 16) 2^-24` before clipping, and by
+        `sums.MARGIN`. Masked records and those whose entries are not finite contribute exactly
+        zero.
     """
     finite = jnp.all(jnp.isfinite(found), axis=1)
     safe = jnp.where(finite[:, None], found, 0.0)
-    norms = clipping.norms_from_above(safe, terms=safe.shape[1])
+    norms = sums.MARGIN * clipping.norms_from_above(safe, terms=safe.shape[1])
     factors = jnp.where(mask, jnp.minimum(1.0, 1 / norms), 0.0)
-    return jnp.matmul(factors, safe, precision="highest")
+    return sums.summed_rows(factors, safe)

@@ -116,9 +116,8 @@ def as_taught(
     induced = centred(induced_weights(phi, support.y, ridge=ridge))
     scale = float(jnp.sum(induced * centred(taught.weights)) / jnp.sum(induced**2))
     view = None if taught.view is None else taught.view.as_array()
-    return SeenSupport(
-        support.x, support.y, view, max(scale, _LEAST_SCALE), np.asarray(taught.intercept)
-    )
+    scale = scale if scale > _LEAST_SCALE else _LEAST_SCALE  # which NaN is not
+    return SeenSupport(support.x, support.y, view, scale, np.asarray(taught.intercept))
 
 
 def weights_of(

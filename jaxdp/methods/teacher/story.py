@@ -12,8 +12,9 @@ SOURCES_BESIDE_IMAGES = {
     "both": "a private teacher and a private generator",
 }
 _WEIGHTS = (
-    "the weights of the private teacher, with the noisy mean of features that was taken off and "
-    "every checkpoint of its training"
+    "the weights of the private teacher, with the noisy mean of features that was taken off, noisy "
+    "means of how sure and how right it is, with --priors=equal noisy sizes of classes, and every "
+    "checkpoint of its training"
 )
 COVERS = {
     "teacher": _WEIGHTS,

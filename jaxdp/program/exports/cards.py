@@ -12,7 +12,7 @@ def text(loaded: Loaded, made: SavedSet, exported: Exported) -> str:
     """Return the card of an export, with YAML at its top where its form has some."""
     facts = loaded.certificate.facts
     kind = "distilled" if made.file.startswith("distilled") else "generated"
-    priors = loaded.folder.config.get("priors")
+    priors = card.priors_of(loaded.folder.config, kind)
     files = (
         *exported.files,
         "`privacy.json`: the certificate, with the numbers of all releases",

@@ -46,7 +46,7 @@ class Announcement:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is odd about the data and the settings."""
-        return cautions.before_work(self._settings, self._spec, self._test)
+        return cautions.before_work(self._settings, self._spec, self._test, reused=self._reuses)
 
     @property
     def watch(self) -> Watch:

@@ -83,30 +83,35 @@ def of_teacher(spec: Spec, epsilon: float) -> Expectation | None:
             sets.setdefault(point.data, []).append(point)
     if not sets:
         return None
-    n, c = spec.num_examples, spec.num_classes
-    guesses = {name: 100 / found[0].num_classes for name, found in sets.items()}
-    ceilings = {name: at(found, n, math.inf) for name, found in sets.items()}
+    n = spec.num_examples
+    guess = 100 / spec.num_classes
 
-    def gained(tried: float) -> float:
-        return float(
-            np.mean(
-                [
-                    (at(found, n, tried) - guesses[name]) / (ceilings[name] - guesses[name])
-                    for name, found in sets.items()
-                ]
-            )
-        )
+    def scores(tried: float) -> np.ndarray:
+        found = [_of_other_classes(each, at(each, n, tried), guess) for each in sets.values()]
+        return np.maximum(found, guess)
 
-    scores = [at(found, n, epsilon) for found in sets.values()]
-    worth = next((tried for tried in _TRIED if gained(tried) >= _WORTH), None)
+    gains = {
+        tried: np.mean((scores(tried) - guess) / (scores(math.inf) - guess + 1e-9))
+        for tried in _TRIED
+    }
     return Expectation(
-        Range(min(scores), max(scores)),
-        Range(min(ceilings.values()), max(ceilings.values())),
-        100 / c,
-        worth,
+        Range(*_ends(scores(epsilon))),
+        Range(*_ends(scores(math.inf))),
+        guess,
+        next((tried for tried in _TRIED if gains[tried] >= _WORTH), None),
         tuple(sets),
         max(spec.shape[:2]) <= _LARGEST,
     )
+
+
+def _of_other_classes(points: Sequence[Point], score: float, guess: float) -> float:
+    """Return a set's score in a scale that has another guess, and 100 at its top as well."""
+    own = 100 / points[0].num_classes
+    return 100 - (100 - score) * (100 - guess) / (100 - own)
+
+
+def _ends(scores: np.ndarray) -> tuple[float, float]:
+    return float(np.min(scores)), float(np.max(scores))
 
 
 def at(points: Sequence[Point], n: int, epsilon: float) -> float:

@@ -37,6 +37,7 @@ _UNTOLD = {
     **{"patches": 0, "teacher_patches": 0},
     **{"brightness": 0.0, "teacher_brightness": 0.0},
     **{"unit_norm": False, "teacher_unit_norm": False},
+    **{"priors": "data", "teacher_priors": "data"},
 }
 _CONFIG = "config.json"
 _OWN_FILES = (

@@ -93,7 +93,7 @@ def test_guarantee_a_record_adds_a_vector_of_norm_one_at_most(by_size: bool) -> 
     found = entries(sure, rows, jnp.array([1]), own=0.0, by_size=by_size)
     mask = jnp.ones(1, bool)
     added = np.asarray(probabilities.sum_clipped_entries(found, mask), np.float64)
-    assert 0.999 < np.linalg.norm(added) <= 1.0
+    assert 0.997 < np.linalg.norm(added) <= 1.0
 
 
 def test_guarantee_entries_are_clipped_whatever_they_are() -> None:
@@ -101,7 +101,7 @@ def test_guarantee_entries_are_clipped_whatever_they_are() -> None:
     added = probabilities.sum_clipped_entries(huge, jnp.array([True, False]))
     assert np.linalg.norm(np.asarray(added, np.float64)) <= 1.0
     kept = probabilities.sum_clipped_entries(huge, jnp.array([False, True]))
-    np.testing.assert_allclose(kept, huge[1], rtol=1e-6)
+    np.testing.assert_allclose(kept, huge[1], rtol=1e-6)  # shorter than 1, and not shortened
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

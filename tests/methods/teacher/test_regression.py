@@ -107,12 +107,42 @@ def arrays_of(**other: Any) -> dict[str, Any]:
         {"scale_of_scores": np.ones(2)},
         {"intercept": np.zeros(3)},
         {"intercept": np.array([0.0, np.inf])},
+        {"scale_of_scores": np.asarray(1e300)},
+        {"scale_of_scores": np.asarray(1 + 0j)},
+        {"scale_of_scores": np.asarray(True)},
+        {"intercept": np.array([0, 1], "m8[s]")},
+        {"intercept": np.array(["0", "1"])},
     ],
 )
 def test_stored_numbers_are_checked(other: dict[str, Any]) -> None:
     assert isinstance(support_of(arrays_of(), SPEC), regression.SeenSupport)
     with pytest.raises(ValueError, match=r"its (scale_of_scores|intercept)"):
         support_of(arrays_of(**other), SPEC)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        np.ones((3, 4)),
+        np.ones(4),
+        np.array([[0.0, 0.0], [1.0, -1.0]]),
+        np.array([[np.nan, 0.0], [1.0, 1.0]]),
+        np.ones((2, 4), complex),
+        np.full((2, 4), "1"),
+    ],
+)
+def test_a_stored_view_is_checked_when_it_is_read(view: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="view"):
+        support_of(arrays_of(view=view), SPEC)
+
+
+def test_a_set_that_lacks_a_part_of_what_its_teacher_tells_is_refused() -> None:
+    for names in (["scale_of_scores"], ["intercept"]):
+        arrays = arrays_of(view=np.ones((2, 4)))
+        for name in names:
+            del arrays[name]
+        with pytest.raises(ValueError, match=f"it lacks {names[0]}: another version"):
+            support_of(arrays, SPEC)
 
 
 def test_a_set_of_an_earlier_version_is_read_as_it_was() -> None:

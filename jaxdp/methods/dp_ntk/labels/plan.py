@@ -63,6 +63,7 @@ class LabelledPlan(base.Plan[Released]):
             num_made=drawn.num_made,
             covers=(*COVERS, *self.spec.kind.of_tables(TABLE)),
             num_bytes=drawn.num_bytes + taught.num_bytes,
+            unlisted=() if self.earlier.stored is None else ("priors",),
             page_title=f"{drawn.page_title}, labelled by a teacher",
             picture_title=f"{drawn.picture_title}, labelled by a teacher",
         )
@@ -159,9 +160,10 @@ class LabelledPlan(base.Plan[Released]):
     def config(self) -> dict[str, Any]:
         """Return what must be the same for a run and its resumption, as JSON."""
         teacher = self.teaching.settings
-        mapped = [field.name for field in dataclasses.fields(MapOptions)]
-        trained = ["epochs", "steps", "batch_size", "learning_rate", "clip_norm"]
-        named = [*trained, "mean_share", "calibration_share", "priors", *mapped]
+        named = [field.name for field in dataclasses.fields(MapOptions)]
+        if self.earlier.stored is None:
+            named += ["epochs", "steps", "batch_size", "learning_rate", "clip_norm"]
+            named += ["mean_share", "calibration_share", "priors"]
         return self.generation.config() | {
             f"teacher_{name}": getattr(teacher, name) for name in named
         }

@@ -96,6 +96,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         raise bad(settings, "weights_share", "is for --labels=generator, leave it out")
     if earlier is not None and earlier.stored is not None and settings.teacher_share is not None:
         raise SettingsError(f"{earlier.stored.source}: has spent its budget; leave --teacher_share")
+    if earlier is not None and earlier.stored is not None and settings.takes_equal_priors:
+        raise bad(settings, "priors", f"{earlier.stored.source} was trained already, leave it out")
     asked = generation_settings(settings)
     stored = None if earlier is None else earlier.stored
     quick = asked.preset != "fast" or spec.dim <= _FAST_VALUES

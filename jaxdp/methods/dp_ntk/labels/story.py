@@ -7,7 +7,8 @@ from jaxdp.methods.dp_ntk.story import STORY as GENERATION
 
 COVERS = (
     "labelled.npz: the noisy mean embedding and the weights of the private teacher, with the noisy "
-    "mean of features that was taken off and every checkpoint of its training",
+    "mean of features that was taken off, noisy means of how sure and how right it is, with "
+    "--priors=equal noisy sizes of classes, and every checkpoint of its training",
     "generator/, checkpoints/ and teacher_checkpoints/: the generator and the teacher; "
     "synthetic.npz and samples.png: what it has drawn and the teacher labelled; any number "
     "of further examples from both",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxdp
-from jaxdp.methods import certified
+from jaxdp.methods import certified, record
 from jaxdp.methods.dp_ntk import labels as labelled
 from jaxdp.methods.dp_ntk.drawing import balanced_labels
 from jaxdp.methods.dp_ntk.labels import plan as planning
@@ -310,3 +311,15 @@ def test_equal_priors_draw_and_label_all_classes_equally() -> None:
     assert parts["data"][0] < 0.2
     assert 0.3 < parts["equal"][0] < 0.7
     assert parts["equal"][1] > parts["data"][1] + 0.05
+
+
+def test_priors_are_those_of_the_training_and_not_of_what_is_used_again() -> None:
+    earlier = Earlier(stored_of(labelled))
+    asked = _asked(labelled, num_synthetic=50)
+    with pytest.raises(SettingsError, match=r"priors.*was trained already"):
+        labelled.complete(dataclasses.replace(asked, priors="equal"), SPEC, earlier)
+    plan = labelled.make_plan(labelled.complete(asked, SPEC, earlier), SPEC, earlier)
+    told = record.config_of(plan)
+    assert "priors" not in told
+    assert "teacher_calibration_share" not in told
+    assert "teacher_unit_norm" in told
