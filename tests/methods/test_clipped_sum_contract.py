@@ -22,9 +22,9 @@ from jaxdp.methods.dp_kip import release as kip
 from jaxdp.methods.teacher import classifier as teacher
 from jaxdp.methods.teacher.view import View
 from jaxdp.privacy import sampling
-from jaxdp.privacy.sums import MARGIN
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.sums import MARGIN
 
 N, D, P, C, CHUNK = 17, 6, 9, 3, 5
 CLIP_NORM = 0.05
