@@ -102,7 +102,7 @@ def run_of(name: str, place: Path) -> Run:
         if name != "kip":
             for plan in (KipPlan, teacher.TeacherPlan, LabelledPlan):
                 patch.setattr(plan, "release", at_random)
-        patch.setattr(driver, "_print_summary", lambda *_, **__: None)
+        patch.setattr(driver.summary, "show", lambda *_, **__: None)
         patch.setattr(pictures, "image_grid_png", lambda *_, **__: dot.getvalue())
         patch.setattr("jaxdp.program.report.tables.table_png", lambda *_, **__: dot.getvalue())
         patch.setattr(teacher_plan.distillation, "finish", lambda _, start, *__, **___: start)
