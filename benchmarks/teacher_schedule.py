@@ -304,6 +304,7 @@ _Cells = dict[tuple[str, int, float], dict[float, list[float]]]
 _CUTS = (1e-5, 3e-5, 7e-5, 1.5e-4, 3e-4, 6e-4, 1e-3, 2e-3, 4e-3)
 
 
+@functools.cache
 def _noise(n: int, eps: float) -> float:
     stddev = (
         analytic_gaussian_stddev(epsilon=eps, delta=1e-5, sensitivity=1.0)
@@ -340,6 +341,8 @@ def fit(path: Path) -> None:
     for line in path.read_text().splitlines():
         if line.startswith("{"):
             row = json.loads(line)
+            if len(row["noises"]) != len(NOISES):
+                continue
             cells.setdefault((row["set"], row["n"], row["eps"]), {})[row["floor"]] = row[
                 "accuracies"
             ]

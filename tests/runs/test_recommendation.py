@@ -68,7 +68,8 @@ def test_there_are_never_more_distilled_images_than_real_ones_where_there_is_one
 
 def test_scores_are_those_of_measured_sets_and_others_are_said_to_be_extrapolated() -> None:
     mnist = of((28, 28, 1), 60_000, 10, 1)[0].expected
-    assert mnist.startswith("accuracy of 88 to 98 % (measured on MNIST, Fashion-MNIST")
+    assert mnist.startswith("accuracy of 88 to 98 % (measured on")
+    assert "MNIST" in mnist
     assert of((28, 28, 1), 60_000, 300, 1)[0].expected.startswith("no measured set has about so")
     assert "whose images are smaller" in of((512, 512, 1), 60_000, 10, 1)[0].expected
     for choice in of((28, 28, 1), 10**8, 10, 1)[1:]:
