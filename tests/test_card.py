@@ -15,6 +15,7 @@ from support.toy_tables import schema_of
 import jaxdp
 from jaxdp.data import Spec
 from jaxdp.methods import card
+from jaxdp.methods.dp_ntk.settings import COUNTS
 from jaxdp.methods.dp_ntk.story import COVERS
 from jaxdp.methods.made import Made
 from jaxdp.privacy import certificates
@@ -250,3 +251,7 @@ def test_a_generator_that_knows_no_shares_draws_classes_equally(
     config: dict[str, Any], kind: str, said: str | None
 ) -> None:
     assert card.priors_of(config, kind) == said
+
+
+def test_a_card_knows_the_features_that_count_cells() -> None:
+    assert card._COUNTS == COUNTS

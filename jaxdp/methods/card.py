@@ -22,7 +22,7 @@ _PRIORS = {
     DATA_PRIORS: "\nClasses are taken to be as common as in the data.",
     EQUAL_PRIORS: "\nAll classes are taken to be equally common, which may be untrue of the data.",
 }
-# Features of a generator that count cells, which tell the shares of classes.
+# Features of a generator that count cells: `dp_ntk.settings.COUNTS`, which a card may not import.
 _COUNTS = ("marginals", "pairs")
 _USE = """
 ```python
@@ -106,7 +106,8 @@ def guarantee(certificate: Mapping[str, Any]) -> str:
 def priors_of(config: Mapping[str, Any], kind: str) -> str | None:
     """Return how common classes are taken to be, of `settings.PRIORS`; None where nobody said.
 
-    A generator draws equally many of each class where nothing tells their shares.
+    A generator draws equally many of each class where nothing tells their shares: counts of cells
+    do, and shares that were released.
 
     Args:
         config: content of config.json.

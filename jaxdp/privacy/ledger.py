@@ -291,6 +291,17 @@ def _together(ledgers: Sequence[Ledger]) -> tuple[list[SubsampledGaussian], list
     return steps, [noise / people for noise in also]
 
 
+def require_one_release(mechanism: SubsampledGaussian, what: str) -> None:
+    """Raise a `ValueError` where a mechanism is not as `one_release` makes them.
+
+    Args:
+        mechanism: to be checked.
+        what: is released, in words that begin the message.
+    """
+    if (mechanism.num_steps, mechanism.sampling_rate, mechanism.clip_norm) != (1, 1.0, 1.0):
+        raise ValueError(f"{what} released once, of all examples, each of norm 1 at most")
+
+
 def one_release(
     num_examples: int, *, noise_multiplier: float, records_per_person: int = 1
 ) -> SubsampledGaussian:

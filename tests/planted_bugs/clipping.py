@@ -338,6 +338,13 @@ MUTANTS = (
         _ROUNDED,
     ),
     Mutant(
+        "many blocks of a teacher's sum are rounded to 11 bits on GPUs",
+        _SUMS,
+        'left, right, precision="highest")\n    return jnp.sum',
+        "left, right)\n    return jnp.sum",
+        (f"{_ST}test_guarantee_no_product_is_rounded_as_gpus_do_by_default",),
+    ),
+    Mutant(
         "the mean of features is clipped without a margin for the rounding of sums",
         "jaxdp/methods/teacher/feature_mean.py",
         "norms = sums.MARGIN * clipping",

@@ -47,13 +47,6 @@ MUTANTS = (
         (f"{_T}test_guarantee_the_mean_has_the_noise_that_is_accounted",),
     ),
     Mutant(
-        "the mean is one of a part of the examples",
-        _MEAN,
-        "(mechanism.num_steps, mechanism.sampling_rate, mechanism.clip_norm) != (1, 1.0, 1.0)",
-        "mechanism.clip_norm != 1.0",
-        (f"{_T}test_guarantee_a_mean_is_one_release_of_all_examples",),
-    ),
-    Mutant(
         "the mean is released at every call",
         _CLASSIFIER,
         "if look and before == 0:",

@@ -50,11 +50,15 @@ MUTANTS = (
         (f"{_T}test_guarantee_the_release_has_the_noise_that_is_accounted",),
     ),
     Mutant(
-        "the gaps are those of a part of the records",
-        _FILE,
+        "what is released once is of a part of the records",
+        "jaxdp/privacy/ledger.py",
         "(mechanism.num_steps, mechanism.sampling_rate, mechanism.clip_norm) != (1, 1.0, 1.0)",
         "mechanism.clip_norm != 1.0",
-        (f"{_T}test_guarantee_gaps_are_one_release_of_all_records",),
+        (
+            f"{_T}test_guarantee_gaps_are_one_release_of_all_records",
+            "tests/methods/teacher/test_feature_mean.py::"
+            "test_guarantee_a_mean_is_one_release_of_all_examples",
+        ),
     ),
     Mutant(
         "gaps are released at every call",

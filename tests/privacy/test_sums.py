@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from support import products
 
 from jaxdp import numerics
 from jaxdp.methods.teacher import classifier, feature_mean, probabilities
@@ -102,3 +103,9 @@ def test_products_are_those_of_numpy(count: int) -> None:
 def test_the_margin_covers_two_sums() -> None:
     assert sums.MARGIN == 1 + 2 * 128**2 * 2.0**-24
     assert sums.MARGIN < 1.002
+
+
+@pytest.mark.parametrize("count", [200, 3000])
+def test_guarantee_no_product_is_rounded_as_gpus_do_by_default(count: int) -> None:
+    left, right = jnp.ones((count, 3)), jnp.ones((count, 5))
+    assert not products.rounded(sums.summed_products, left, right)

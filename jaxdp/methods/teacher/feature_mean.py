@@ -15,6 +15,7 @@ from jaxdp.devices import StoredRows
 from jaxdp.methods.teacher.view import View, centred_on
 from jaxdp.privacy import clipping, dp_sgd, sums
 from jaxdp.privacy.dp_sgd import ClippedSum
+from jaxdp.privacy.ledger import require_one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 
@@ -43,8 +44,7 @@ def mean_of_features(mechanism: SubsampledGaussian, *, chunk_size: int) -> Calla
         the zero-out relation (`jaxdp.privacy.ledger`), and of nothing else that depends on the
         features. Labels are not read.
     """
-    if (mechanism.num_steps, mechanism.sampling_rate, mechanism.clip_norm) != (1, 1.0, 1.0):
-        raise ValueError("the mean is released once, of all examples, each of norm 1 at most")
+    require_one_release(mechanism, "the mean is")
 
     def release(sums: _Sums, key: Array, features: Any, labels: Array) -> _Sums:
         del labels

@@ -34,11 +34,12 @@ from jaxdp.devices import StoredRows
 from jaxdp.methods.teacher.view import CONSTANT, View
 from jaxdp.privacy import clipping, dp_sgd, sums
 from jaxdp.privacy.dp_sgd import ClippedSum
+from jaxdp.privacy.ledger import require_one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 TEMPERATURES = (0.8, 1.3, 2.1, 3.4, 5.5)
 SENSITIVITY_OF_GAPS = math.sqrt(len(TEMPERATURES))
-"""Of the sum of the gaps, each between -1 and 1."""
+"""Of the sum of the gaps, each between -1 and 1. `schedule` has it as well, to start fast."""
 # Part of its own gradients that a record's score loses, once others have made up for the rest.
 _OWN = 0.43
 _MOMENTS = 10
@@ -94,8 +95,7 @@ def calibrated(
         noise multiplier of `last.mechanism` under the zero-out relation (`jaxdp.privacy.ledger`).
     """
     mechanism = last.mechanism
-    if (mechanism.num_steps, mechanism.sampling_rate, mechanism.clip_norm) != (1, 1.0, 1.0):
-        raise ValueError("gaps are released once, of all examples, each of norm 1 at most")
+    require_one_release(mechanism, "gaps are")
     own = _OWN * last.length / mechanism.num_examples
     shared = last.by_size
 

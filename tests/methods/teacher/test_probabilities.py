@@ -317,6 +317,10 @@ def test_the_release_knows_how_far_steps_went() -> None:
     assert plan_of(eps=2.0, priors="equal").training.last.by_size
 
 
+def test_the_schedule_knows_the_sensitivity_of_gaps() -> None:
+    assert schedule._NORM_OF_GAPS == probabilities.SENSITIVITY_OF_GAPS
+
+
 def test_shares_of_gaps_follow_the_noise() -> None:
     shares = [schedule.calibration_share(nu) for nu in (1e-5, 3e-4, 1.0)]
     assert shares == [1e-3, pytest.approx(1.125e-3), 0.05]
