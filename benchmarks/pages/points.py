@@ -86,16 +86,11 @@ def _teachers() -> list[dict[str, Any]]:
                 "num_classes": num_classes,
                 "epsilon": f"{epsilon:g}",
                 "method": "teacher",
-                "score": round(case["accuracies"][_nearest(case["noises"])], 1),
+                "score": round(case["accuracies"][case["noises"].index(2.0)], 1),
                 "source": _source(_TEACHERS),
             }
         )
     return points
-
-
-def _nearest(noises: list[float]) -> int:
-    """Return the place of today's noise of scores, or of the nearest one that was tried."""
-    return min(range(len(noises)), key=lambda place: abs(noises[place] - 2.0))
 
 
 def _small() -> list[dict[str, Any]]:
