@@ -84,11 +84,11 @@ class Pairs:
     labels_rest: np.ndarray
     num_classes: int
 
-    def chunks(self, included: np.ndarray) -> class_sums.ClassChunks:
+    def chunks(self, included: np.ndarray) -> class_sums.LabelledChunks:
         """Return the dataset with these canaries in, and the partners of the others."""
         rows = np.where(included[:, None], self.inside, self.outside)
         labels = np.where(included, self.labels_inside, self.labels_outside)
-        return class_sums.arrange_by_class(
+        return class_sums.labelled_chunks(
             np.concatenate([rows, self.rest]),
             np.concatenate([labels, self.labels_rest]),
             num_classes=self.num_classes,
@@ -283,7 +283,7 @@ def release_class_means(
 ) -> np.ndarray:
     """Return noisy sums of features for every key: (runs, 1, classes x features)."""
     n, num_classes = len(audited.x), training.NUM_CLASSES
-    chunks = class_sums.arrange_by_class(
+    chunks = class_sums.labelled_chunks(
         audited.with_canaries(included), audited.labels, num_classes=num_classes, chunk_size=64
     )
     features = pixel_features(audited.x.shape[1])

@@ -65,10 +65,9 @@ def ours(size: Size, generate: bool) -> Measurement:
     features, _ = network(width)
     x, y = data(batch if generate else n)
     if not generate:
-        chunks = class_sums.arrange_by_class(
-            x, y, num_classes=_CLASSES, chunk_size=min(500, len(x))
+        chunks = class_sums.labelled_chunks(
+            x, y, num_classes=_CLASSES, chunk_size=min(4096, len(x))
         )
-        chunks = jax.tree.map(jnp.asarray, chunks)
         found = measure(lambda c: class_sums.class_sums(features, c, num_classes=_CLASSES), chunks)
     else:
         blocks = jnp.asarray(x.reshape(_CLASSES, -1, _DIM))
@@ -126,7 +125,7 @@ def in_chunks(size: Size) -> tuple[Measurement, float]:
     found = measure(jax.jit(embed), jnp.asarray(x), jnp.asarray(y))
     assert found is not None
     measured, expected = found
-    chunks = class_sums.arrange_by_class(x, y, num_classes=_CLASSES, chunk_size=chunk)
+    chunks = class_sums.labelled_chunks(x, y, num_classes=_CLASSES, chunk_size=chunk)
     mine = class_sums.class_sums(features, chunks, num_classes=_CLASSES)
     difference = float(jnp.linalg.norm(mine - expected) / jnp.linalg.norm(expected))
     scaled = measured.seconds * n / count

@@ -26,7 +26,7 @@ NEEDED = {
     "jaxdp.privacy": (
         "Certificate DatasetLedger GaussianRelease Ledger Profile SubsampledGaussian Terms "
         "TotalBudget UnreachableEpsilonError add_gaussian_noise analytic_gaussian_stddev "
-        "arrange_by_class bounded calibrate certify clip gaussian_epsilon global_norm "
+        "labelled_chunks bounded calibrate certify clip gaussian_epsilon global_norm "
         "joint_epsilon joint_noise_multiplier joint_profile poisson_sample private_key "
         "recertified release_sums sum_clipped_grads"
     ),

@@ -110,8 +110,8 @@ def teacher_run() -> Run:
 PIXELS = feature_maps.unit_features(lambda rows: rows, DIM)
 
 
-def chunks(x: np.ndarray, labels: np.ndarray) -> class_sums.ClassChunks:
-    return class_sums.arrange_by_class(x, labels, num_classes=CLASSES, chunk_size=5)
+def chunks(x: np.ndarray, labels: np.ndarray) -> class_sums.LabelledChunks:
+    return class_sums.labelled_chunks(x, labels, num_classes=CLASSES, chunk_size=5)
 
 
 def embedding_run() -> Run:

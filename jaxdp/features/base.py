@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Num
 from jaxdp.numerics import rounded_once
 
 # Norms stay so far below 1: more than what rounding takes from a float32 norm (1e-6), and than what
-# it adds where a removal shifts a class's later rows between chunks (2e-4 for a million rows).
+# it adds where one of fifty rows that are added up is another (3e-4, `jaxdp.privacy.class_sums`).
 _MARGIN = 5e-4
 SUMMED_SCALE = 1 / (1 + _MARGIN)
 """What `summed_features` multiplies features by."""
@@ -29,6 +29,7 @@ _UNROLLED = 16
 _HELD = 2**25
 
 WeightedSum = Callable[[Float[Array, "n d"], Float[Array, " n"]], Float[Array, " p"]]
+Factored = Callable[[Float[Array, "n d"]], list[tuple[Array, Array]]]
 
 
 class FeatureMap(NamedTuple):
@@ -47,6 +48,9 @@ class FeatureMap(NamedTuple):
             each such product is too small to be fast.
         explicit: whether the features of each row are computed, so that several sums over the same
             rows take hardly longer than one.
+        factors: where features are products, the function from rows (n, d) to pairs of factors,
+            `a (n, q, r)` and `b (n, q, o)`: a row's features are the entries of every `a^T b`, one
+            pair after the other.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -62,6 +66,7 @@ class FeatureMap(NamedTuple):
     inline: bool = False
     together: int = 0
     explicit: bool = False
+    factors: Factored | None = None
 
 
 def is_usable(norms: Array) -> Array:
@@ -107,7 +112,11 @@ def of_stored(features: FeatureMap, to_unit: Callable[[Any], Any]) -> FeatureMap
     def weighted_sum(x: Num[Array, "n s"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
         return features.weighted_sum(to_unit(x), weights)
 
-    return features._replace(weighted_sum=weighted_sum)
+    factors = features.factors
+    return features._replace(
+        weighted_sum=weighted_sum,
+        factors=None if factors is None else lambda x: factors(to_unit(x)),
+    )
 
 
 def unit_features(

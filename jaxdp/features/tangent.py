@@ -63,18 +63,39 @@ def entk_map(apply_fn: Callable[[Any, Array], Array], params: Any, dim: int) -> 
         x = finite_rows(x)
         wide = jax.tree.map(lambda leaf: jnp.asarray(leaf, x.dtype), params)
         with jax.default_matmul_precision("highest"):
-            leaves = _dense_sum(apply_fn, wide, x, weights)
-            if leaves is None:
+            pairs = _dense_factors(apply_fn, wide, x, weights)
+            if pairs is None:
                 leaves = _two_pass_sum(apply_fn, wide, x, weights)
+            else:
+                leaves = [_summed_products(*pair) for pair in pairs]
         return jnp.concatenate([leaf.reshape(-1) for leaf in leaves])
 
+    def factors(x: Float[Array, "n d"]) -> list[tuple[Array, Array]]:
+        wide = jax.tree.map(lambda leaf: jnp.asarray(leaf, x.dtype), params)
+        weights = finite_weights(x, jnp.ones(len(x), x.dtype))
+        with jax.default_matmul_precision("highest"):
+            found = _dense_factors(apply_fn, wide, finite_rows(x), weights)
+        assert found is not None  # where all layers are dense
+        return found
+
     # Convolutions of several classes at once would be grouped ones, which are slow on CPUs.
-    together = _TOGETHER if is_dense(apply_fn, params, dim) else 0
-    return FeatureMap(size, weighted_sum, inline=True, together=together)
+    dense = is_dense(apply_fn, params, dim)
+    return FeatureMap(
+        size,
+        weighted_sum,
+        inline=True,
+        together=_TOGETHER if dense else 0,
+        factors=factors if dense else None,
+    )
 
 
-def _dense_sum(apply_fn: Any, params: Any, x: Array, weights: Array) -> list[Array] | None:
-    """Return the weighted sum, leaf by leaf, from the factors `a^T delta` of dense layers."""
+def _dense_factors(
+    apply_fn: Any, params: Any, x: Array, weights: Array
+) -> list[tuple[Array, Array]] | None:
+    """Return the factors `a^T delta` of every leaf, of norm 1 and times the row's weight.
+
+    A bias has a factor of ones. None where some layer is not dense.
+    """
     factors = dense_factors(apply_fn, params, x)
     if factors is None:
         return None
@@ -89,15 +110,21 @@ def _dense_sum(apply_fn: Any, params: Any, x: Array, weights: Array) -> list[Arr
     usable = is_usable(jnp.sqrt(squares))
     norms = jnp.where(usable, jnp.sqrt(jnp.where(usable, squares, 1.0)), 0.0)
     unit = unit_weights(weights, norms)
-    sums: dict[int, Array] = {}
+    found: dict[int, tuple[Array, Array]] = {}
     for kernel, (a, delta) in pairs.items():
         # A factor that is not finite times a weight of 0 would not be 0.
         a, delta = (jnp.where(usable[:, None, None], z, 0.0) for z in (a, delta))
-        weighted = (unit[:, None, None] * delta).reshape(-1, delta.shape[-1])
-        sums[kernel] = jnp.matmul(a.reshape(-1, a.shape[-1]).T, weighted)
+        weighted = unit[:, None, None] * delta
+        found[kernel] = (a, weighted)
         if (bias := biases[kernel]) is not None:
-            sums[bias] = jnp.sum(weighted, axis=0)
-    return [sums[i] for i in range(len(sums))]
+            found[bias] = (jnp.ones((*weighted.shape[:2], 1), weighted.dtype), weighted)
+    return [found[i] for i in range(len(found))]
+
+
+def _summed_products(a: Float[Array, "n q r"], delta: Float[Array, "n q o"]) -> Float[Array, "r o"]:
+    if a.shape[-1] == 1:
+        return jnp.sum(a * delta, axis=(0, 1))[None]
+    return jnp.matmul(a.reshape(-1, a.shape[-1]).T, delta.reshape(-1, delta.shape[-1]))
 
 
 def _squared_norms(a: Float[Array, "n q r"], delta: Float[Array, "n q o"]) -> Float[Array, " n"]:

@@ -25,7 +25,7 @@ from .accounting import (
 )
 from .calibration import UnreachableEpsilonError, calibrate
 from .certificates import Certificate, Terms, certify
-from .class_sums import ClassChunks, arrange_by_class, release_sums
+from .class_sums import LabelledChunks, labelled_chunks, release_sums
 from .clipping import clip, global_norm, norms_from_above, sum_clipped_grads
 from .contributions import bounded
 from .dataset_ledger import BudgetExceededError, DatasetLedger, ReleasedElsewhereError
@@ -42,10 +42,10 @@ __all__ = [
     "ACCOUNTANTS",
     "BudgetExceededError",
     "Certificate",
-    "ClassChunks",
     "ClippedSum",
     "DatasetLedger",
     "GaussianRelease",
+    "LabelledChunks",
     "Ledger",
     "PoissonSample",
     "Profile",
@@ -58,7 +58,6 @@ __all__ = [
     "accounting",
     "add_gaussian_noise",
     "analytic_gaussian_stddev",
-    "arrange_by_class",
     "bounded",
     "calibrate",
     "calibration",
@@ -76,6 +75,7 @@ __all__ = [
     "joint_epsilon",
     "joint_noise_multiplier",
     "joint_profile",
+    "labelled_chunks",
     "ledger",
     "ledger_file",
     "limits",

@@ -2,82 +2,93 @@
 
     mu_k = (1/n) sum_{i: y_i = k} phi(x_i),    |phi(x)| <= 1
 
-Examples are sorted by class and worked through in chunks of one class, so that a chunk touches one
-row of the embedding.
+Examples are worked through where they lie, so that another record in the place of one leaves
+what is computed of all others as it was, to the last bit. Sums of float32 are rounded at every
+addition, by what depends on all records. So no more than `_ROWS` examples are added up in float32,
+their sums in float64; features that are known by factors are added up in float64 alone.
 
 References:
     Gretton et al. (2012), "A kernel two-sample test" (mean embeddings and MMD).
     Harder, Adamczewski & Park (2021), "DP-MERF", section 3 (class-wise embedding, n public).
+    Higham (2002), "Accuracy and stability of numerical algorithms", section 4.2 (sums of m rows of
+        norm 1 are off by m^2 2^-24 at most).
 """
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxdp import devices, numerics, processes
 from jaxdp.privacy import mechanism
 
+# Examples that are added up in float32: two such sums are off by 3e-4 of one example together, and
+# the margin that features keep below norm 1 covers it (`jaxdp.features.base`).
+_ROWS = 50
+# Examples of one class in a product of factors.
+_TILE = 128
+
 
 @runtime_checkable
 class Features(Protocol):
-    """What sums need of features of norm at most 1: how many there are, and their weighted sums."""
+    """What sums need of features of norm at most 1: see `jaxdp.features.base.FeatureMap`."""
 
     @property
     def dim(self) -> int: ...  # noqa: D102
     @property
     def weighted_sum(self) -> Callable[[Array, Array], Array]: ...  # noqa: D102
+    @property
+    def explicit(self) -> bool: ...  # noqa: D102
+    @property
+    def factors(self) -> Callable[[Array], Sequence[tuple[Array, Array]]] | None: ...  # noqa: D102
 
 
 Watch = Callable[[Sequence[int]], Iterable[int]]
 """Yields numbers as they are, and may show how many have had their turn; it sees nothing else."""
 
 
-class ClassChunks(NamedTuple):
-    """Examples sorted by class, in chunks of one class each.
+class LabelledChunks(NamedTuple):
+    """Examples with their classes, in chunks of as many as lie beside each other.
 
-    How many chunks there are depends on n, the number of classes and the chunk size alone: class
-    counts stay private. Rows stay where they are, such as in a file, until their chunk has its
-    turn.
+    Which examples share a chunk depends on n and the chunk size alone. Rows stay where they are,
+    such as in a file, until their chunk has its turn.
 
     Attributes:
         x: (n, d) rows as stored.
-        order: (n,) numbers of rows, class by class.
-        starts: of each chunk, its first place in `order`.
-        sizes: of each chunk, how many examples it has; 0 for one that is there for the count alone.
-        labels: each chunk's class.
-        chunk_size: b, what a chunk is filled up to.
+        labels: (n,) classes, 0..c-1.
+        chunk_size: b, what the last chunk is filled up to.
     """
 
     x: np.ndarray
-    order: np.ndarray
-    starts: np.ndarray
-    sizes: np.ndarray
     labels: np.ndarray
     chunk_size: int
 
+    @property
+    def num_chunks(self) -> int:
+        """Return how many chunks there are."""
+        return -(-len(self.labels) // self.chunk_size)
+
     def arrays(self, chunk: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a chunk's rows (b, d), zeros where it is not full, and their weights (b,), 0 or 1.
+        """Return a chunk's rows (b, d) and classes (b,): zeros and -1 where it is not full.
 
         Beyond the last one there are chunks of no examples.
         """
         rows = np.zeros((self.chunk_size, self.x.shape[1]), self.x.dtype)
-        weights = np.zeros(self.chunk_size, np.float32)
-        if chunk < len(self.labels):
-            start, size = self.starts[chunk], self.sizes[chunk]
-            rows[:size] = self.x[self.order[start : start + size]]
-            weights[:size] = 1.0
-        return rows, weights
+        labels = np.full(self.chunk_size, -1, np.int32)
+        places = slice(chunk * self.chunk_size, (chunk + 1) * self.chunk_size)
+        size = len(self.labels[places])
+        rows[:size], labels[:size] = self.x[places], self.labels[places]
+        return rows, labels
 
 
-def arrange_by_class(
+def labelled_chunks(
     x: np.ndarray, labels: np.ndarray, *, num_classes: int, chunk_size: int
-) -> ClassChunks:
-    """Sort examples by class into chunks, without a copy of them.
+) -> LabelledChunks:
+    """Return examples in chunks, without a copy of them.
 
     Args:
         x: (n, d).
@@ -89,16 +100,15 @@ def arrange_by_class(
         ValueError: labels that do not fit, or a chunk size below 1.
 
     Guarantee:
-        Each example appears once, with weight 1, in a chunk of its class. The number of chunks is
-        ceil(n / b) + c for whatever labels.
+        Each example appears once, and in which chunk and where there depends on its place alone.
 
     Examples:
         >>> import numpy as np
-        >>> from jaxdp.privacy import arrange_by_class
-        >>> x, labels = np.eye(5, dtype=np.float32), np.array([0, 1, 0, 0, 1])
-        >>> chunks = arrange_by_class(x, labels, num_classes=2, chunk_size=2)
-        >>> chunks.labels, chunks.sizes
-        (array([0, 0, 1, 0, 0], dtype=int32), array([2, 1, 2, 0, 0]))
+        >>> from jaxdp.privacy import labelled_chunks
+        >>> x, labels = np.eye(3, dtype=np.float32), np.array([0, 1, 0])
+        >>> chunks = labelled_chunks(x, labels, num_classes=2, chunk_size=2)
+        >>> chunks.num_chunks, chunks.arrays(1)[1].tolist()
+        (2, [0, -1])
     """
     labels = np.asarray(labels)
     if chunk_size < 1:
@@ -107,24 +117,13 @@ def arrange_by_class(
         raise ValueError(f"need one label per row, got {labels.shape} for {len(x)} rows")
     if np.any((labels < 0) | (labels >= num_classes)):
         raise ValueError(f"labels must be in 0..{num_classes - 1}")
-    count = -(-len(x) // chunk_size) + num_classes
-    starts, sizes = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    classes = np.zeros(count, np.int32)
-    chunk = done = 0
-    for label, members in enumerate(np.bincount(labels, minlength=num_classes)):
-        for start in range(0, members, chunk_size):
-            starts[chunk], classes[chunk] = done + start, label
-            sizes[chunk] = min(chunk_size, members - start)
-            chunk += 1
-        done += members
-    order = np.argsort(labels, kind="stable")
-    return ClassChunks(x, order, starts, sizes, classes, chunk_size)
+    return LabelledChunks(x, labels, chunk_size)
 
 
 def class_sums(
-    features: Features, chunks: ClassChunks, *, num_classes: int, watch: Watch = iter
+    features: Features, chunks: LabelledChunks, *, num_classes: int, watch: Watch = iter
 ) -> Float[Array, "c p"]:
-    """Return `sum_{i: y_i = k} phi(x_i)` of every class k: a chunk in float32, chunks in float64.
+    """Return `sum_{i: y_i = k} phi(x_i)` of every class k.
 
     Every device of this process takes chunks, two at once on a CPU; the call cannot be inside a
     `jit`. The result does not depend on how many devices there are. It is float64 also outside of
@@ -133,24 +132,25 @@ def class_sums(
     one's examples and the sums of all.
 
     Guarantee:
-        Adding or removing one example changes one row by at most 1 in Euclidean norm; replacing
-        one changes the result by at most 2, whatever the label. Padding and rows that are not
-        finite contribute exactly zero. The margin that features keep below norm 1 covers that a
-        change shifts later rows of its class between chunks, whose float32 sums round differently:
-        that moved the sum of a million rows by up to 2e-4, and grows with the root of their number.
+        Replacing one example changes the result by at most 2 in Euclidean norm, and by at most the
+        features' diameter; leaving one out in its place, by at most 1. That is so whatever the
+        other examples are: the margin that features keep below norm 1 covers what rounding adds.
+        Padding and rows that are not finite contribute exactly zero.
     """
     with numerics.float64():
         sums = jnp.zeros((num_classes, features.dim), jnp.float64)
-    numbers = watch(range(len(chunks.labels)))
+    numbers = watch(range(chunks.num_chunks))
     # The numbers end first: what fills up the last group adds nothing.
-    for at, found in zip(numbers, _sums_of_chunks(features, chunks), strict=False):
+    for _, found in zip(numbers, _sums_of_chunks(features, chunks, num_classes), strict=False):
         with numerics.float64():
-            sums = _added(sums, jnp.asarray(chunks.labels[at], jnp.int32), found)
+            sums = _added(sums, found)
     return processes.summed(sums)
 
 
-def _sums_of_chunks(features: Features, chunks: ClassChunks) -> Iterator[Array]:
-    """Yield the sum of every chunk's features, in order, and then zeros.
+def _sums_of_chunks(
+    features: Features, chunks: LabelledChunks, num_classes: int
+) -> Iterator[Array | np.ndarray]:
+    """Yield the sums (c, p) of every chunk's features, in order, and then zeros.
 
     A group has as many chunks as there are devices, one for each.
     """
@@ -160,28 +160,152 @@ def _sums_of_chunks(features: Features, chunks: ClassChunks) -> Iterator[Array]:
         arrays = zip(*(chunks.arrays(first + at) for at in range(several)), strict=True)
         return [jnp.asarray(np.stack(each)) for each in arrays]
 
-    def one(x: Array, weights: Array) -> Array:
-        return features.weighted_sum(x[0].astype(jnp.float32), weights[0])[None]
-
-    # Compiled here for the threads that call it.
-    compiled: Callable[..., Array] = jax.jit(devices.on_each(one)).lower(*group(0)).compile()
-    starts = range(0, len(chunks.labels), several)
+    # Features are traced in the caller's mode, and compiled here for the threads that call them.
+    each = devices.on_each(_of_chunk(features, chunks, num_classes))
+    with numerics.float64():
+        compiled: Callable[..., Array] = jax.jit(each).lower(*group(0)).compile()
+    starts = range(0, chunks.num_chunks, several)
     for sums in numerics.side_by_side(lambda first: compiled(*group(first)), starts):
         if several == 1:  # stays on its device, which goes on computing meanwhile
-            yield sums[0]
+            yield sums
         else:
-            yield from (jnp.asarray(each) for each in np.asarray(sums))
+            yield from np.asarray(sums)[:, np.newaxis]
+
+
+def _of_chunk(
+    features: Features, chunks: LabelledChunks, num_classes: int
+) -> Callable[[Array, Array], Array]:
+    """Return the function from (1, b, d) rows and (1, b) labels to their sums (1, c, p)."""
+    if features.factors is not None:
+        sums = _with_factors(features.factors, chunks, num_classes)
+    elif features.explicit:
+        sums = _at_once(features, chunks, num_classes)
+    else:
+        sums = _block_by_block(features, chunks, num_classes)
+    return lambda x, labels: sums(x[0], labels[0])[None]
+
+
+def _at_once(
+    features: Features, chunks: LabelledChunks, num_classes: int
+) -> Callable[[Array, Array], Array]:
+    """Sum with weights that are 0 beyond a block: zeros are added without rounding."""
+    size = chunks.chunk_size
+    blocks = -(-size // _ROWS)
+    # (k, b): which rows a block has.
+    inside = np.arange(size) // _ROWS == np.arange(blocks)[:, None]
+    sums = _traced(features.weighted_sum, chunks, size, blocks * num_classes)
+
+    def of_chunk(x: Array, labels: Array) -> Array:
+        weights = _marks(labels, num_classes) * inside[:, None]
+        parts = sums(x, weights.reshape(-1, size)).reshape(blocks, num_classes, -1)
+        return jnp.sum(parts.astype(jnp.float64), axis=0)
+
+    return of_chunk
+
+
+def _block_by_block(
+    features: Features, chunks: LabelledChunks, num_classes: int
+) -> Callable[[Array, Array], Array]:
+    size = chunks.chunk_size
+    rows = min(size, _ROWS)
+    blocks = -(-size // rows)
+    sums = _traced(features.weighted_sum, chunks, rows, num_classes)
+
+    def of_chunk(x: Array, labels: Array) -> Array:
+        # What fills up the last block is of no class.
+        x = jnp.pad(x, ((0, blocks * rows - size), (0, 0)))
+        labels = jnp.pad(labels, (0, blocks * rows - size), constant_values=-1)
+
+        def add(total: Array, block: tuple[Array, Array]) -> tuple[Array, None]:
+            found = sums(block[0], _marks(block[1], num_classes))
+            return total + found.astype(jnp.float64), None
+
+        start = jnp.zeros((num_classes, features.dim), jnp.float64)
+        parts = (x.reshape(blocks, rows, -1), labels.reshape(blocks, rows))
+        return jax.lax.scan(add, start, parts)[0]
+
+    return of_chunk
+
+
+def _traced(
+    weighted_sum: Callable[[Array, Array], Array], chunks: LabelledChunks, rows: int, sums: int
+) -> Callable[[Array, Array], Array]:
+    """Return the function from rows (b, d) and weights (k, b) to sums (k, p), in float32."""
+
+    def several(x: Array, weights: Array) -> Array:
+        return jax.vmap(weighted_sum, (None, 0))(x.astype(jnp.float32), weights)
+
+    x = jax.ShapeDtypeStruct((rows, *chunks.x.shape[1:]), chunks.x.dtype)
+    return numerics.as_traced(several, x, jax.ShapeDtypeStruct((sums, rows), jnp.float32))
+
+
+def _marks(labels: Int[Array, " b"], num_classes: int) -> Float[Array, "c b"]:
+    return (labels == jnp.arange(num_classes)[:, None]).astype(jnp.float32)
+
+
+def _with_factors(
+    factors: Callable[[Array], Any], chunks: LabelledChunks, num_classes: int
+) -> Callable[[Array, Array], Array]:
+    """Multiply factors in float64, class by class: in which order they are added matters not."""
+    like = jax.ShapeDtypeStruct((chunks.chunk_size, *chunks.x.shape[1:]), chunks.x.dtype)
+    of_rows = numerics.as_traced(lambda x: factors(x.astype(jnp.float32)), like)
+
+    def of_chunk(x: Array, labels: Array) -> Array:
+        pairs = of_rows(x)
+
+        def add(total: list[Array], tile: tuple[Array, Array]) -> tuple[list[Array], None]:
+            places, label = tile
+            return [
+                each.at[label].add(_product(left, right, places))
+                for each, (left, right) in zip(total, pairs, strict=True)
+            ], None
+
+        shapes = [(left.shape[-1], right.shape[-1]) for left, right in pairs]
+        start = [jnp.zeros((num_classes, *shape), jnp.float64) for shape in shapes]
+        total, _ = jax.lax.scan(add, start, _tiles(labels, num_classes))
+        return jnp.concatenate([each.reshape(num_classes, -1) for each in total], axis=1)
+
+    return of_chunk
+
+
+def _product(left: Array, right: Array, places: Int[Array, " t"]) -> Float[Array, "r o"]:
+    left, right = (
+        each.at[places].get(mode="fill", fill_value=0).astype(jnp.float64).reshape(-1, width)
+        for each, width in ((left, left.shape[-1]), (right, right.shape[-1]))
+    )
+    return jnp.matmul(left.T, right, precision="highest")
+
+
+def _tiles(
+    labels: Int[Array, " b"], num_classes: int
+) -> tuple[Int[Array, "k t"], Int[Array, " k"]]:
+    """Return the places of a chunk's examples in tiles of one class each, and the tiles' classes.
+
+    How many tiles there are depends on public sizes alone. A place of b is none.
+    """
+    size = len(labels)
+    tile = min(_TILE, size)
+    count = size // tile + num_classes
+    marks = labels[:, None] == jnp.arange(num_classes)
+    ends = jnp.cumsum(-(-jnp.sum(marks, axis=0) // tile))
+    first = jnp.concatenate([jnp.zeros(1, ends.dtype), ends[:-1]])
+    before = jnp.cumsum(marks, axis=0)[jnp.arange(size), labels] - 1
+    # Rows of no class come after all places, where they are dropped.
+    slots = jnp.where(labels < 0, count * tile, first[labels] * tile + before)
+    places = jnp.full(count * tile, size).at[slots].set(jnp.arange(size), mode="drop")
+    classes = jnp.searchsorted(ends, jnp.arange(count), side="right")
+    return places.reshape(count, tile), jnp.minimum(classes, num_classes - 1)
 
 
 @functools.partial(jax.jit, donate_argnums=0)
-def _added(sums: Array, label: Array, part: Array) -> Array:
-    return sums.at[label].add(part.astype(sums.dtype))
+def _added(sums: Array, parts: Array) -> Array:
+    return sums + jnp.sum(parts, axis=0)
 
 
 def release_sums(
     key: Key[Array, ""],
     features: Features,
-    chunks: ClassChunks,
+    chunks: LabelledChunks,
     *,
     num_classes: int,
     stddev: float,
@@ -203,17 +327,17 @@ def release_sums(
         TypeError: the key is not of `mechanism.private_key`.
 
     Guarantee:
-        One Gaussian release: adding or removing one example moves the exact sums by at most 1 in
-        Euclidean norm, replacing one by at most the features' diameter, and independent
-        noise, drawn in float64, is added to every entry. Nothing else of the data is returned.
+        One Gaussian release: leaving one example out in its place moves the sums by at most 1 in
+        Euclidean norm, replacing one by at most the features' diameter, and independent noise,
+        drawn in float64, is added to every entry. Nothing else of the data is returned.
 
     Examples:
         >>> import jax.numpy as jnp
         >>> import numpy as np
         >>> from jaxdp import features
-        >>> from jaxdp.privacy import arrange_by_class, private_key, release_sums
+        >>> from jaxdp.privacy import labelled_chunks, private_key, release_sums
         >>> x, labels = np.eye(4, dtype=np.float32), np.array([0, 1, 0, 1])
-        >>> chunks = arrange_by_class(x, labels, num_classes=2, chunk_size=2)
+        >>> chunks = labelled_chunks(x, labels, num_classes=2, chunk_size=2)
         >>> phi = features.unit_features(lambda rows: rows, 4)
         >>> release_sums(private_key(), phi, chunks, num_classes=2, stddev=5.0, divisor=4.0).shape
         (2, 4)

@@ -14,7 +14,7 @@ _ALONE = (
     f"{_M}test_guarantee_a_private_image_has_the_same_features_whatever_others_are_beside_it",
 )
 _BRIGHT = (f"{_M}test_guarantee_brightness_is_of_a_row_and_of_constants",)
-_ONCE = (f"{_S}test_chunks_hold_every_example_once_in_its_class",)
+_ONCE = (f"{_S}test_guarantee_chunks_hold_every_example_once_in_its_place",)
 
 MUTANTS = (
     Mutant(
@@ -135,17 +135,17 @@ MUTANTS = (
         (f"{_KEYS}test_guarantee_nothing_is_done_with_exact_sizes_of_classes[dp_kip_teacher]",),
     ),
     Mutant(
-        "the last chunk of a class takes examples of the next one, too",
+        "chunks leave out their last example",
         _SUMS,
-        "sizes[chunk] = min(chunk_size, members - start)",
-        "sizes[chunk] = min(chunk_size, len(labels) - done - start)",
+        "size = len(self.labels[places])",
+        "size = len(self.labels[places]) - 1",
         _ONCE,
     ),
     Mutant(
-        "chunks of a class overlap by an example",
+        "chunks overlap by an example",
         _SUMS,
-        "starts[chunk], classes[chunk] = done + start, label",
-        "starts[chunk], classes[chunk] = done + max(start - 1, 0), label",
+        "places = slice(chunk * self.chunk_size, (chunk + 1) * self.chunk_size)",
+        "places = slice(max(chunk * self.chunk_size - 1, 0), (chunk + 1) * self.chunk_size - 1)",
         _ONCE,
     ),
     Mutant(

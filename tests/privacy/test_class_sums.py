@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from support.example_maps import CLASSES, NETWORKS, explicit_maps, labels, network_map, rows
+from support.worst_sums import worst
 
 from jaxdp import numerics
 from jaxdp.features import base as feature_maps
@@ -32,7 +33,7 @@ def naive_features(module: Any, params: Any, x: np.ndarray) -> np.ndarray:
 
 
 def sums_of(features: FeatureMap, x: np.ndarray, y: np.ndarray, chunk_size: int = 7) -> np.ndarray:
-    chunks = class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=chunk_size)
+    chunks = class_sums.labelled_chunks(x, y, num_classes=CLASSES, chunk_size=chunk_size)
     return np.asarray(class_sums.class_sums(features, chunks, num_classes=CLASSES))
 
 
@@ -88,27 +89,17 @@ def test_guarantee_rows_that_are_not_finite_contribute_exactly_zero(name: str, b
         np.testing.assert_allclose(difference, 0, atol=1e-6)
 
 
-def test_chunks_hold_every_example_once_in_its_class() -> None:
+def test_guarantee_chunks_hold_every_example_once_in_its_place() -> None:
     x, y = rows(4, 23), labels(23)
-    chunks = class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
+    chunks = class_sums.labelled_chunks(x, y, num_classes=CLASSES, chunk_size=5)
+    assert chunks.num_chunks == 5
     # One chunk beyond the last one, as devices may ask for, holds nothing.
-    arrays = [chunks.arrays(at) for at in range(5 + CLASSES + 1)]
-    held, weights = (np.stack(each) for each in zip(*arrays, strict=True))
-    assert held.shape == (5 + CLASSES + 1, 5, 4)
-    assert not np.any(held[weights == 0])
-    chunk_labels = np.append(chunks.labels, -1)
-    for label in range(CLASSES):
-        found = held[chunk_labels == label][weights[chunk_labels == label] > 0]
-        np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(x[y == label], axis=0))
-    assert weights.sum() == chunks.sizes.sum() == 23
+    held, classes = (
+        np.concatenate(each) for each in zip(*(chunks.arrays(at) for at in range(6)), strict=True)
+    )
+    np.testing.assert_array_equal(held, np.concatenate([x, np.zeros((7, 4))]))
+    np.testing.assert_array_equal(classes, [*y, *[-1] * 7])
     assert chunks.x is x  # no copy
-
-
-def test_number_of_chunks_does_not_tell_class_counts() -> None:
-    x = rows(4, 23)
-    for y in (np.zeros(23, int), np.arange(23) % CLASSES, np.full(23, CLASSES - 1)):
-        chunks = class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=5)
-        assert len(chunks.labels) == 5 + CLASSES
 
 
 def test_guarantee_who_watches_sums_sees_numbers_of_chunks_alone() -> None:
@@ -121,10 +112,10 @@ def test_guarantee_who_watches_sums_sees_numbers_of_chunks_alone() -> None:
         return parts
 
     for y in (np.zeros(23, int), np.arange(23) % CLASSES):
-        chunks = class_sums.arrange_by_class(rows(dim, 23), y, num_classes=CLASSES, chunk_size=5)
+        chunks = class_sums.labelled_chunks(rows(dim, 23), y, num_classes=CLASSES, chunk_size=5)
         watched = class_sums.class_sums(features, chunks, num_classes=CLASSES, watch=watch)
         np.testing.assert_array_equal(watched, sums_of(features, rows(dim, 23), y, 5))
-    assert seen == [list(range(5 + CLASSES))] * 2
+    assert seen == [list(range(5))] * 2
 
 
 @pytest.mark.parametrize("chunk_size", [1, 7, 100])
@@ -139,11 +130,11 @@ def test_chunk_size_does_not_matter(chunk_size: int) -> None:
 def test_bad_arguments_are_refused() -> None:
     x = rows(4)
     with pytest.raises(ValueError, match="chunk_size"):
-        class_sums.arrange_by_class(x, labels(), num_classes=CLASSES, chunk_size=0)
+        class_sums.labelled_chunks(x, labels(), num_classes=CLASSES, chunk_size=0)
     with pytest.raises(ValueError, match="labels must be"):
-        class_sums.arrange_by_class(x, labels() + 1, num_classes=CLASSES, chunk_size=4)
+        class_sums.labelled_chunks(x, labels() + 1, num_classes=CLASSES, chunk_size=4)
     with pytest.raises(ValueError, match="one label per row"):
-        class_sums.arrange_by_class(x, labels(3), num_classes=CLASSES, chunk_size=4)
+        class_sums.labelled_chunks(x, labels(3), num_classes=CLASSES, chunk_size=4)
     with pytest.raises(ValueError, match="moments"):
         feature_maps.unit_features(lambda x: x, 4, moments=3)
 
@@ -164,27 +155,75 @@ def test_guarantee_class_sums_are_float64() -> None:
 
     def sums(count: int) -> np.ndarray:
         x, y = np.zeros((count, 1), np.float32), np.zeros(count, np.int32)
-        chunks = class_sums.arrange_by_class(x, y, num_classes=1, chunk_size=1)
+        chunks = class_sums.labelled_chunks(x, y, num_classes=1, chunk_size=1)
         return np.asarray(class_sums.class_sums(features, chunks, num_classes=1))
 
     assert sums(1).dtype == np.float64
     np.testing.assert_allclose(sums(4000), 4000 * sums(1), rtol=1e-12)
 
 
-def test_guarantee_an_example_moves_the_sum_of_many_by_at_most_one() -> None:
-    """Sums of float32 across chunks of 100,000 rows moved by 1.003."""
-    n, d = 100_000, 40
-    rng = np.random.default_rng(0)
-    x = (1 + 0.3 * rng.normal(size=(n, d))).astype(np.float32)
-    features = feature_maps.unit_features(lambda rows: rows, d)
+def of_first_column(kind: str) -> FeatureMap:
+    """Features that are a row's first value, as each kind of map has them."""
+    if kind == "explicit":
+        return FeatureMap(1, lambda x, w: jnp.matmul(w, x[:, :1]), explicit=True)
+    if kind == "summed":
+        return FeatureMap(1, lambda x, w: jnp.matmul(w, x[:, :1]))
+    ones = jnp.ones
+    return FeatureMap(
+        1,
+        lambda x, w: jnp.matmul(w, x[:, :1]),
+        factors=lambda x: [(ones((len(x), 1, 1)), x[:, None, :1])],
+    )
 
-    def sums(x: np.ndarray) -> np.ndarray:
-        chunks = class_sums.arrange_by_class(
-            x, np.zeros(len(x), int), num_classes=1, chunk_size=500
-        )
-        return np.asarray(class_sums.class_sums(features, chunks, num_classes=1))
 
-    assert 0.999 < np.linalg.norm(sums(x) - sums(x[1:])) <= 1
+@pytest.mark.parametrize("chunk_size", [500, 4096])
+@pytest.mark.parametrize("kind", ["explicit", "summed", "factors"])
+def test_guarantee_no_examples_let_one_move_the_sum_by_more_than_one(
+    kind: str, chunk_size: int
+) -> None:
+    """Examples that were chosen so that sums of float32 move by 1.3 (`test_sums`)."""
+    features = of_first_column(kind)
+
+    def total(rows: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        # An example of a class of its own is left out in its place.
+        y = np.where(mask, 0, 1)
+        return sums_of(features, rows[:, None] * np.ones(2, np.float32), y, chunk_size)[0]
+
+    assert 0.9 < worst(total, 1 / (1 + 5e-4)) <= 1.0
+
+
+@pytest.mark.parametrize("kind", ["explicit", "summed", "factors"])
+def test_guarantee_another_class_of_one_example_moves_no_other(kind: str) -> None:
+    """Chunks that were sorted by class moved all later examples of both classes."""
+    x = np.random.default_rng(0).random((2000, 3)).astype(np.float32)
+    y = np.arange(2000) % CLASSES
+    other = y.copy()
+    other[3] = (y[3] + 1) % CLASSES
+    features = of_first_column(kind)
+    moved = sums_of(features, x, other, 500) - sums_of(features, x, y, 500)
+    # Two blocks of fifty at most are rounded otherwise, each by 50^2 2^-24.
+    assert np.abs(moved[other[3]] - x[3, 0]) < 1.5e-4
+    assert np.abs(moved[y[3]] + x[3, 0]) < 1.5e-4
+    assert np.count_nonzero(moved) == 2
+
+
+@pytest.mark.parametrize("name", list(NETWORKS))
+@pytest.mark.parametrize("skewed", [False, True])
+def test_class_sums_are_those_of_weights(name: str, skewed: bool) -> None:
+    """Whatever way a map has of summing, and for classes of any size."""
+    features, _, _, dim = network_map(name)
+    x, y = rows(dim, 60), labels(60)
+    if skewed:
+        y = np.where(np.arange(60) < 50, 0, y)
+    found = sums_of(features, x, y, 33)
+    weights = jnp.asarray(np.arange(CLASSES)[:, None] == y, jnp.float32)
+    expected = [features.weighted_sum(jnp.asarray(x), each) for each in weights]
+    np.testing.assert_allclose(found, np.stack(expected), atol=1e-5)
+
+
+def test_the_margin_of_features_covers_sums_of_float32() -> None:
+    assert 1 / feature_maps.SUMMED_SCALE - 1 > 2 * 51 * 50 * 2.0**-24 + 1e-5
+    assert class_sums._ROWS == 50
 
 
 def test_guarantee_noisy_sums_have_independent_noise_on_every_entry() -> None:

@@ -105,7 +105,7 @@ def test_guarantee_replacing_a_record_moves_sums_by_the_accounted_sensitivity(
     sums = []
     for table in (frame, replaced):
         private = Private.of_frame(table, SCHEMA)
-        chunks = class_sums.arrange_by_class(
+        chunks = class_sums.labelled_chunks(
             private.rows, private.y, num_classes=2, chunk_size=chunk
         )
         sums.append(np.asarray(class_sums.class_sums(features, chunks, num_classes=2)))

@@ -27,7 +27,7 @@ from jaxdp.features.base import FeatureMap
 from jaxdp.methods.dp_ntk.released import Released
 from jaxdp.methods.steps import Watch
 from jaxdp.privacy import class_sums
-from jaxdp.privacy.class_sums import ClassChunks
+from jaxdp.privacy.class_sums import LabelledChunks
 from jaxdp.privacy.releases import GaussianRelease, joint_noise_multiplier
 
 EMBEDDING = "mean embedding"
@@ -35,6 +35,7 @@ WEIGHTS = "class weights"
 _LEAST_WEIGHT = 1e-3
 # Examples embedded at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK = numerics.ByBackend(cpu=500, accelerator=4096)
+_FACTORED_CHUNK = 4096  # smaller ones leave products of few rows of each class
 
 
 def sensitivities(
@@ -90,11 +91,12 @@ def release(
     """
     n = len(private.x)
     own, y = processes.own_part(n), private.y
-    chunks = class_sums.arrange_by_class(
+    chunk = _CHUNK.here if features.factors is None else _FACTORED_CHUNK
+    chunks = class_sums.labelled_chunks(
         private.rows[own],
         np.zeros_like(y[own]) if num_classes == 1 else y[own],
         num_classes=num_classes,
-        chunk_size=min(n, _CHUNK.here),
+        chunk_size=min(n, chunk),
     )
     return release_embedding(
         key, features, chunks, releases, num_examples=n, num_classes=num_classes, watch=watch
@@ -104,7 +106,7 @@ def release(
 def release_embedding(
     key: Key[Array, ""],
     features: FeatureMap,
-    chunks: ClassChunks,
+    chunks: LabelledChunks,
     releases: tuple[GaussianRelease, ...],
     *,
     num_examples: int,
@@ -151,7 +153,7 @@ def release_embedding(
     uniform = jnp.full(num_classes, 1 / num_classes)
     if WEIGHTS not in named:
         return Released(mu, uniform)
-    counts = np.bincount(chunks.labels, chunks.sizes, minlength=num_classes)[:, np.newaxis]
+    counts = np.bincount(chunks.labels, minlength=num_classes)[:, np.newaxis]
     exact = processes.summed(counts)
     stddev = named[WEIGHTS].stddev * num_examples
     weights = class_sums.noisy_sums(weights_key, exact, stddev=stddev, divisor=float(num_examples))[

@@ -25,7 +25,7 @@ from jaxdp.methods.teacher.classifier import TeacherConfig, dp_teacher
 from jaxdp.methods.teacher.probabilities import Last
 from jaxdp.methods.teacher.released import Released
 from jaxdp.privacy import class_sums
-from jaxdp.privacy.class_sums import ClassChunks
+from jaxdp.privacy.class_sums import LabelledChunks
 from jaxdp.privacy.mechanism import SubsampledGaussian
 
 _MEANS_CHUNK = 500
@@ -123,7 +123,7 @@ def _class_means(
     private: Private, key: Array, runner: Runner, spec: Spec, means: Means
 ) -> np.ndarray:
     own = processes.own_part(len(private.y))
-    chunks = class_sums.arrange_by_class(
+    chunks = class_sums.labelled_chunks(
         private.rows[own],
         private.y[own],
         num_classes=spec.num_classes,
@@ -144,7 +144,7 @@ def _class_means(
 def release_class_means(
     key: Key[Array, ""],
     features: FeatureMap,
-    chunks: ClassChunks,
+    chunks: LabelledChunks,
     *,
     num_classes: int,
     num_examples: int,

@@ -20,7 +20,7 @@ from jaxdp.methods import dp_ntk
 from jaxdp.methods.dp_ntk import GeneratorConfig
 from jaxdp.networks import generators
 from jaxdp.privacy import class_sums, releases
-from jaxdp.privacy.class_sums import ClassChunks
+from jaxdp.privacy.class_sums import LabelledChunks
 from jaxdp.privacy.mechanism import private_key
 
 N, DIM, CLASSES, DELTA = 50, 6, 3, 1e-5
@@ -36,8 +36,8 @@ def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(N, DIM)).astype(np.float32), rng.integers(0, CLASSES, N)
 
 
-def chunked(x: np.ndarray, y: np.ndarray) -> ClassChunks:
-    return class_sums.arrange_by_class(x, y, num_classes=CLASSES, chunk_size=16)
+def chunked(x: np.ndarray, y: np.ndarray) -> LabelledChunks:
+    return class_sums.labelled_chunks(x, y, num_classes=CLASSES, chunk_size=16)
 
 
 def release(

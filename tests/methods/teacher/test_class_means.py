@@ -29,7 +29,7 @@ def means(
     seed: int = 0,
     features: feature_maps.FeatureMap = FEATURES,
 ) -> np.ndarray:
-    chunks = class_sums.arrange_by_class(x, y, num_classes=C, chunk_size=7)
+    chunks = class_sums.labelled_chunks(x, y, num_classes=C, chunk_size=7)
     released = release_class_means(
         private_key(seed),
         features,
