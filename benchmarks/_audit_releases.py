@@ -237,9 +237,7 @@ def exact(audited: Pairs, features: FeatureMap, *, everyone: bool, weights: bool
     """Return what `release` would without noise, all canaries in or all out, for the attacker."""
     chunks = audited.chunks(np.full(len(audited.inside), everyone))
     if weights:
-        counts = np.zeros(audited.num_classes)
-        np.add.at(counts, chunks.labels, chunks.sizes)
-        return counts[:, None]
+        return np.bincount(chunks.labels, minlength=audited.num_classes)[:, None].astype(float)
     return np.asarray(class_sums.class_sums(features, chunks, num_classes=audited.num_classes))
 
 
