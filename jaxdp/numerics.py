@@ -9,7 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import jax
-import jax.extend
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
@@ -51,30 +50,6 @@ def has_float64() -> bool:
         True
     """
     return jax.dtypes.canonicalize_dtype(jnp.float64) == jnp.float64
-
-
-def as_traced(fn: Callable[..., PyTree], *like: Any) -> Callable[..., PyTree]:
-    """Return a function as it computes in the mode of this call, for programs of the other one.
-
-    What a function draws or computes without a type of its own is wider in jax's 64-bit mode.
-
-    Args:
-        fn: of arrays.
-        like: their shapes and types.
-
-    Examples:
-        >>> import jax
-        >>> import jax.numpy as jnp
-        >>> from jaxdp import numerics
-        >>> number = jax.ShapeDtypeStruct((), jnp.int32)
-        >>> draw = numerics.as_traced(lambda seed: jax.random.normal(jax.random.key(seed)), number)
-        >>> with numerics.float64():
-        ...     print(draw(jnp.int32(0)).dtype, jax.random.normal(jax.random.key(0)).dtype)
-        float32 float64
-    """
-    program, shape = jax.make_jaxpr(fn, return_shape=True)(*like)
-    structure, flat = jax.tree.structure(shape), jax.extend.core.jaxpr_as_fun(program)
-    return lambda *values: jax.tree.unflatten(structure, flat(*values))
 
 
 @jax.custom_jvp

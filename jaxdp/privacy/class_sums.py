@@ -16,12 +16,12 @@ References:
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxdp import devices, numerics, processes
 from jaxdp.privacy import mechanism
@@ -160,112 +160,90 @@ def _sums_of_chunks(
         arrays = zip(*(chunks.arrays(first + at) for at in range(several)), strict=True)
         return [jnp.asarray(np.stack(each)) for each in arrays]
 
-    # Features are traced in the caller's mode, and compiled here for the threads that call them.
-    each = devices.on_each(_of_chunk(features, chunks, num_classes))
+    narrow, wide = (devices.on_each(each) for each in _of_chunk(features, num_classes))
+    # Compiled here for the threads that call it. Features are computed without 64-bit mode, where
+    # what they draw is another.
+    first = group(0)
+    parts: Callable[..., PyTree] = jax.jit(narrow).lower(*first).compile()
+    like = jax.eval_shape(narrow, *first)
     with numerics.float64():
-        compiled: Callable[..., Array] = jax.jit(each).lower(*group(0)).compile()
+        total: Callable[..., Array] = jax.jit(wide).lower(like, first[1]).compile()
+
+    def compute(first: int) -> Array:
+        x, labels = group(first)
+        return total(parts(x, labels), labels)
+
     starts = range(0, chunks.num_chunks, several)
-    for sums in numerics.side_by_side(lambda first: compiled(*group(first)), starts):
+    for sums in numerics.side_by_side(compute, starts):
         if several == 1:  # stays on its device, which goes on computing meanwhile
             yield sums
         else:
             yield from np.asarray(sums)[:, np.newaxis]
 
 
-def _of_chunk(
-    features: Features, chunks: LabelledChunks, num_classes: int
-) -> Callable[[Array, Array], Array]:
-    """Return the function from (1, b, d) rows and (1, b) labels to their sums (1, c, p)."""
-    if features.factors is not None:
-        sums = _with_factors(features.factors, chunks, num_classes)
-    elif features.explicit:
-        sums = _at_once(features, chunks, num_classes)
-    else:
-        sums = _block_by_block(features, chunks, num_classes)
-    return lambda x, labels: sums(x[0], labels[0])[None]
+def _of_chunk(features: Features, num_classes: int) -> tuple[Callable[..., PyTree], ...]:
+    """Return what is computed in float32 of a chunk, and what makes sums (c, p) of that in float64.
+
+    Both are of one device's chunk, which is the only one along the first axis.
+    """
+    factors = features.factors
+
+    def narrow(x: Array, labels: Array) -> PyTree:
+        rows = x[0].astype(jnp.float32)
+        if factors is None:
+            return _sums_of_blocks(features, num_classes, rows, labels[0])[None]
+        return jax.tree.map(lambda part: part[None], factors(rows))
+
+    def wide(parts: PyTree, labels: Array) -> Array:
+        if factors is None:
+            return jnp.sum(parts.astype(jnp.float64), axis=1)
+        pairs = jax.tree.map(lambda part: part[0], parts)
+        return _products(pairs, labels[0], num_classes)[None]
+
+    return narrow, wide
 
 
-def _at_once(
-    features: Features, chunks: LabelledChunks, num_classes: int
-) -> Callable[[Array, Array], Array]:
-    """Sum with weights that are 0 beyond a block: zeros are added without rounding."""
-    size = chunks.chunk_size
-    blocks = -(-size // _ROWS)
-    # (k, b): which rows a block has.
-    inside = np.arange(size) // _ROWS == np.arange(blocks)[:, None]
-    sums = _traced(features.weighted_sum, chunks, size, blocks * num_classes)
-
-    def of_chunk(x: Array, labels: Array) -> Array:
-        weights = _marks(labels, num_classes) * inside[:, None]
-        parts = sums(x, weights.reshape(-1, size)).reshape(blocks, num_classes, -1)
-        return jnp.sum(parts.astype(jnp.float64), axis=0)
-
-    return of_chunk
-
-
-def _block_by_block(
-    features: Features, chunks: LabelledChunks, num_classes: int
-) -> Callable[[Array, Array], Array]:
-    size = chunks.chunk_size
-    rows = min(size, _ROWS)
+def _sums_of_blocks(
+    features: Features, num_classes: int, x: Float[Array, "b d"], labels: Int[Array, " b"]
+) -> Float[Array, "k c p"]:
+    """Return the sums of every `_ROWS` examples beside each other."""
+    sums = jax.vmap(features.weighted_sum, (None, 0))
+    size, rows = len(x), min(len(x), _ROWS)
     blocks = -(-size // rows)
-    sums = _traced(features.weighted_sum, chunks, rows, num_classes)
-
-    def of_chunk(x: Array, labels: Array) -> Array:
-        # What fills up the last block is of no class.
-        x = jnp.pad(x, ((0, blocks * rows - size), (0, 0)))
-        labels = jnp.pad(labels, (0, blocks * rows - size), constant_values=-1)
-
-        def add(total: Array, block: tuple[Array, Array]) -> tuple[Array, None]:
-            found = sums(block[0], _marks(block[1], num_classes))
-            return total + found.astype(jnp.float64), None
-
-        start = jnp.zeros((num_classes, features.dim), jnp.float64)
-        parts = (x.reshape(blocks, rows, -1), labels.reshape(blocks, rows))
-        return jax.lax.scan(add, start, parts)[0]
-
-    return of_chunk
-
-
-def _traced(
-    weighted_sum: Callable[[Array, Array], Array], chunks: LabelledChunks, rows: int, sums: int
-) -> Callable[[Array, Array], Array]:
-    """Return the function from rows (b, d) and weights (k, b) to sums (k, p), in float32."""
-
-    def several(x: Array, weights: Array) -> Array:
-        return jax.vmap(weighted_sum, (None, 0))(x.astype(jnp.float32), weights)
-
-    x = jax.ShapeDtypeStruct((rows, *chunks.x.shape[1:]), chunks.x.dtype)
-    return numerics.as_traced(several, x, jax.ShapeDtypeStruct((sums, rows), jnp.float32))
+    if features.explicit:
+        # Weights are 0 beyond a block: zeros are added without rounding.
+        inside = np.arange(size) // rows == np.arange(blocks)[:, None]
+        weights = inside[:, None] * _marks(labels, num_classes)
+        return sums(x, weights.reshape(-1, size)).reshape(blocks, num_classes, -1)
+    # What fills up the last block is of no class.
+    x = jnp.pad(x, ((0, blocks * rows - size), (0, 0)))
+    labels = jnp.pad(labels, (0, blocks * rows - size), constant_values=-1)
+    return jax.lax.map(
+        lambda block: sums(block[0], _marks(block[1], num_classes)),
+        (x.reshape(blocks, rows, -1), labels.reshape(blocks, rows)),
+    )
 
 
 def _marks(labels: Int[Array, " b"], num_classes: int) -> Float[Array, "c b"]:
     return (labels == jnp.arange(num_classes)[:, None]).astype(jnp.float32)
 
 
-def _with_factors(
-    factors: Callable[[Array], Any], chunks: LabelledChunks, num_classes: int
-) -> Callable[[Array, Array], Array]:
+def _products(
+    pairs: Sequence[tuple[Array, Array]], labels: Int[Array, " b"], num_classes: int
+) -> Float[Array, "c p"]:
     """Multiply factors in float64, class by class: in which order they are added matters not."""
-    like = jax.ShapeDtypeStruct((chunks.chunk_size, *chunks.x.shape[1:]), chunks.x.dtype)
-    of_rows = numerics.as_traced(lambda x: factors(x.astype(jnp.float32)), like)
 
-    def of_chunk(x: Array, labels: Array) -> Array:
-        pairs = of_rows(x)
+    def add(total: list[Array], tile: tuple[Array, Array]) -> tuple[list[Array], None]:
+        places, label = tile
+        return [
+            each.at[label].add(_product(left, right, places))
+            for each, (left, right) in zip(total, pairs, strict=True)
+        ], None
 
-        def add(total: list[Array], tile: tuple[Array, Array]) -> tuple[list[Array], None]:
-            places, label = tile
-            return [
-                each.at[label].add(_product(left, right, places))
-                for each, (left, right) in zip(total, pairs, strict=True)
-            ], None
-
-        shapes = [(left.shape[-1], right.shape[-1]) for left, right in pairs]
-        start = [jnp.zeros((num_classes, *shape), jnp.float64) for shape in shapes]
-        total, _ = jax.lax.scan(add, start, _tiles(labels, num_classes))
-        return jnp.concatenate([each.reshape(num_classes, -1) for each in total], axis=1)
-
-    return of_chunk
+    shapes = [(left.shape[-1], right.shape[-1]) for left, right in pairs]
+    start = [jnp.zeros((num_classes, *shape), jnp.float64) for shape in shapes]
+    total, _ = jax.lax.scan(add, start, _tiles(labels, num_classes))
+    return jnp.concatenate([each.reshape(num_classes, -1) for each in total], axis=1)
 
 
 def _product(left: Array, right: Array, places: Int[Array, " t"]) -> Float[Array, "r o"]:

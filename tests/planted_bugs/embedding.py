@@ -134,15 +134,15 @@ MUTANTS = (
     Mutant(
         "explicit features of a whole chunk are added up in float32",
         _SUMS,
-        "inside = np.arange(size) // _ROWS == np.arange(blocks)[:, None]",
+        "inside = np.arange(size) // rows == np.arange(blocks)[:, None]",
         "inside = np.zeros(size) == np.arange(blocks)[:, None]",
         (f"{_E}test_guarantee_no_examples_let_one_move_the_sum_by_more_than_one",),
     ),
     Mutant(
         "features of a whole chunk are added up in float32",
         _SUMS,
-        "rows = min(size, _ROWS)",
-        "rows = size",
+        "size, rows = len(x), min(len(x), _ROWS)",
+        "size, rows = len(x), len(x)",
         (f"{_E}test_guarantee_no_examples_let_one_move_the_sum_by_more_than_one",),
     ),
     Mutant(
