@@ -17,8 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxdp
-from jaxdp import devices, large_arrays
+from jaxdp import devices, large_arrays, numerics
 from jaxdp.data import checked
+from jaxdp.methods.dp_ntk import release as ntk_release
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.stored import NOTHING
 from jaxdp.privacy import dp_sgd, sampling
@@ -132,6 +133,8 @@ def released(method: Any, mapped: Any = None, **settings: Any) -> np.ndarray:
 def main(path: str) -> None:
     """Write all of it."""
     free = mechanism()
+    # More chunks than devices, and the last group of chunks is not full.
+    ntk_release._CHUNK = numerics.ByBackend(cpu=5, accelerator=5)
     found = {
         "devices": np.asarray(jax.device_count()),
         "coins": coins(),
