@@ -5,7 +5,8 @@
 Examples are worked through where they lie, so that another record in the place of one leaves
 what is computed of all others as it was, to the last bit. Sums of float32 are rounded at every
 addition, by what depends on all records. So no more than `_ROWS` examples are added up in float32,
-their sums in float64; features that are known by factors are added up in float64 alone.
+their sums in float64 (`jaxdp.privacy.sums` has the bound); features that are known by factors are
+added up in float64 alone.
 
 References:
     Gretton et al. (2012), "A kernel two-sample test" (mean embeddings and MMD).
@@ -134,7 +135,9 @@ def class_sums(
     Guarantee:
         Replacing one example changes the result by at most 2 in Euclidean norm, and by at most the
         features' diameter; leaving one out in its place, by at most 1. That is so whatever the
-        other examples are: the margin that features keep below norm 1 covers what rounding adds.
+        other examples are: the margin that features keep below norm 1 covers what rounding adds,
+        where a weighted sum adds up one number of each example. Those of convolutional gradients
+        add up one of each place of an image, and have no such bound on rounding.
         Padding and rows that are not finite contribute exactly zero.
     """
     with numerics.float64():
