@@ -1,16 +1,19 @@
-from . import columns, frames, layout, pairs, schema
+from . import columns, domain, frames, layout, pairs, schema
 from .columns import Column, SchemaError
+from .domain import Domain
 from .frames import decode, encode
 from .layout import Layout
 from .schema import Schema, read_schema
 
 __all__ = [
     "Column",
+    "Domain",
     "Layout",
     "Schema",
     "SchemaError",
     "columns",
     "decode",
+    "domain",
     "encode",
     "frames",
     "layout",
