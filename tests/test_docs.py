@@ -34,7 +34,7 @@ PAGES = [
     *sorted(DOCS.rglob("*.md")),
 ]
 DRIVERS = (
-    *("dp_kip", "dp_kip_teacher", "dp_ntk"),
+    *("dp_kip", "dp_kip_teacher", "dp_ntk", "marginals"),
     *(command.module for name, command in main.COMMANDS.items() if name != "run"),
 )
 RUN_ELSEWHERE = (DOCS / "own_images.md",)
@@ -43,7 +43,7 @@ SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
     *sorted((ROOT / "tests").glob("offline_*.py")),
 ]
-METHODS = [f"methods.{name}" for name in ("dp_kip", "dp_ntk", "teacher")]
+METHODS = [f"methods.{name}" for name in ("dp_kip", "dp_ntk", "marginals", "teacher")]
 ROOMS = [*(name for name in jaxdp.__all__ if inspect.ismodule(getattr(jaxdp, name))), *METHODS]
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -12,7 +12,7 @@ import jaxdp
 
 NAMES = ("Private", "SettingsError", "Spec", "load", "run")
 ROOMS = [f"jaxdp.{room}" for room in jaxdp.__all__ if room not in NAMES]
-METHODS = [f"jaxdp.methods.{name}" for name in ("dp_kip", "dp_ntk", "teacher")]
+METHODS = [f"jaxdp.methods.{name}" for name in ("dp_kip", "dp_ntk", "marginals", "teacher")]
 
 
 @pytest.mark.parametrize("name", ["jaxdp", *ROOMS, *METHODS])

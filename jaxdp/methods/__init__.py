@@ -1,4 +1,4 @@
-"""The methods, a folder each: `dp_kip`, `teacher`, `dp_ntk`."""
+"""The methods, a folder each: `dp_kip`, `teacher`, `dp_ntk`, `marginals`."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-from . import dp_kip, dp_ntk, presets, teacher
+from . import dp_kip, dp_ntk, marginals, presets, teacher
 from .made import Classifier, Made
 from .runner import PlainRunner, run
 from .settings import SettingsError
@@ -10,6 +10,7 @@ __all__ = [
     "SettingsError",
     "dp_kip",
     "dp_ntk",
+    "marginals",
     "presets",
     "run",
     "teacher",

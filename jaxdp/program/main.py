@@ -29,6 +29,7 @@ METHODS = {
     "teacher": Command("dp_kip_teacher", "Distil from a private teacher: spend the budget once."),
     "dp_kip": Command("dp_kip", "Distil by DP-KIP, as published and better."),
     "dp_ntk": Command("dp_ntk", "Generate by DP-NTK and its kin; a teacher may label."),
+    "marginals": Command("marginals", "Make a table of a model of noisy counts."),
 }
 """What `jaxdp run` takes, by their names in `jaxdp.methods`."""
 COMMANDS = {

@@ -227,6 +227,19 @@ class TeacherFlags(DistillFlags):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class CountFlags(RunFlags):
+    """Flags of runs that make a table from noisy counts."""
+
+    counts: str | None = setting(
+        None,
+        "Released counts.npz of an earlier run to make a table from: the private data are not used "
+        "again.",
+        usual=True,
+        group="data",
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class GenerateFlags(RunFlags):
     """Flags of runs that generate."""
 

@@ -1,0 +1,262 @@
+"""The model of records: the one of largest entropy that fits the noisy counts.
+
+    p(x) ~ exp(sum_j b_j(x_j) + sum_{j<k} F_j(x_j) C_jk F_k(x_k)^T)
+
+`F_j` are the features of column j's cells (`jaxdp.tables.domain`). The coefficients have a normal
+prior whose variance the counts themselves tell (`estimates`), and are 0 for columns that do not
+depend on each other beyond doubt. Each step draws every column of some thousand records anew, given
+the others, and moves the coefficients to where the drawn records fit the counts better: by the
+gradient of the posterior, scaled by its curvature.
+
+References:
+    Geman & Geman (1984), "Stochastic relaxation, Gibbs distributions, and the Bayesian restoration
+        of images" (drawing a column given the others).
+    Tieleman (2008), "Training restricted Boltzmann machines using approximations to the likelihood
+        gradient" (records are kept from step to step).
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from jaxdp.methods.marginals.estimates import Counts
+from jaxdp.methods.steps import Watch, unwatched
+
+NUM_CHAINS = 3000
+"""Records that are drawn side by side."""
+_RATE, _LEAST_RATE = 0.5, 0.05
+_LEAST = 1e-6
+# Numbers whose multiples fill the unit interval evenly.
+_GOLDEN = 0.618033988749895
+# Steps between two records of one chain.
+_BETWEEN = 3
+
+
+class Coefficients(NamedTuple):
+    """The numbers of a model.
+
+    Attributes:
+        single: b, for each cell of all columns.
+        pairs: C, symmetric, with zeros for a column with itself.
+    """
+
+    single: Float[Array, " d"]
+    pairs: Float[Array, "d d"]
+
+
+class ModelState(NamedTuple):
+    """A model in training, with the records that are drawn of it."""
+
+    step: Int[Array, ""]
+    coefficients: Coefficients
+    cells: Int[Array, "m q"]
+
+
+class ColumnTables(NamedTuple):
+    """What drawing a column needs.
+
+    Attributes:
+        start: of its cells in a row of all cells.
+        features: of each cell.
+        partner: the column on which it depends most; itself for none.
+    """
+
+    start: Int[Array, ""]
+    features: Float[Array, "w w"]
+    partner: int
+
+
+class Training(NamedTuple):
+    """The fitting of a model as a pair of pure functions."""
+
+    init: Callable[[Key[Array, ""]], ModelState]
+    update: Callable[[ModelState, Key[Array, ""]], tuple[ModelState, Float[Array, ""]]]
+
+
+def train_model(counts: Counts, num_steps: int) -> Training:
+    """Return how a model is fitted to noisy counts.
+
+    Args:
+        counts: what was released, and its noise.
+        num_steps: of the whole training.
+
+    Guarantee:
+        Post-processing: no function here takes private data, so training costs no privacy.
+    """
+    domain, tables = counts.domain, column_tables(counts)
+    target = _target(counts)
+    shares = jnp.asarray(np.concatenate(counts.shares), jnp.float32)
+
+    def init(key: Key[Array, ""]) -> ModelState:
+        start = Coefficients(jnp.log(shares), jnp.zeros((domain.dim, domain.dim)))
+        cells = _independent(key, start.single, tables, NUM_CHAINS)
+        return ModelState(jnp.zeros((), jnp.int32), start, cells)
+
+    @jax.jit
+    def moved(
+        state: ModelState, cells: Array, single: Array, means: Array, rows: Array
+    ) -> tuple[ModelState, Float[Array, ""]]:
+        products = means.T @ rows / len(rows)
+        missing = target.means - (products + products.T) / 2
+        rate = jnp.maximum(_RATE * (1 - state.step / num_steps), _LEAST_RATE)
+        pull = target.gain * missing - target.decay * state.coefficients.pairs
+        now = Coefficients(
+            single=state.coefficients.single + rate * (jnp.log(shares) - jnp.log(single + _LEAST)),
+            pairs=state.coefficients.pairs + rate * target.known * jnp.clip(pull, -1, 1),
+        )
+        num_known = jnp.maximum(jnp.sum(target.known), 1.0)
+        misfit = jnp.sqrt(jnp.sum(target.known * missing**2 * target.precision) / num_known)
+        return ModelState(state.step + 1, now, cells), misfit
+
+    def update(state: ModelState, key: Key[Array, ""]) -> tuple[ModelState, Float[Array, ""]]:
+        own = jax.random.fold_in(key, state.step)
+        return moved(state, *_redrawn(own, state.cells, state.coefficients, tables))
+
+    return Training(init, update)
+
+
+class _Target(NamedTuple):
+    """What coefficients of pairs are fitted to.
+
+    Attributes:
+        means: noisy means of products of features.
+        precision: one over the variance of their noise.
+        known: 1 where columns depend on each other, 0 elsewhere.
+        gain: how far a missing mean moves a coefficient in a step of rate 1.
+        decay: how far its prior moves it back.
+    """
+
+    means: Float[Array, "d d"]
+    precision: Float[Array, "d d"]
+    known: Float[Array, "d d"]
+    gain: Float[Array, "d d"]
+    decay: Float[Array, "d d"]
+
+
+def _target(counts: Counts) -> _Target:
+    """Return what is fitted; in turned features, whose curvature is nearly diagonal."""
+    places, dim = counts.domain.places, counts.domain.dim
+    found = np.zeros((5, dim, dim))
+    for pair, prior in counts.dependences.items():
+        block = tuple(places[each] for each in pair)
+        spread = np.outer(*(counts.spreads(each) for each in pair))
+        precision = 1 / counts.uncertainty(pair)
+        curvature = spread**2 * precision + 1 / prior
+        pulls = spread * precision / curvature, 1 / prior / curvature
+        for number, values in enumerate((counts.turned(pair), precision, 1.0, *pulls)):
+            found[number][block] = values
+    return _Target(*(jnp.asarray(each + each.T, jnp.float32) for each in found))
+
+
+def column_tables(counts: Counts) -> tuple[ColumnTables, ...]:
+    """Return what drawing needs of each column."""
+    domain, strength = counts.domain, np.zeros((len(counts.domain.widths),) * 2)
+    for pair in counts.dependences:
+        strength[pair] = strength[pair[::-1]] = counts.strength(pair)
+    partners = np.where(strength.any(axis=1), strength.argmax(axis=1), np.arange(len(strength)))
+    each = zip(domain.places, counts.bases, partners, strict=True)
+    return tuple(
+        ColumnTables(
+            jnp.asarray(place.start, jnp.int32), jnp.asarray(basis, jnp.float32), int(partner)
+        )
+        for place, basis, partner in each
+    )
+
+
+def _redrawn(
+    key: Key[Array, ""],
+    cells: Int[Array, "m q"],
+    coefficients: Coefficients,
+    tables: Sequence[ColumnTables],
+) -> tuple[Int[Array, "m q"], Float[Array, " d"], Float[Array, "m d"], Float[Array, "m d"]]:
+    """Return records whose columns were drawn anew, one after the other; and what is expected.
+
+    That is the share of each cell, and each record's features as expected by its other columns.
+    The last array has its features as drawn.
+    """
+    drawn = list(cells.T)
+    rows = jnp.concatenate([t.features[own] for t, own in zip(tables, drawn, strict=True)], axis=1)
+    means, shares = [], []
+    for column, table in enumerate(tables):
+        own = jax.random.fold_in(key, column)
+        drawn[column], rows, share, mean = _drawn_column(
+            own, rows, drawn[table.partner], coefficients, table.features, table.start
+        )
+        means.append(mean)
+        shares.append(share)
+    return jnp.stack(drawn, 1), jnp.concatenate(shares), jnp.concatenate(means, axis=1), rows
+
+
+# Compiled once for each width that a column has.
+@functools.partial(jax.jit, donate_argnums=1)
+def _drawn_column(
+    key: Key[Array, ""],
+    rows: Float[Array, "m d"],
+    groups: Int[Array, " m"],
+    coefficients: Coefficients,
+    features: Float[Array, "w w"],
+    start: Int[Array, ""],
+) -> tuple[Int[Array, " m"], Float[Array, "m d"], Float[Array, " w"], Float[Array, "m w"]]:
+    """Return a column's cells as drawn given the others, all rows with it, and what is expected."""
+    width = len(features)
+    single = jax.lax.dynamic_slice(coefficients.single, (start,), (width,))
+    pairs = jax.lax.dynamic_slice(coefficients.pairs, (0, start), (len(coefficients.pairs), width))
+    chances = jax.nn.softmax(rows @ (pairs @ features.T) + single)
+    points = spread_points(key, groups)
+    own = jnp.sum(jnp.cumsum(chances, axis=1) < points[:, None], axis=1)
+    own = jnp.minimum(own, width - 1).astype(jnp.int32)
+    rows = jax.lax.dynamic_update_slice(rows, features[own], (0, start))
+    return own, rows, chances.mean(axis=0), chances @ features
+
+
+def spread_points(key: Key[Array, ""], groups: Int[Array, " m"]) -> Float[Array, " m"]:
+    """Return a number in [0, 1) for each record: even in each group, which lowers chance's part."""
+    within, start = jax.random.split(key)
+    order = jnp.argsort(groups + 0.5 * jax.random.uniform(within, groups.shape))
+    even = (jax.random.uniform(start) + _GOLDEN * jnp.arange(len(groups))) % 1.0
+    return jnp.zeros(len(groups)).at[order].set(even)
+
+
+def _independent(
+    key: Key[Array, ""], single: Float[Array, " d"], tables: Sequence[ColumnTables], count: int
+) -> Int[Array, "m q"]:
+    """Return records whose columns are drawn by themselves."""
+    drawn = []
+    for column, table in enumerate(tables):
+        at = jax.lax.dynamic_slice(single, (table.start,), (len(table.features),))
+        own = jax.random.fold_in(key, column)
+        drawn.append(jax.random.categorical(own, at, shape=(count,)).astype(jnp.int32))
+    return jnp.stack(drawn, axis=1)
+
+
+def draw(
+    training: Training,
+    state: ModelState,
+    key: Key[Array, ""],
+    count: int,
+    *,
+    watch: Watch = unwatched,
+) -> Int[np.ndarray, "m q"]:
+    """Return the cells of `count` records: those of a model that goes on being fitted.
+
+    Columns that tell each other nearly, as a code and its name, hardly change any more when each is
+    drawn given the other. Fitting goes on, so that how many records hold each stays right.
+
+    Args:
+        training: how the model is fitted.
+        state: after all of its steps.
+        key: public.
+        count: how many.
+        watch: sees the numbers of rounds, of which each draws some thousand.
+    """
+    found = []
+    for _ in watch(range(-(-count // NUM_CHAINS))):
+        for _ in range(_BETWEEN):
+            state, _ = training.update(state, key)
+        found.append(np.asarray(state.cells))
+    return np.concatenate(found)[:count]

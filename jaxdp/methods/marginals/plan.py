@@ -1,0 +1,277 @@
+"""From settings to a checked run: which pairs are counted, with which noise."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Key
+
+from jaxdp.data import Private, Spec, TableCodec
+from jaxdp.methods import base, certified
+from jaxdp.methods.base import Story
+from jaxdp.methods.made import Made
+from jaxdp.methods.marginals import model
+from jaxdp.methods.marginals import release as releasing
+from jaxdp.methods.marginals.estimates import Counts, counts_of
+from jaxdp.methods.marginals.released import FORM, Released
+from jaxdp.methods.marginals.settings import Settings
+from jaxdp.methods.marginals.story import STORY
+from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.steps import Cached, Runner, Steps, compute_anew
+from jaxdp.methods.stored import NOTHING, Earlier, Form, Stored, require_same_data
+from jaxdp.privacy import cell_counts, releases
+from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.tables.domain import Domain, Pair
+
+# Of more columns than these, only pairs with the target are counted.
+MOST_PAIRED = 60
+# Pairs that are counted again, for each column; beside those with the target.
+_AGAIN = 2
+# Counts without noise are taken as if they had this much, in records.
+_LEAST_NOISE = 0.5
+_POINTS = 40
+_Round = tuple[Sequence[Pair], Sequence[np.ndarray], float]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MarginalsPlan(base.Plan[Released]):
+    """A checked run: what is counted, and how large its noise is.
+
+    Attributes:
+        domain: the cells of all columns.
+        pairs: that are counted.
+        releases: of columns, of pairs, and of those that are counted again.
+    """
+
+    domain: Domain
+    pairs: tuple[Pair, ...]
+    releases: tuple[GaussianRelease, ...]
+
+    @functools.cached_property
+    def story(self) -> Story:
+        """The words that describe the run."""
+        drawn = self.settings.num_synthetic
+        title = f"{self.spec.name}, noisy counts, epsilon {certified.epsilon(self):g}"
+        counted = 8 * sum(map(self.domain.size_of, self.pairs))
+        return dataclasses.replace(
+            STORY,
+            num_made=drawn,
+            num_bytes=4 * counted + drawn * (self.spec.dim + 8 * len(self.domain.widths)),
+            notice=self._taken(),
+            page_title=f"Synthetic {title}",
+            picture_title=f"synthetic {title}",
+        )
+
+    def _taken(self) -> str:
+        """Say in a line which pairs are counted."""
+        every, counted = len(self.domain.pairs), len(self.pairs)
+        if not counted:
+            return "counts columns alone: each is independent of the others in the table made"
+        if counted < every:
+            return f"counts {counted} of {every} pairs of columns: those with the target"
+        if self._num_again == 0:
+            return f"counts all {every} pairs of columns"
+        share = 1 - self.settings.column_share - self.settings.choice_share
+        return (
+            f"counts all {every} pairs of columns, and {self._num_again} of them again, with "
+            f"{share:.0%} of the budget: those that depend on each other most"
+        )
+
+    @property
+    def _num_again(self) -> int:
+        return num_again(self.domain, self.pairs)
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """Everything that the run's epsilon is computed from; None with earlier counts."""
+        if self.earlier.stored is not None:
+            return None
+        return Ledger(
+            num_examples=self.spec.num_examples,
+            delta=self.settings.delta,
+            releases=self.releases,
+            seeded_noise=self.settings.noise_seed is not None,
+            records_per_person=self.spec.records_per_person,
+        )
+
+    @property
+    def form(self) -> Form:
+        """How the release is written to a file."""
+        return FORM
+
+    def release(self, private: Private, key: Key[Array, ""], runner: Runner) -> Released:
+        """Return noisy counts of private records."""
+        del runner
+        return releasing.release(
+            private,
+            key,
+            self.domain,
+            {release.name: release for release in self.releases},
+            pairs=self.pairs,
+            choose=self._choose,
+            num_records=self.spec.num_examples,
+        )
+
+    def _choose(self, columns: np.ndarray, pairs: np.ndarray) -> tuple[Pair, ...]:
+        """Return the pairs that are counted again, by what was released."""
+        found = _matrices(self.domain, self.pairs, pairs)
+        counts = self._counts(columns, (self.pairs, found, self._noise(releasing.PAIRS)))
+        return counts.strongest(self._num_again, always=len(self.domain.widths) - 1)
+
+    def _noise(self, name: str) -> float:
+        """Return the standard deviation of a release's noise on a share of the records."""
+        stddev = next(each.stddev for each in self.releases if each.name == name)
+        number = {
+            releasing.COLUMNS: len(self.domain.widths),
+            releasing.PAIRS: len(self.pairs),
+            releasing.AGAIN: self._num_again,
+        }[name]
+        return max(stddev * number**0.5, _LEAST_NOISE) / self.spec.num_examples
+
+    def _counts(self, columns: np.ndarray, *rounds: _Round) -> Counts:
+        stddev = self._noise(releasing.COLUMNS)
+        return counts_of(self.domain, self.spec.num_examples, columns, stddev, rounds)
+
+    def counts(self, released: Released) -> Counts:
+        """Return what was released as counts with their noise."""
+        rounds: list[_Round] = []
+        if self.pairs:
+            found = _matrices(self.domain, self.pairs, released.pairs)
+            rounds.append((self.pairs, found, self._noise(releasing.PAIRS)))
+        if len(released.chosen):
+            chosen = [(int(first), int(second)) for first, second in released.chosen]
+            found = _matrices(self.domain, chosen, released.again)
+            rounds.append((chosen, found, self._noise(releasing.AGAIN)))
+        return self._counts(released.columns, *rounds)
+
+    def finish(self, released: Released, runner: Runner) -> Made:
+        """Return records that are drawn of a model of the counts."""
+        counts, settings = self.counts(released), self.settings
+        training = model.train_model(counts, settings.steps)
+        key = jax.random.key(settings.seed)
+
+        def advance(state: model.ModelState, count: int) -> tuple[model.ModelState, Array]:
+            for _ in range(count):
+                state, misfit = training.update(state, jax.random.fold_in(key, 1))
+            return state, misfit
+
+        state = runner.loop(
+            Steps(
+                name="training",
+                state=training.init(key),
+                advance=advance,
+                num_steps=settings.steps,
+                free=True,
+                every=max(1, settings.steps // _POINTS),
+            )
+        )
+        cells = model.draw(
+            training,
+            state,
+            jax.random.fold_in(key, 1),
+            settings.num_synthetic,
+            watch=runner.watched("drawing"),
+        )
+        return self._made(cells)
+
+    def _made(self, cells: np.ndarray) -> Made:
+        codec = self.spec.codec
+        assert isinstance(codec, TableCodec)
+        rng = np.random.default_rng(self.settings.seed)
+        x, y = self.domain.layout.from_cells(cells[:, :-1], rng), cells[:, -1].astype(np.int32)
+        names = self.spec.class_names
+        return Made(
+            spec=self.spec,
+            x=x,
+            y=y,
+            class_names=names,
+            rows=codec.to_unit(x),
+            shift=codec.low,
+            scale=codec.high - codec.low,
+            arrays={"x": x, "y": y, "class_names": np.array(names)},
+            name=STORY.result,
+        )
+
+
+def _matrices(domain: Domain, pairs: Sequence[Pair], values: np.ndarray) -> list[np.ndarray]:
+    """Return each pair's matrix of all, which lie one after another."""
+    sizes = np.cumsum([0, *map(domain.size_of, pairs)])
+    if len(values) != sizes[-1]:
+        raise ValueError(f"{len(values)} counts of pairs, and the schema has {sizes[-1]}")
+    return [
+        values[start:end].reshape(domain.widths[first], domain.widths[second])
+        for (first, second), start, end in zip(pairs, sizes[:-1], sizes[1:], strict=True)
+    ]
+
+
+def num_again(domain: Domain, pairs: Sequence[Pair]) -> int:
+    """Return how many pairs are counted again; 0 where they would be nearly all of them."""
+    few = (_AGAIN + 1) * len(domain.widths)
+    return few if len(pairs) == len(domain.pairs) and len(pairs) > 1.5 * few else 0
+
+
+def make_plan(
+    settings: Settings,
+    spec: Spec,
+    earlier: Earlier = NOTHING,
+    *,
+    cached: Cached = compute_anew,
+) -> MarginalsPlan:
+    """Share the budget out.
+
+    Args:
+        settings: as `complete` returns them.
+        spec: facts about the data.
+        earlier: counts to use again.
+        cached: keeps public arrays; there are none.
+
+    Raises:
+        SettingsError: the counts are of other data.
+    """
+    del cached
+    assert spec.schema is not None  # `complete` has looked
+    domain = Domain(spec.schema)
+    pairs, target = domain.pairs, len(domain.widths) - 1
+    if len(domain.widths) > MOST_PAIRED:
+        pairs = tuple(pair for pair in pairs if target in pair)
+    shares = {releasing.COLUMNS: settings.column_share}
+    if num_again(domain, pairs):
+        shares[releasing.PAIRS] = settings.choice_share
+        shares[releasing.AGAIN] = 1 - settings.column_share - settings.choice_share
+    elif pairs:
+        shares[releasing.PAIRS] = 1 - settings.column_share
+    return MarginalsPlan(
+        settings=settings,
+        spec=spec,
+        earlier=earlier,
+        domain=domain,
+        pairs=pairs,
+        releases=_releases(settings, spec, shares, earlier.stored),
+    )
+
+
+def _releases(
+    settings: Settings, spec: Spec, shares: Mapping[str, float], stored: Stored[Any] | None
+) -> tuple[GaussianRelease, ...]:
+    """Return what is released, or what an earlier run has released.
+
+    Raises:
+        SettingsError: its ledger has other releases.
+    """
+    if stored is None:
+        return releases.calibrate(
+            dict.fromkeys(shares, cell_counts.SENSITIVITY),
+            target_epsilon=settings.eps,
+            delta=settings.delta,
+            shares=shares,
+            records_per_person=spec.records_per_person,
+        )
+    require_same_data(stored, spec, 1)
+    found = Ledger.from_json(stored.certificate["ledger"]).releases
+    if [release.name for release in found] != list(shares):
+        raise SettingsError(f"{stored.source}: its ledger has no {' and '.join(shares)}")
+    return found

@@ -1,0 +1,49 @@
+"""What is released of a table: noisy counts of its columns and of pairs of columns."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jaxdp.methods.stored import Form
+
+
+class Released(NamedTuple):
+    """What left the private data: noisy, and free to use from here on.
+
+    Attributes:
+        columns: noisy share of the records in each cell of each column, side by side.
+        pairs: noisy mean of `F_j(x_j)^T F_k(x_k)` of each pair that is counted, one after another.
+        chosen: the pairs that were counted again.
+        again: their noisy means, one after another.
+    """
+
+    columns: Float[np.ndarray, " d"]
+    pairs: Float[np.ndarray, " p"]
+    chosen: Int[np.ndarray, "m 2"]
+    again: Float[np.ndarray, " r"]
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes whose records are counted apart: all are counted together."""
+        return 1
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> Released:
+    """Return what a file holds.
+
+    Raises:
+        KeyError: it lacks something.
+        ValueError: it holds something else.
+    """
+    found = Released(*(np.asarray(arrays[name]) for name in Released._fields))
+    shapes = [each.ndim for each in found]
+    if shapes != [1, 1, 2, 1] or found.chosen.shape[1] != 2 or found.chosen.dtype.kind not in "iu":
+        raise ValueError(f"its arrays have shapes {[each.shape for each in found]}")
+    if not all(np.all(np.isfinite(each)) for each in found):
+        raise ValueError("its arrays have values that are not finite")
+    return found
+
+
+FORM = Form(flag="counts", what="counts that a run has released", from_arrays=from_arrays)

@@ -1,0 +1,86 @@
+"""Settings of tables from noisy counts, and what they are by default."""
+
+import dataclasses
+from typing import Any
+
+from jaxdp.methods.settings import (
+    LEAST_SHARE,
+    Budget,
+    ByData,
+    SettingsError,
+    budget,
+    filled,
+    setting,
+)
+
+# Held out on adult, diamonds, flights, houses and lending at epsilon 1.
+_COLUMN_SHARE, _CHOICE_SHARE = 0.1, 0.35
+_STEPS = 250
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings(Budget):
+    """Settings of tables from noisy counts; None stands for a default that depends on the data.
+
+    Examples:
+        >>> import jaxdp
+        >>> marginals = jaxdp.methods.marginals
+        >>> spec = jaxdp.Spec.table("census", jaxdp.tables.read_schema("adult"), 5000)
+        >>> marginals.complete(marginals.Settings(eps=1.0), spec).num_synthetic
+        5000
+    """
+
+    num_synthetic: ByData[int] = setting(
+        None,
+        "Number of records to make (default: as many as the table has).",
+        above=0,
+        fixed=False,
+        usual=True,
+    )
+    column_share: float = setting(
+        _COLUMN_SHARE,
+        "Part of the budget that counts columns one by one; the rest counts pairs.",
+        at_least=LEAST_SHARE,
+        at_most=1 - LEAST_SHARE,
+    )
+    choice_share: float = setting(
+        _CHOICE_SHARE,
+        "Part of the budget that counts all pairs of columns, so as to choose those that are "
+        "counted again.",
+        at_least=LEAST_SHARE,
+        at_most=1 - LEAST_SHARE,
+    )
+    steps: int = setting(_STEPS, "Steps in which the model is fitted to the counts.", above=0)
+
+    def check(self) -> None:
+        """Raise a `SettingsError` where shares leave nothing."""
+        super().check()
+        if self.column_share + self.choice_share > 1 - LEAST_SHARE:
+            raise SettingsError(
+                "--column_share and --choice_share leave nothing for chosen pairs: lower one"
+            )
+
+
+def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
+    """Return settings in which nothing is None that has a default.
+
+    Args:
+        settings: as given.
+        spec: facts about the data.
+        earlier: what an earlier run has released.
+
+    Raises:
+        SettingsError: the data are no table.
+    """
+    del earlier
+    if spec.schema is None:
+        raise SettingsError(
+            f"--dataset={spec.name}: counts are of tables with a schema; give --csv and --schema"
+        )
+    return filled(settings, {"num_synthetic": spec.num_examples})
+
+
+def folder_name(settings: Settings, spec: Any, earlier: Any = None) -> str:
+    """Return a name that tells runs of different settings apart."""
+    eps = budget(settings, None if earlier is None else earlier.certificate())
+    return f"{spec.name}_marginals_eps{eps:g}"

@@ -1,0 +1,178 @@
+"""What is released of a table: within its budget, and chosen by what was released alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from support.toy_tables import frame_of, schema_of
+
+import jaxdp
+from jaxdp.data import Private, Spec
+from jaxdp.methods import marginals
+from jaxdp.methods.marginals import release as releasing
+from jaxdp.methods.runner import PlainRunner
+from jaxdp.methods.settings import SettingsError
+from jaxdp.privacy import private_key
+from jaxdp.privacy import releases as joint
+
+SCHEMA = schema_of()
+# So many columns that not all pairs are counted again.
+MANY = schema_of(
+    **{f"n{k}": {"type": "numeric", "lower": 0, "upper": 1, "bins": 4} for k in range(8)}
+)
+
+
+def plan_of(schema: Any = SCHEMA, num: int = 200, persons: int = 1, **options: Any) -> Any:
+    spec = Spec.table("toy", schema, num)
+    spec = spec.of_persons(persons) if persons > 1 else spec
+    settings = marginals.complete(marginals.Settings(**({"eps": 1.0} | options)), spec)
+    return marginals.make_plan(settings, spec)
+
+
+def wide(num: int, seed: int = 0) -> Private:
+    rng = np.random.default_rng(seed)
+    import pandas as pd
+
+    frame = frame_of(num)
+    more = pd.DataFrame(rng.random((num, 8)), columns=[f"n{k}" for k in range(8)])
+    frame = pd.concat([frame, more], axis=1)
+    names = [name for name in (*MANY.order, *MANY.dropped) if name in frame]
+    return Private.of_frame(frame[names], MANY)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, MANY])
+@pytest.mark.parametrize("eps", [0.3, 1.0, 8.0])
+def test_guarantee_all_counts_together_are_within_the_budget(schema: Any, eps: float) -> None:
+    plan = plan_of(schema, eps=eps)
+    assert joint.epsilon(plan.releases, delta=1e-5) <= eps + 1e-9
+    assert joint.epsilon(plan.releases, delta=1e-5) > 0.999 * eps
+    assert plan.ledger.releases == plan.releases
+    assert all(release.sensitivity >= math.sqrt(2) for release in plan.releases)
+
+
+def test_guarantee_persons_get_noise_for_all_of_their_records() -> None:
+    one, three = plan_of(), plan_of(persons=3)
+    for release, more in zip(one.releases, three.releases, strict=True):
+        assert more.stddev == pytest.approx(3 * release.stddev)
+    assert three.ledger.records_per_person == 3
+
+
+def test_pairs_are_counted_again_where_there_are_many() -> None:
+    names = [release.name for release in plan_of(MANY).releases]
+    assert names == [releasing.COLUMNS, releasing.PAIRS, releasing.AGAIN]
+    names = [release.name for release in plan_of(SCHEMA).releases]
+    assert names == [releasing.COLUMNS, releasing.PAIRS]
+
+
+def test_guarantee_the_choice_of_pairs_sees_what_was_released_alone() -> None:
+    """Whatever it is told comes with noise, and is what is kept."""
+    plan, private, told = plan_of(MANY, num=60), wide(60), []
+
+    def choose(columns: np.ndarray, pairs: np.ndarray) -> Any:
+        told.append((columns, pairs))
+        return plan.pairs[:4]
+
+    found = releasing.release(
+        private,
+        private_key(3),
+        plan.domain,
+        {release.name: release for release in plan.releases},
+        pairs=plan.pairs,
+        choose=choose,
+        num_records=60,
+    )
+    ((columns, pairs),) = told
+    np.testing.assert_array_equal(columns, found.columns)
+    np.testing.assert_array_equal(pairs, found.pairs)
+    exact = np.bincount(plan.domain.cells(private.x, private.y)[:, 0]) / 60
+    assert np.min(np.abs(columns[: len(exact)] - exact)) > 1e-6
+    assert [tuple(pair) for pair in found.chosen] == list(plan.pairs[:4])
+
+
+def test_guarantee_noise_of_every_part_is_its_own() -> None:
+    """Of one key columns, pairs and chosen pairs get three that differ."""
+    plan, private = plan_of(MANY, num=60), wide(60)
+    loud = {r.name: dataclasses.replace(r, stddev=1e6) for r in plan.releases}
+    found = releasing.release(
+        private,
+        private_key(3),
+        plan.domain,
+        loud,
+        pairs=plan.pairs,
+        choose=lambda columns, pairs: plan.pairs[:40],
+        num_records=60,
+    )
+    parts = [each / np.std(each) for each in (found.columns, found.pairs, found.again)]
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        size = min(len(parts[one]), len(parts[other]))
+        assert np.max(np.abs(parts[one][:size] - parts[other][:size])) > 0.1
+        assert abs(np.corrcoef(parts[one][:size], parts[other][:size])[0, 1]) < 0.5
+
+
+def test_guarantee_the_plan_adds_the_noise_that_its_ledger_tells() -> None:
+    plan, private = plan_of(MANY, num=60), wide(60)
+    silent = dataclasses.replace(
+        plan, releases=tuple(dataclasses.replace(r, stddev=0.0) for r in plan.releases)
+    )
+    exact = silent.release(private, private_key(0), PlainRunner(progress=False))
+    found = [plan.release(private, private_key(k), PlainRunner(progress=False)) for k in range(8)]
+    for name, number in (("columns", len(plan.domain.widths)), ("pairs", len(plan.pairs))):
+        stddev = plan.releases[0 if name == "columns" else 1].stddev * math.sqrt(number) / 60
+        noise = np.stack([getattr(each, name) - getattr(exact, name) for each in found])
+        assert np.std(noise) == pytest.approx(stddev, rel=5 / math.sqrt(noise.size))
+    stddev = plan.releases[2].stddev * math.sqrt(marginals.plan.num_again(plan.domain, plan.pairs))
+    again = np.concatenate([each.again for each in found])
+    assert np.std(again) == pytest.approx(stddev / 60, rel=0.2)
+
+
+def test_guarantee_the_certificate_is_that_of_the_counts() -> None:
+    spec = Spec.table("toy", SCHEMA, 200)
+    asked = marginals.Settings(eps=2.0, steps=2, num_synthetic=50)
+    made, certificate = jaxdp.run(
+        marginals, asked, spec, Private.of_frame(frame_of(200), SCHEMA), progress=False
+    )
+    facts = json.loads(certificate.to_json())
+    assert 1.9 < certificate.epsilon <= 2 + 1e-9
+    assert certificate.releasable
+    assert "replace one" in str(certificate)
+    assert [each["name"] for each in facts["ledger"]["releases"]] == [
+        releasing.COLUMNS,
+        releasing.PAIRS,
+    ]
+    assert list(made.frame.columns) == list(SCHEMA.order)
+    assert len(made.frame) == 50
+
+
+def test_shares_that_leave_nothing_are_refused() -> None:
+    with pytest.raises(SettingsError, match="leave nothing"):
+        marginals.Settings(column_share=0.5, choice_share=0.5)
+
+
+def test_images_are_refused() -> None:
+    spec = jaxdp.Spec.images("scans", (60, 8, 8), class_names=["no", "yes"])
+    with pytest.raises(SettingsError, match="tables with a schema"):
+        marginals.complete(marginals.Settings(), spec)
+
+
+def test_wide_tables_pair_columns_with_the_target_alone() -> None:
+    many = {str(k): {"type": "numeric", "lower": 0, "upper": 1} for k in range(80)}
+    plan = plan_of(schema_of(**many))
+    last = len(plan.domain.widths) - 1
+    assert all(pair[1] == last for pair in plan.pairs)
+    assert len(plan.pairs) == last
+    assert "with the target" in plan.story.notice
+
+
+def test_no_step_of_fitting_knows_the_records() -> None:
+    """The same counts make the same table, whoever they are of."""
+    plan, runner = plan_of(MANY, num=60, steps=3, num_synthetic=20), PlainRunner(progress=False)
+    released = plan.release(wide(60), private_key(1), runner)
+    first, second = (plan.finish(released, runner) for _ in range(2))
+    np.testing.assert_array_equal(first.x, second.x)
+    assert jax.random.key_impl(jax.random.key(0)) != "chacha20"
