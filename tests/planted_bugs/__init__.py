@@ -3,6 +3,7 @@
 from planted_bugs import (
     accounting,
     clipping,
+    counts,
     drivers,
     embedding,
     exports,
@@ -47,4 +48,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *reports.MUTANTS,
     *losses.MUTANTS,
     *tables.MUTANTS,
+    *counts.MUTANTS,
 )

@@ -1,0 +1,100 @@
+"""Bugs of noisy counts of cells: of what a record adds to them, and of their noise."""
+
+from planted_bugs.mutant import Mutant
+
+_COUNTS, _C = "jaxdp/privacy/cell_counts.py", "tests/privacy/test_cell_counts.py::"
+_DOMAIN, _D = "jaxdp/tables/domain.py", "tests/tables/test_domain.py::"
+_PLAN, _RELEASE = "jaxdp/methods/marginals/plan.py", "jaxdp/methods/marginals/release.py"
+_R = "tests/methods/marginals/test_release.py::"
+_MOVES = f"{_C}test_guarantee_replacing_a_record_moves_counts_by_at_most_the_sensitivity"
+_NOISE = f"{_C}test_guarantee_independent_noise_of_the_release_is_on_every_count"
+
+MUTANTS = (
+    Mutant(
+        "all columns are counted in full",
+        _COUNTS,
+        "    root = math.sqrt(len(widths))\n",
+        "    root = 1.0\n",
+        (f"{_NOISE}[columns_of-3]",),
+    ),
+    Mutant(
+        "all pairs are counted in full",
+        _COUNTS,
+        "root, sums = math.sqrt(len(pairs)), []",
+        "root, sums = 1.0, []",
+        (f"{_NOISE}[pairs_of-3]",),
+    ),
+    Mutant(
+        "a record that replaces another is said to move counts by 1",
+        _COUNTS,
+        "SENSITIVITY = math.sqrt(2)",
+        "SENSITIVITY = 1.0",
+        (f"{_MOVES}[columns_of-3]",),
+    ),
+    Mutant(
+        "every block of counts gets the same noise",
+        _COUNTS,
+        "jax.random.fold_in(key, number),",
+        "jax.random.fold_in(key, 0),",
+        (f"{_C}test_guarantee_noise_of_many_counts_repeats_nowhere",),
+    ),
+    Mutant(
+        "counts have half of their noise",
+        _COUNTS,
+        "stddev=release.stddev,",
+        "stddev=release.stddev / 2,",
+        (f"{_NOISE}[columns_of-3]", f"{_NOISE}[pairs_of-3]"),
+    ),
+    Mutant(
+        "counts of pairs are believed, whatever their features are",
+        _COUNTS,
+        "        _require_features(each)\n",
+        "        pass\n",
+        (f"{_C}test_guarantee_features_that_break_the_bound_are_refused[features0-norm 1]",),
+    ),
+    Mutant(
+        "features may have negative inner products",
+        _COUNTS,
+        "> 1 or np.min(products) < -1e-12:",
+        "> 1:",
+        (f"{_C}test_guarantee_features_that_break_the_bound_are_refused[features1-no negative]",),
+    ),
+    Mutant(
+        "a pair may be counted twice for the price of one",
+        _COUNTS,
+        "    if len(set(pairs)) < len(pairs):\n",
+        "    if not pairs:\n",
+        (f"{_C}test_guarantee_a_pair_is_counted_once_and_a_record_once",),
+    ),
+    Mutant(
+        "features of cells are longer than 1",
+        _DOMAIN,
+        "np.linalg.cholesky(alike) * (1 - _MARGIN)",
+        "np.linalg.cholesky(alike) * (1 + _MARGIN)",
+        (f"{_D}test_guarantee_features_have_norm_one_at_most_and_no_negative_products[adult]",),
+    ),
+    Mutant(
+        "columns, pairs and chosen pairs share a key",
+        _RELEASE,
+        "column_key, pair_key, chosen_key = jax.random.split(key, 3)",
+        "column_key = pair_key = chosen_key = key",
+        (f"{_R}test_guarantee_noise_of_every_part_is_its_own",),
+    ),
+    Mutant(
+        "pairs are chosen by counts without noise",
+        _RELEASE,
+        "chosen = list(choose(columns, found))",
+        "exact = np.concatenate(\n"
+        "        [np.bincount(cells[:, j], minlength=w) / len(cells)\n"
+        "         for j, w in enumerate(domain.widths)])\n"
+        "    chosen = list(choose(exact, found))",
+        (f"{_R}test_guarantee_the_choice_of_pairs_sees_what_was_released_alone",),
+    ),
+    Mutant(
+        "persons with several records count as one",
+        _PLAN,
+        "            records_per_person=spec.records_per_person,\n        )\n    require_same_data",
+        "            records_per_person=1,\n        )\n    require_same_data",
+        (f"{_R}test_guarantee_persons_get_noise_for_all_of_their_records",),
+    ),
+)
