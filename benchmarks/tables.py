@@ -29,7 +29,8 @@ from jaxdp.program.evaluation.twelve import twelve
 from jaxdp.tables import Layout, read_schema
 
 # `drawn` is ten of each class of what `labelled` draws.
-METHODS = ("real", "marginals", "pairs", "labelled", "drawn", "dp_kip", "dp_kip_teacher")
+# `model` is the model of noisy counts.
+METHODS = ("real", "model", "marginals", "pairs", "labelled", "drawn", "dp_kip", "dp_kip_teacher")
 # Of DP-NTK, the papers' and ours.
 _FEATURES = ("entk", "rff", "hermite", "marginals", "pairs")
 # Made records are free: a small table gets more of them than it has itself. More than the most do
@@ -82,6 +83,8 @@ def _settings(method: str, count: int, *, eps: float) -> tuple[Any, Any]:
     if method in ("labelled", "drawn"):
         asked = methods.dp_ntk.Settings(eps=eps, labels="teacher", num_synthetic=count)
         return methods.dp_ntk, asked
+    if method == "model":
+        return methods.marginals, methods.marginals.Settings(eps=eps, num_synthetic=count)
     package = methods.dp_kip if method == "dp_kip" else methods.teacher
     return package, package.Settings(eps=eps, ipc=_PER_CLASS)
 
