@@ -1,6 +1,7 @@
 from . import columns, domain, frames, layout, pairs, schema
 from .columns import Column, SchemaError
 from .domain import Domain
+from .formats import NumberFormat
 from .frames import decode, encode
 from .layout import Layout
 from .schema import Schema, read_schema
@@ -9,6 +10,7 @@ __all__ = [
     "Column",
     "Domain",
     "Layout",
+    "NumberFormat",
     "Schema",
     "SchemaError",
     "columns",

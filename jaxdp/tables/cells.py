@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxdp.tables.columns import Column, as_text
+from jaxdp.tables.columns import BOOLEAN, BOOLEANS, Column, as_text
+from jaxdp.tables.moments import MOMENTS
 from jaxdp.tables.schema import Schema
 
 if TYPE_CHECKING:
@@ -39,15 +40,23 @@ def number_reader(column: Column, missing: frozenset[str]) -> Reader:
 
     The reader raises a `SchemaError`, which holds nothing of the cell, for what is no number.
     """
+    as_number = _moment(column) if column.type in MOMENTS else _number_as_written(column)
 
     def read(value: Any) -> float:
         if value is None or _is_missing(value, missing):
             return math.nan
-        found = _number(value)
+        found = as_number(value)
+        if found is None and column.type in MOMENTS:
+            raise column.error(
+                f"is a {column.type}, and the table holds cells there that are none of its "
+                f'"format" {column.format!r}: clean them, name such texts in "missing", or "drop" '
+                "the column"
+            )
         if found is None:
             raise column.error(
-                "is numeric, and the table holds texts there that are no numbers (dates, units and "
-                '1,200 are none): clean them, name such texts in "missing", or "drop" the column'
+                "is numeric, and the table holds texts there that are no numbers as declared (of "
+                'units and 1,200 say "suffix" and "thousands", of dates another "type"): clean '
+                'them, name such texts in "missing", or "drop" the column'
             )
         return found
 
@@ -56,7 +65,7 @@ def number_reader(column: Column, missing: frozenset[str]) -> Reader:
 
 def place_reader(column: Column, missing: frozenset[str]) -> Reader:
     """Return what says at which place of a column's list a cell's category is."""
-    places = _places(column.values)
+    places = _aliases(column) | _places(column.values)
     other = column.values.index("other") if column.other else 0
     null = len(column.values) if column.nullable else other
 
@@ -84,6 +93,8 @@ def label_reader(schema: Schema) -> Reader:
         for category in group
     }
     places = {_without_dot(category): number for category, number in places.items()} | places
+    if target.classes is None:
+        places = _aliases(target) | places
 
     def read(value: Any) -> int:
         found = None if value is None else _place(value, places)
@@ -249,6 +260,37 @@ def _number(value: Any) -> float | None:
         return float(number)
     except OverflowError:
         return math.inf if number > 0 else -math.inf
+
+
+def _number_as_written(column: Column) -> Callable[[Any], float | None]:
+    """Return what says which number a cell is, whose texts are written as a column declares."""
+    form = column.number_format
+    if form is None:
+        return _number
+
+    def as_number(value: Any) -> float | None:
+        return form.read(value) if isinstance(value, str) else _number(value)
+
+    return as_number
+
+
+def _moment(column: Column) -> Callable[[Any], float | None]:
+    """Return what says which number a cell of dates or times is; 20240531 by its text."""
+    read = column.moment.read
+
+    def as_number(value: Any) -> float | None:
+        is_plain = isinstance(value, _NUMBERS) and not isinstance(value, _DURATIONS)
+        return read(as_text(value) if is_plain else value)
+
+    return as_number
+
+
+def _aliases(column: Column) -> dict[str, int]:
+    """Return other texts of False and True in a boolean column that names none."""
+    if column.type != BOOLEAN or column.categories != BOOLEANS:
+        return {}
+    words = ("0", "1", "false", "true", "FALSE", "TRUE")
+    return {word: number % 2 for number, word in enumerate(words)}
 
 
 def _number_of_text(text: str) -> float | None:

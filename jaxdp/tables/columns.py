@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from jaxdp.tables.formats import NumberFormat
 from jaxdp.tables.formulas import opens_as_formula
+from jaxdp.tables.moments import MOMENTS, TIME, TIMESTAMP, Moment, moment_of
 
-NUMERIC, CATEGORICAL, ORDINAL = "numeric", "categorical", "ordinal"
-TYPES = (NUMERIC, CATEGORICAL, ORDINAL)
+NUMERIC, CATEGORICAL, ORDINAL, BOOLEAN = "numeric", "categorical", "ordinal", "boolean"
+TYPES = (NUMERIC, CATEGORICAL, ORDINAL, BOOLEAN, *MOMENTS)
+BOOLEANS = ("False", "True")
+"""The categories of a boolean column that names none."""
 OTHER = "other"
 """The category of values that a schema does not list."""
 NUM_BINS = 16
@@ -19,6 +23,20 @@ MOST_CATEGORIES = 10**4
 # Bounds beyond which differences of numbers, or numbers that differ by one, are no longer exact.
 _LARGEST, _LARGEST_WHOLE = 1e300, 2**53
 _LARGEST_SINGLE = 3e38
+_MARKS = ("prefix", "suffix", "thousands", "decimal", "decimals")
+# Fields, the types that have them, and how these are called.
+_FIELDS = (
+    (_MARKS, (NUMERIC,), "numeric columns"),
+    (("integer", "log"), (NUMERIC, CATEGORICAL, ORDINAL, BOOLEAN), "numeric columns"),
+    (("format",), MOMENTS, "dates and times"),
+    (("zone",), (TIMESTAMP,), "timestamps"),
+)
+_FORMATS = {
+    "date": '"%Y-%m-%d"',
+    "time": '"%H:%M:%S"',
+    "timestamp": '"%Y-%m-%dT%H:%M:%S%z" or "unix"',
+    "duration": '"H:MM:SS" or "min"',
+}
 _WHY = "read off the data it would tell about single records, so declare what can occur"
 
 
@@ -32,9 +50,11 @@ class Column:
 
     Attributes:
         name: as in the table's header.
-        type: "numeric", "categorical" or "ordinal", whose categories have an order.
-        lower: of a numeric column, the least value that can occur.
-        upper: the largest.
+        type: "numeric", "categorical", "ordinal", whose categories have an order, or "boolean",
+            which has two; or "date", "time" of day, "timestamp" or "duration".
+        lower: of a numeric column, the least value that can occur; of dates and times, as a text
+            of their format.
+        upper: the largest. Times of day have all of the day where both are left out.
         log: whether values are taken as `log(1 + value - lower)`, for long tails.
         integer: whether values are whole numbers.
         bins: of a numeric column: into how many equal parts it is cut where counts are released;
@@ -45,6 +65,14 @@ class Column:
         other: whether values that are not listed have a category of their own; otherwise they are
             taken as the first category.
         classes: of the target: names of classes, and the categories that each stands for.
+        prefix: of a numeric column: how its texts are written, as for `formats.NumberFormat`.
+        suffix: likewise.
+        thousands: likewise.
+        decimal: likewise.
+        decimals: likewise; numbers that are made are rounded to it.
+        format: of dates and times: how their texts are written, as for `moments.Moment`.
+        zone: of timestamps, likewise.
+        dtype: the type of pandas that the column has in frames; None for numbers and texts.
 
     Raises:
         SchemaError: something is missing or does not fit.
@@ -59,22 +87,35 @@ class Column:
 
     name: str
     type: str
-    lower: float | int | None = None
-    upper: float | int | None = None
+    lower: float | int | str | None = None
+    upper: float | int | str | None = None
     log: bool = False
     integer: bool = False
-    bins: int | tuple[float | int, ...] = NUM_BINS
+    bins: int | tuple[float | int | str, ...] = NUM_BINS
     categories: tuple[str, ...] = ()
     nullable: bool = False
     other: bool = True
     classes: Mapping[str, tuple[str, ...]] | None = None
+    prefix: str = ""
+    suffix: str = ""
+    thousands: str = ""
+    decimal: str = "."
+    decimals: int | None = None
+    format: str | None = None
+    zone: str | None = None
+    dtype: str | None = None
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
             raise self.error(f'"type" must be one of {", ".join(TYPES)}, not {self.type!r}')
-        if self.type == NUMERIC:
+        self._check_fields()
+        if self.type in MOMENTS:
+            self._check_moments()
+        if self.is_numeric:
             self._check_numeric()
         else:
+            if self.type == BOOLEAN:
+                self._complete_boolean()
             self._check_categories()
         for text in (self.name, *self.categories, *(self.classes or ())):
             if opens_as_formula(text):
@@ -89,15 +130,57 @@ class Column:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether values are numbers."""
-        return self.type == NUMERIC
+        """Whether values are numbers between bounds; so dates and times are, too."""
+        return self.type == NUMERIC or self.type in MOMENTS
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these numbers are whole: dates and times count in the unit of their format."""
+        return self.integer or self.type in MOMENTS
 
     @property
     def bounds(self) -> tuple[float, float]:
         """The least and the largest value of a numeric column."""
-        assert self.lower is not None
-        assert self.upper is not None
-        return float(self.lower), float(self.upper)
+        low, high = self._number(self.lower), self._number(self.upper)
+        assert low is not None
+        assert high is not None
+        return low, high
+
+    @property
+    def inner_edges(self) -> tuple[float, ...] | None:
+        """The edges in `bins` as numbers; None where it is how many there are."""
+        if isinstance(self.bins, int):
+            return None
+        edges = [self._number(edge) for edge in self.bins]
+        if None in edges:
+            raise self.error('edges in "bins" must be as values are, and dates as "format" has it')
+        return tuple(edge for edge in edges if edge is not None)
+
+    @property
+    def moment(self) -> Moment:
+        """What its cells say, of dates and times."""
+        assert self.format is not None
+        return moment_of(self.type, self.format, self.zone or "UTC")
+
+    @property
+    def number_format(self) -> NumberFormat | None:
+        """How numbers are written, where that is declared."""
+        marks = (self.prefix, self.suffix, self.thousands, self.decimal, self.decimals)
+        if self.type != NUMERIC or marks == ("", "", "", ".", None):
+            return None
+        return NumberFormat(
+            prefix=self.prefix,
+            suffix=self.suffix,
+            thousands=self.thousands,
+            decimal=self.decimal,
+            decimals=0 if self.integer else self.decimals,
+        )
+
+    def write(self, number: float) -> str:
+        """Return the text of a number of the column, as tables and reports have it."""
+        if self.type in MOMENTS:
+            return self.moment.write(round(number))
+        return f"{number:g}" if self.number_format is None else self.number_format.write(number)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -105,13 +188,55 @@ class Column:
         more = (OTHER,) if self.other and OTHER not in self.categories else ()
         return self.categories + more
 
+    def _number(self, value: float | int | str | None) -> float | None:
+        """Return a bound or an edge as a number; None for what is none."""
+        if self.type not in MOMENTS or value is None:
+            return None if value is None or isinstance(value, str) else float(value)
+        found = self.moment.read(value if isinstance(value, str) else as_text(value))
+        return None if found is None else float(found)
+
+    def _check_fields(self) -> None:
+        """Refuse what is said of a column of another type."""
+        default = {field.name: field.default for field in dataclasses.fields(self)}
+        for names, types, of in _FIELDS:
+            for name in names:
+                if self.type not in types and getattr(self, name) != default[name]:
+                    raise self.error(f'"{name}" is of {of}, and this is "{self.type}"')
+
+    def _check_moments(self) -> None:
+        if self.format is None:
+            raise self.error(f'a {self.type} column needs "format", as {_FORMATS[self.type]}')
+        try:
+            moment = self.moment
+            if self.type == TIME and self.lower is None and self.upper is None:
+                last = 86400 * 10**6 - 1
+                object.__setattr__(self, "lower", moment.write(0))
+                object.__setattr__(self, "upper", moment.write(moment.cut(last)))
+            bounds = (("lower", self.lower), ("upper", self.upper))
+            for name, value in bounds:
+                number = self._number(value)
+                if value is not None and number is None:
+                    raise self.error(f'"{name}" must be a text of its "format" {self.format!r}')
+                if number is not None and opens_as_formula(moment.write(int(number))):
+                    raise self.error("texts of its format would run as a formula in a spreadsheet")
+        except (ValueError, OverflowError) as error:
+            raise error if isinstance(error, SchemaError) else self.error(str(error)) from error
+
+    def _complete_boolean(self) -> None:
+        if not self.categories:
+            object.__setattr__(self, "categories", BOOLEANS)
+        object.__setattr__(self, "other", False)
+        if len(self.categories) != 2:
+            raise self.error('a boolean column has two "categories", those of False and True')
+
     def _check_numeric(self) -> None:
-        low, high = self.lower, self.upper
-        if low is None or high is None:
-            raise self.error(f'a numeric column needs "lower" and "upper": {_WHY}')
+        if self.lower is None or self.upper is None:
+            raise self.error(f'a {self.type} column needs "lower" and "upper": {_WHY}')
+        low, high = self._exact(self.lower), self._exact(self.upper)
         if not -math.inf < low < high < math.inf:
-            raise self.error(f'needs finite numbers "lower" < "upper", not {low} and {high}')
-        largest = _LARGEST_WHOLE if self.integer else _LARGEST
+            kind = "finite numbers" if self.type == NUMERIC else f"a {self.type} of each,"
+            raise self.error(f'needs {kind} "lower" < "upper", not {self.lower} and {self.upper}')
+        largest = _LARGEST_WHOLE if self.is_whole else _LARGEST
         if not (-largest <= low and high <= largest and float(low) < float(high)):
             raise self.error(f"bounds are too large or too near to each other (at most {largest})")
         if self.categories:
@@ -122,7 +247,29 @@ class Column:
             if not 1 <= self.bins <= MOST_CATEGORIES:
                 raise self.error(f'"bins" must be between 1 and {MOST_CATEGORIES}')
         else:
-            self._check_edges(self.bins, low, high)
+            self._check_edges(self.inner_edges or (), low, high)
+        self._check_number_format(low, high)
+
+    def _check_number_format(self, low: float | int, high: float | int) -> None:
+        try:
+            form = self.number_format
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        if form is None:
+            return
+        if form.decimals is not None and any(round(b, form.decimals) != b for b in (low, high)):
+            raise self.error(f'bounds have more digits than "decimals": {form.decimals}')
+        if any(opens_as_formula(form.write(bound)) for bound in (low, high)):
+            raise self.error("numbers as declared would run as a formula in a spreadsheet")
+
+    def _exact(self, value: float | int | str) -> float | int:
+        """Return a bound as it is, and that of dates and times as their number."""
+        if self.type == NUMERIC and not isinstance(value, str):
+            return value
+        found = self._number(value)
+        if found is None:
+            raise self.error('"lower" and "upper": each must be a number')
+        return int(found)
 
     def _check_edges(
         self, inner: tuple[float | int, ...], low: float | int, high: float | int
@@ -130,10 +277,10 @@ class Column:
         if len(inner) >= MOST_CATEGORIES:
             raise self.error(f'"bins" must be fewer than {MOST_CATEGORIES} edges')
         if list(inner) != sorted(set(inner)) or not all(
-            low < edge < high + self.integer for edge in inner
+            low < edge < high + self.is_whole for edge in inner
         ):
             raise self.error('"bins" must be ascending edges between "lower" and "upper"')
-        if self.integer and any(edge % 1 for edge in inner):
+        if self.is_whole and any(edge % 1 for edge in inner):
             raise self.error('edges in "bins" of whole numbers are whole')
         if self.log:
             raise self.error('edges in "bins" make the scale: leave out "log"')
@@ -161,6 +308,8 @@ class Column:
         fields = dataclasses.asdict(self)
         del fields["name"]
         default = {f.name: f.default for f in dataclasses.fields(self)}
+        if self.type == BOOLEAN:  # it never has another
+            del fields["other"]
         kept = {k: v for k, v in fields.items() if k == "type" or v != default[k]}
         return {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}
 

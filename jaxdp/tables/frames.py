@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxdp.tables import cells
-from jaxdp.tables.columns import Column, SchemaError
+from jaxdp.tables import cells, dtypes
+from jaxdp.tables.columns import BOOLEAN, BOOLEANS, Column, SchemaError
 from jaxdp.tables.layout import MISSING_NUMBER, positions, values_at
+from jaxdp.tables.moments import MOMENTS
 from jaxdp.tables.schema import Schema
 
 if TYPE_CHECKING:
@@ -50,6 +52,11 @@ def encode(frame: pd.DataFrame, schema: Schema) -> tuple[np.ndarray, np.ndarray]
         >>> records.tolist(), labels.tolist()  # 200 is beyond the bounds, so it is clipped
         ([[0.25], [1.0]], [0, 1])
     """
+    for column in schema.new:
+        try:
+            column.require_packages()
+        except ValueError as error:
+            raise SchemaError(f"column {column.name!r}: {error}") from error
     return records(frame, schema), labels(frame, schema)
 
 
@@ -101,38 +108,69 @@ def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataF
     }
     if y is not None:
         firsts = [group[0] for group in schema.groups.values()]
-        columns[schema.target.name] = _typed(firsts, np.asarray(y))
+        columns[schema.target.name] = _of_places(schema.target, firsts, np.asarray(y))
+    columns |= {column.name: column.make(len(stored)) for column in schema.new}
     return pd.DataFrame({name: columns[name] for name in schema.order if name in columns})
 
 
 def to_csv(frame: pd.DataFrame, schema: Schema) -> str:
-    """Return a frame as the text of a CSV file; a missing value is the schema's first text."""
-    return frame.to_csv(index=False, na_rep=schema.missing[0])
+    """Return a frame as the text of a CSV file, written as the schema says.
+
+    A missing value is the schema's first text.
+    """
+    frame, missing = frame.copy(deep=False), schema.missing[0]
+    for column in schema.columns:
+        if column.name in frame and (column.type in MOMENTS or column.number_format is not None):
+            frame[column.name] = _as_written(column, frame[column.name], missing)
+    dialect = schema.csv
+    return frame.to_csv(
+        index=False,
+        na_rep=missing,
+        sep=dialect.separator,
+        header=dialect.header is not False,
+        quoting=dialect.python_quoting,
+    )
+
+
+def _as_written(column: Column, values: pd.Series, missing: str) -> list[str]:
+    """Return the texts of numbers, dates or times, however a frame holds them."""
+    read = cells.number_reader(column, frozenset())
+    found, null = cells.untyped(values)
+    numbers = [math.nan if gone else read(value) for value, gone in zip(found, null, strict=True)]
+    return [missing if math.isnan(number) else column.write(number) for number in numbers]
 
 
 def _header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
-    """Return the place of every column."""
+    """Return the place of every column that is read; all that does not fit is said at once."""
     found = [str(name).strip().removeprefix("\ufeff") for name in frame.columns]
-    declared = (*schema.order, *schema.dropped)
-    for name in schema.order:
+    new = {column.name for column in schema.new}
+    read = [name for name in schema.order if name not in new]
+    faults = []
+    for name in read:
         if found.count(name) == 0 and name == schema.target.name:
             continue
         if found.count(name) != 1:
             how = "there is no such column" if name not in found else "it is there twice"
-            # Not what is there instead: without a header that is the first record.
-            raise SchemaError(f"column {name!r}: {how}; the first line must name the columns")
-    for name in found:
-        if name not in declared:
-            raise SchemaError(
-                f"column {name!r}: the schema does not declare it; declare what can occur in it, "
-                'or leave it out with {"drop": true}'
-            )
-    return {name: found.index(name) for name in schema.order if name in found}
+            faults.append(f"column {name!r}: {how}")
+    if faults:
+        # Not what is there instead: without a header that is the first record.
+        raise SchemaError(f"{'; '.join(faults)}; the first line must name the columns")
+    declared = {*schema.order, *schema.dropped}
+    unknown = [name for name in dict.fromkeys(found) if name not in declared]
+    if unknown:
+        names = ", ".join(map(repr, unknown))
+        raise SchemaError(
+            f"column {names}: the schema does not declare it; declare what can occur in it, "
+            'or leave it out with {"drop": true}'
+        )
+    return {name: found.index(name) for name in read if name in found}
 
 
 def _numbers(column: Column, values: pd.Series, missing: frozenset[str]) -> np.ndarray:
     """Return positions of numbers between the bounds."""
-    found = cells.each(values, cells.number_reader(column, missing), cells.numbers_of(missing))
+    # A whole number that is a date is read by its text.
+    in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(missing)
+    found = cells.each(values, cells.number_reader(column, missing), in_numbers)
     is_missing = np.isnan(found)
     at = positions(column, np.where(is_missing, column.bounds[0], found))
     # Plus zero, because -0.0 and 0.0 are one number.
@@ -143,20 +181,42 @@ def _decoded(column: Column, stored: np.ndarray) -> Any:
     import pandas as pd
 
     if not column.is_numeric:
-        cells = stored.astype(np.int64)
-        return _typed(list(column.values), np.where(cells < len(column.values), cells, -1))
-    values = values_at(column, stored)
-    missing = stored < 0
-    if column.integer:
-        whole = pd.array(values.astype(np.int64), dtype="Int64")
-        whole[missing] = pd.NA
-        return whole if missing.any() else values.astype(np.int64)
-    return np.where(missing, np.nan, np.clip(_rounded(values, column), *column.bounds))
+        places = stored.astype(np.int64)
+        gone = places >= len(column.values)
+        return _of_places(column, list(column.values), np.where(gone, -1, places))
+    values, missing = values_at(column, stored), stored < 0
+    if not column.is_whole:
+        found: Any = np.where(missing, np.nan, np.clip(_rounded(values, column), *column.bounds))
+    elif column.type in MOMENTS:
+        found = np.array([column.write(value) for value in values], object)
+        found[missing] = None
+    else:
+        found = values.astype(np.int64)
+        if missing.any():
+            found = pd.array(found, dtype="Int64")
+            found[missing] = pd.NA
+    if column.dtype is None:
+        return found
+    return dtypes.applied(column, found, np.where(missing, np.nan, values))
+
+
+def _of_places(column: Column, categories: list[str], places: np.ndarray) -> Any:
+    """Return categories at places, -1 for a missing one, in the column's type."""
+    import pandas as pd
+
+    if column.type == BOOLEAN and column.categories == BOOLEANS:
+        found = pd.array([False, True], dtype="boolean").take(places, allow_fill=True)
+        found = found if (places < 0).any() else found.to_numpy(bool)
+    else:
+        found = _typed(categories, places)
+    return found if column.dtype is None else dtypes.applied(column, found, None)
 
 
 def _rounded(values: np.ndarray, column: Column) -> np.ndarray:
     """Return numbers with `_DIGITS` digits, or so many of the distance between the bounds."""
     low, high = column.bounds
+    if column.decimals is not None:
+        return np.array([round(float(value), column.decimals) for value in values])
     sizes = np.clip(np.abs(values), 1e-290, high - low)
     return np.array(
         [

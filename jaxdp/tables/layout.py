@@ -28,7 +28,7 @@ def positions(column: Column, values: Any) -> np.ndarray:
     """Return where values of a numeric column lie between its bounds, in [0, 1]; clipped."""
     low, high = column.bounds
     values = np.clip(np.asarray(values, np.float64), low, high)
-    if isinstance(column.bins, tuple):
+    if column.inner_edges is not None:
         ends = edges(column)
         return np.interp(values, ends, np.linspace(0, 1, len(ends)))
     if column.log:
@@ -38,27 +38,32 @@ def positions(column: Column, values: Any) -> np.ndarray:
 
 def values_at(column: Column, where: np.ndarray) -> np.ndarray:
     """Return the values at positions in [0, 1]; whole numbers where the column has these."""
+    values = _between(column, where)
+    return np.clip(np.rint(values) if column.is_whole else values, *column.bounds)
+
+
+def _between(column: Column, where: np.ndarray) -> np.ndarray:
+    """Return the values at positions in [0, 1], not rounded."""
     low, high = column.bounds
     where = np.clip(np.asarray(where, np.float64), 0.0, 1.0)
-    if isinstance(column.bins, tuple):
+    if column.inner_edges is not None:
         ends = edges(column)
-        values = np.interp(where, np.linspace(0, 1, len(ends)), ends)
-    elif column.log:
-        values = low + np.expm1(where * np.log1p(high - low))
-    else:
-        values = low + where * (high - low)
-    return np.clip(np.rint(values) if column.integer else values, low, high)
+        return np.interp(where, np.linspace(0, 1, len(ends)), ends)
+    if column.log:
+        return low + np.expm1(where * np.log1p(high - low))
+    return low + where * (high - low)
 
 
 def edges(column: Column) -> np.ndarray:
     """Return the edges of a numeric column's bins, in its own units, with both ends."""
     low, high = column.bounds
-    if isinstance(column.bins, tuple):
+    if column.inner_edges is not None:
         # A whole number fills its bin up to the next one, the largest as any other.
-        return np.array([low, *column.bins, high + column.integer], np.float64)
+        return np.array([low, *column.inner_edges, high + column.is_whole], np.float64)
+    assert isinstance(column.bins, int)
     inner = np.linspace(0.0, 1.0, column.bins + 1)[1:-1]
-    found = values_at(dataclasses.replace(column, integer=False), inner)
-    if column.integer:  # no bin without a whole number in it, and one for each if they suffice
+    found = np.clip(_between(column, inner), low, high)
+    if column.is_whole:  # no bin without a whole number in it, and one for each if they suffice
         found, high = np.ceil(found), high + 1
     return np.unique(np.concatenate([[low], found[(found > low) & (found < high)], [high]]))
 
@@ -176,7 +181,7 @@ class Layout:
         """Return the names of a column's cells: categories, or the least value of a bin."""
         column = self.schema.columns[number]
         if column.is_numeric:
-            names = [f"{edge:g}" for edge in edges(column)[:-1]]
+            names = [column.write(edge) for edge in edges(column)[:-1]]
         else:
             names = list(column.values)
         return [*names, "missing"] if column.nullable else names
@@ -221,7 +226,7 @@ class Layout:
             return np.arange(_width(column, BINS), dtype=np.float32)
         low, high = _ends(column)
         middle = (positions(column, low) + positions(column, high)) / 2
-        if column.integer:
+        if column.is_whole:
             middle = positions(column, np.clip(values_at(column, middle), low, high))
         return np.append(middle, MISSING_NUMBER).astype(np.float32)
 
@@ -257,7 +262,7 @@ def _drawn(column: Column, cell: np.ndarray, rng: np.random.Generator) -> np.nda
     inside = np.minimum(cell, len(low) - 1)
     at_low, at_high = positions(column, low)[inside], positions(column, high)[inside]
     drawn = at_low + rng.random(len(cell)) * (at_high - at_low)
-    if column.integer:  # evenly in the column's own scale, and never across an edge
+    if column.is_whole:  # evenly in the column's own scale, and never across an edge
         values = np.clip(values_at(column, drawn), low[inside], high[inside])
         drawn = positions(column, values)
     else:  # nor by rounding
@@ -269,4 +274,4 @@ def _drawn(column: Column, cell: np.ndarray, rng: np.random.Generator) -> np.nda
 def _ends(column: Column) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest value of every bin; of numbers the next bin's least."""
     bounds = edges(column)
-    return bounds[:-1], bounds[1:] - column.integer
+    return bounds[:-1], bounds[1:] - column.is_whole

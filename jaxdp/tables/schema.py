@@ -15,12 +15,15 @@ missing values have categories of their own, and how many there were is never to
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxdp.tables.columns import TYPES, Column, SchemaError, as_text, is_number
+from jaxdp.tables import declarations, dtypes
+from jaxdp.tables.columns import Column, SchemaError
+from jaxdp.tables.dialects import PLAIN, Dialect
 from jaxdp.tables.formulas import opens_as_formula
+from jaxdp.tables.new_columns import NewColumn
 
 ONE_HOT, RAW, BINS = "one_hot", "raw", "bins"
 FORMS = (ONE_HOT, RAW, BINS)
@@ -44,6 +47,8 @@ class Schema:
         order: names of all columns that a table made has, the target among them.
         dropped: names of columns that are left out.
         missing: texts that stand for a missing value; a table made has the first.
+        new: columns that are made without the data, and are in `order`.
+        csv: how CSV files of the table are written.
 
     Raises:
         SchemaError: it holds no columns, or the target does not do.
@@ -67,6 +72,8 @@ class Schema:
     order: tuple[str, ...]
     dropped: tuple[str, ...] = ()
     missing: tuple[str, ...] = MISSING
+    new: tuple[NewColumn, ...] = ()
+    csv: Dialect = PLAIN
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -89,6 +96,24 @@ class Schema:
                 raise column.error('only the target has "classes"')
         if len(self.class_names) < 2:
             raise self.target.error("a target needs at least two classes")
+        faults = [dtypes.fault(column) for column in (*self.columns, self.target)]
+        if any(faults):
+            raise SchemaError("; ".join(fault for fault in faults if fault))
+        self._check_encoding()
+
+    def _check_encoding(self) -> None:
+        """Refuse texts that a table made would hold as question marks."""
+        texts = [*self.order, self.missing[0]]
+        for column in (*self.columns, self.target):
+            texts += [*column.values, column.prefix, column.suffix, column.format or ""]
+        texts += [str(column.value) for column in self.new]
+        try:
+            "".join(texts).encode(self.csv.encoding)
+        except UnicodeEncodeError as error:
+            raise SchemaError(
+                f'"encoding" {self.csv.encoding!r} has no {error.object[error.start]!r}, which '
+                "names or categories hold"
+            ) from error
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -106,9 +131,12 @@ class Schema:
         """Return what a schema file holds."""
         by_name = {column.name: column.to_json() for column in self.columns}
         by_name[self.target.name] = self.target.to_json() | {"target": True}
+        by_name |= {column.name: column.to_json() for column in self.new}
         columns = {name: by_name[name] for name in self.order}
         columns |= {name: {"drop": True} for name in self.dropped}
-        return {"missing": list(self.missing), "columns": columns}
+        dialect = self.csv.to_json()
+        more = {"csv": dialect} if dialect else {}
+        return {"missing": list(self.missing), "columns": columns} | more
 
     @classmethod
     def from_json(cls, stored: Any, *, target: str | None = None) -> "Schema":
@@ -123,34 +151,24 @@ class Schema:
         """
         if not isinstance(stored, Mapping) or not isinstance(stored.get("columns"), Mapping):
             raise SchemaError('a schema is {"columns": {name: {"type": ...}, ...}}')
-        unknown = sorted(set(stored) - {"columns", "missing", "about"})
+        unknown = sorted(set(stored) - {"columns", "missing", "about", "csv"})
         if unknown:
             raise SchemaError(
-                f'{unknown[0]!r} is unknown; a schema has "columns", "missing", "about"'
+                f'{unknown[0]!r} is unknown; a schema has "columns", "missing", "about", "csv"'
             )
-        declared = {str(name): facts for name, facts in stored["columns"].items()}
-        dropped = tuple(name for name, facts in declared.items() if _is_dropped(name, facts))
-        kept = {name: facts for name, facts in declared.items() if name not in dropped}
-        targets = [name for name, facts in kept.items() if facts.get("target") is True]
-        if target is not None:
-            if target not in kept:
-                raise SchemaError(f"has no column {target!r} to be the target")
-            targets = [target]
-        if len(targets) != 1:
-            raise SchemaError(
-                f'exactly one column must have "target": true, the one of classes; here '
-                f"{len(targets)} have; where nothing is to be predicted, take any column of few "
-                "categories"
-            )
-        columns = {name: _column(name, facts) for name, facts in kept.items()}
-        classes = columns.pop(targets[0])
+        dialect = declarations.dialect_of(stored.get("csv", {}))
+        found = declarations.read(stored["columns"], dialect, target=target)
+        columns = dict(found.columns)
+        classes = columns.pop(found.target)
         return cls(
             columns=tuple(columns.values()),
             # Who leaves a class out of the list has no place for it, so none is made.
             target=dataclasses.replace(classes, other=False),
-            order=tuple(kept),
-            dropped=dropped,
-            missing=_texts(stored.get("missing", MISSING), "missing"),
+            order=found.order,
+            dropped=found.dropped,
+            missing=declarations.texts(stored.get("missing", MISSING), "missing"),
+            new=found.new,
+            csv=dialect,
         )
 
 
@@ -199,78 +217,3 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise SchemaError(f"{twice!r} is there twice")
     return found
-
-
-def _is_dropped(name: str, facts: Any) -> bool:
-    if not isinstance(facts, Mapping):
-        raise SchemaError(f'column {name!r}: must be an object, as {{"type": ...}}')
-    for key in ("drop", "target"):
-        if not _is_flag(facts.get(key, False)):
-            raise SchemaError(f"column {name!r}: {key!r} must be true or false")
-    return facts.get("drop") is True
-
-
-def _column(name: str, facts: Mapping[str, Any]) -> Column:
-    fields = {k: v for k, v in facts.items() if k not in ("target", "drop", "about")}
-    for key in fields:
-        if key not in _KINDS:
-            raise SchemaError(
-                f"column {name!r}: {key!r} is unknown; known are {', '.join(_KINDS)}, target, "
-                "drop, about"
-            )
-    for key, value in fields.items():
-        is_right, what = _KINDS[key]
-        if not is_right(value):
-            raise SchemaError(f"column {name!r}: {key!r} must be {what}")
-    if fields.get("categories", ()) is None:
-        del fields["categories"]
-    if "type" not in fields:
-        raise SchemaError(f'column {name!r}: needs "type", one of {", ".join(TYPES)}')
-    if "categories" in fields:
-        fields["categories"] = _texts(fields["categories"], f"column {name!r}: categories")
-    if isinstance(fields.get("bins"), list):
-        fields["bins"] = tuple(fields["bins"])
-    classes = fields.get("classes")
-    if classes is not None:
-        fields["classes"] = {
-            str(key): _texts(group, f"column {name!r}: classes") for key, group in classes.items()
-        }
-    return Column(name=str(name), **fields)
-
-
-def _texts(values: Any, what: str) -> tuple[str, ...]:
-    """Return a list of texts or numbers as texts, spaces at their ends aside."""
-    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-        raise SchemaError(f"{what} must be a list, and not empty")
-    if not all(isinstance(v, str) or is_number(v) for v in values):
-        raise SchemaError(f"{what} must hold texts or numbers")
-    return tuple(as_text(v) for v in values)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_bound(value: Any) -> bool:
-    return value is None or is_number(value)
-
-
-def _is_bins(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(map(is_number, value))
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-# What a file may say of a column. A draft has null where a person is to fill something in.
-_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "type": (lambda value: isinstance(value, str), f"one of {', '.join(TYPES)}"),
-    "lower": (_is_bound, "a number"),
-    "upper": (_is_bound, "a number"),
-    "log": (_is_flag, "true or false"),
-    "integer": (_is_flag, "true or false"),
-    "bins": (_is_bins, "a number of bins or a list of inner edges"),
-    "categories": (lambda value: value is None or isinstance(value, list), "a list"),
-    "nullable": (_is_flag, "true or false"),
-    "other": (_is_flag, "true or false"),
-    "classes": (lambda value: isinstance(value, Mapping), "an object, {class: [categories]}"),
-}

@@ -47,7 +47,7 @@ def refused(facts: Any, expected: str) -> None:
         (CHOICE | {"integer": True}, "no bounds"),
         (CHOICE | {"classes": {"A": ["a"], "B": ["b"]}}, "only the target"),
         ({"lower": 0, "upper": 1}, 'needs "type"'),
-        ({"type": "text"}, "numeric, categorical, ordinal"),
+        ({"type": "words"}, "numeric, categorical, ordinal"),
         ({"type": None}, "one of numeric"),
         (NUMBER | {"min": 0}, "'min' is unknown"),
         (NUMBER | {"lower": "0"}, "must be a number"),

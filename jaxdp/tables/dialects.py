@@ -1,0 +1,64 @@
+"""How a CSV file is written: its separator, its decimal mark, its encoding and its quotes."""
+
+import csv
+import dataclasses
+from typing import Any
+
+SEPARATORS = (",", ";", "\t", "|")
+DECIMALS = (".", ",")
+QUOTINGS = ("minimal", "all")
+ENCODINGS = ("utf-8", "utf-16", "latin-1", "iso-8859-15", "cp1252", "cp1250", "cp1251", "mac-roman")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """The dialect of a CSV file.
+
+    Attributes:
+        separator: of the fields of a line.
+        decimal: the decimal mark of numeric columns that name none.
+        encoding: of its bytes.
+        quoting: whether "all" fields have quotes where the file is written, or those that need
+            them ("minimal"); both are read.
+        header: whether the first line names the columns; None where nobody has said so, and names
+            that look like a record are refused.
+
+    Raises:
+        ValueError: it is of no CSV file.
+    """
+
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    quoting: str = "minimal"
+    header: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("separator", SEPARATORS),
+            ("decimal", DECIMALS),
+            ("encoding", ENCODINGS),
+            ("quoting", QUOTINGS),
+            ("header", (None, True, False)),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(f'"{name}" must be one of {", ".join(map(repr, known))}')
+
+    @property
+    def python_quoting(self) -> int:
+        """The quoting as the module `csv` has it."""
+        return csv.QUOTE_ALL if self.quoting == "all" else csv.QUOTE_MINIMAL
+
+    def encode(self, text: str) -> bytes:
+        """Return the bytes of a text; a mark that the encoding lacks becomes a question mark."""
+        return text.encode(self.encoding, errors="replace")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a schema file says of it."""
+        fields = dataclasses.asdict(self)
+        default = dataclasses.asdict(PLAIN)
+        return {key: value for key, value in fields.items() if value != default[key]}
+
+
+PLAIN = Dialect()
+"""Commas, decimal points and UTF-8."""
