@@ -176,7 +176,7 @@ class Column:
             decimals=0 if self.integer else self.decimals,
         )
 
-    def write(self, number: float) -> str:
+    def write(self, number: float | int) -> str:
         """Return the text of a number of the column, as tables and reports have it."""
         if self.type in MOMENTS:
             return self.moment.write(round(number))

@@ -88,7 +88,10 @@ def _fitting(column: Column, dtype: str) -> tuple[bool, str]:
         return fits or dtype == "category" or is_text, '"bool" of True and False, "category"'
     if column.type in (CATEGORICAL, ORDINAL):
         fits = is_whole and all(map(_is_whole, column.values))
-        return fits or dtype == "category" or is_text, '"category", "string", and "Int64" of codes'
+        return (
+            fits or dtype == "category" or is_text,
+            '"category", "string", and "Int64" of whole numbers with "other": false',
+        )
     if column.type == DURATION:
         return bool(_LENGTHS.fullmatch(dtype)) or is_text, '"timedelta64[ns]", "string"'
     if column.type == TIME:

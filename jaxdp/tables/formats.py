@@ -68,7 +68,7 @@ class NumberFormat:
         whole = found["whole"].replace(self.thousands, "") if self.thousands else found["whole"]
         return float(f"{sign}{whole or '0'}.{found['part'] or '0'}{found['power'] or ''}")
 
-    def write(self, number: float) -> str:
+    def write(self, number: float | int) -> str:
         """Return a number as a text that no spreadsheet runs, if one of its forms is such."""
         if self.decimals is None:
             digits = np.format_float_positional(abs(number), trim="-")

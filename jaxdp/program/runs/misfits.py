@@ -101,18 +101,19 @@ def _of_number(column: Column, cells: np.ndarray) -> list[str]:
     if num_bins < _FEWEST_BINS or len(there) == 0:
         return []
     first, last = float(np.mean(there == 0)), float(np.mean(there == num_bins - 1))
+    upper = column.write(column.bounds[1])
     is_even = isinstance(column.bins, int) and not column.log
     if last > (_MANY_LAST if is_even else _MANY_LONG):
         return [
             f"column {column.name!r}: {last:.0%} of the made values lie in its last bin, from "
-            f"{ends[-2]:g} to {column.bounds[1]:g}: look whether values can be above "
-            f'"upper": {column.bounds[1]:g}, as all those count as that; else give narrower "bins"'
+            f"{column.write(ends[-2])} to {upper}: look whether values can be above "
+            f'"upper": {upper}, as all those count as that; else give narrower "bins"'
         ]
     if first > _MANY_FIRST and isinstance(column.bins, int):
         return [
             f"column {column.name!r}: {first:.0%} of the made values lie in its first bin, from "
-            f"{ends[0]:g} to {ends[1]:g}, and are spread over it by chance: nearer bounds, "
-            '"log": true or edges in "bins" tell small values apart'
+            f"{column.write(ends[0])} to {column.write(ends[1])}, and are spread over it by "
+            'chance: nearer bounds, "log": true or edges in "bins" tell small values apart'
         ]
     return []
 
