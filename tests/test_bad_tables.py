@@ -126,14 +126,18 @@ def test_a_draft_must_be_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture
     drafted = json.loads(text)["columns"]
     assert list(drafted) == list(frame_of(1).columns)
     assert drafted["age"] == {"type": "numeric", "lower": None, "upper": None, "integer": True} | {
-        "nullable": False
+        "nullable": None
     }
-    assert drafted["smoker"] == {"type": "categorical", "categories": None, "nullable": False}
+    assert drafted["smoker"] == {"type": "categorical", "categories": None, "nullable": None}
     for value in ("person", "yes", "III", str(frame_of(50)["income"].max())):
         assert value not in text
     capsys.readouterr()
     refused(capsys, tmp_path, "exactly one column", csv, f"--schema={out}")
     drafted["ill"] = COLUMNS["ill"]
+    out.write_text(json.dumps({"columns": drafted}))
+    refused(capsys, tmp_path, "'nullable' must be true or false", csv, f"--schema={out}")
+    for facts in drafted.values():
+        facts.pop("nullable", None)
     out.write_text(json.dumps({"columns": drafted}))
     refused(capsys, tmp_path, 'needs "', csv, f"--schema={out}")
     before = out.read_bytes()
@@ -160,22 +164,18 @@ def test_drafts_take_numbers_with_missing_values_as_numbers(ending: str, tmp_pat
     assert found["gr\xf6\xdfe, cm"]["type"] == "numeric"
 
 
-def test_drafts_say_what_to_do_with_dates_and_names(tmp_path: Path) -> None:
+def test_drafts_say_what_to_do_with_names(tmp_path: Path) -> None:
     found = drafted(
         pd.DataFrame(
             {
-                "seen": [f"{n % 28 + 1:02d}.05.2024" for n in range(60)],
-                "at": [f"2024-05-{n % 28 + 1:02d} 10:00:00" for n in range(60)],
                 "who": [f"person {n}" for n in range(60)],
                 "ward": [f"ward {n % 30}" for n in range(60)],
-                "ratio": ["1-2"] * 60,
+                "ratio": ["1-2", "1-3"] * 30,
             }
         ),
         tmp_path / "table.csv",
     )
-    assert found["seen"]["about"].startswith("dates are no type")
-    assert found["at"]["about"].startswith("dates are no type")
-    assert found["who"]["about"].endswith("drop it")
+    assert "drop it" in found["who"]["about"]
     assert "about" not in found["ward"]
     assert "about" not in found["ratio"]
 

@@ -81,6 +81,11 @@ class DataFlags:
         "Column of --csv that holds the classes (default: the one that --schema marks).",
         usual=True,
     )
+    no_header: bool | None = setting(
+        None,
+        "Whether --csv and --test_csv have no first line of names; then columns are called "
+        "column_1, column_2, ... (default: as --schema says).",
+    )
     test_csv: str | None = setting(
         None, "Test records of a table (default: some are held out).", usual=True
     )

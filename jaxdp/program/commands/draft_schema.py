@@ -16,22 +16,14 @@ from typing import Any
 from jaxdp.methods.settings import check_fields, setting
 from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
-from jaxdp.tables.columns import as_text
 
 _ROWS = 1000
-# A column of fewer different numbers is taken as one of categories.
-_FEW = 10
-_MISSING = ("", "NA", "?")
-# Texts of which as many are different are names or free text, if there are so many at all.
-_DIFFERENT, _ENOUGH = 0.5, 50
 _ABOUT = (
-    "Types, and what is said about dates and names, were guessed from records of the table, and "
-    "one record can change a guess: check every one by what can occur before this is public. "
-    'Fill in every null, give one column "target": true, write "nullable": true where a value can '
-    'be missing, and {"drop": true} for columns that are to be left out'
+    "Types, formats, texts for missing values, and what is said about columns were guessed from "
+    "records of the table, and one record can change a guess: check every one by what can occur "
+    'before this is public. Fill in every null, "nullable": true where a value can be missing, '
+    'give one column "target": true, and write {"drop": true} for columns that are to be left out'
 )
-_DATES = "dates are no type: make a number of it, as a year or days since another date, or drop it"
-_NAMES = "names, numbers of records or free text: drop it"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,6 +31,11 @@ class DraftFlags:
     """The flags of this program."""
 
     csv: str | None = setting(None, "The table, CSV or Parquet.")
+    no_header: bool | None = setting(
+        None,
+        "Whether the table has no first line of names; then columns are called column_1, "
+        "column_2, ... (default: a first line that looks like a record is refused).",
+    )
     out: str | None = setting(None, "Where to write the schema (default: beside the table, .json).")
 
     def __post_init__(self) -> None:
@@ -49,38 +46,25 @@ USAGE, TAKES = "FILE.csv", "csv"
 KINDS = command_line.define(DraftFlags)
 
 
-def draft(frame: Any) -> dict[str, Any]:
+def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
     """Return a schema of the columns of a frame, with its types guessed and all else left open."""
-    columns = {str(name).strip(): _guessed(frame[name]) for name in frame.columns}
+    from jaxdp.program.data import guesses  # numpy: not before flags are parsed
+
+    columns: dict[str, Any] = {}
+    missing: set[str] = set()
+    for name in frame.columns:
+        columns[str(name).strip()] = guesses.column(str(name), frame[name])
+        missing |= guesses.missing_in(frame[name])
+    for facts in columns.values():
+        if facts.get("type") == "numeric" and facts.get("decimal") == dialect.get("decimal"):
+            facts.pop("decimal", None)
+    more = {"csv": dialect} if dialect else {}
     return {
         "about": _ABOUT,
-        "missing": list(_MISSING),
+        "missing": [*guesses.ALWAYS_MISSING, *sorted(missing)],
+        **more,
         "columns": columns,
     }
-
-
-def _guessed(values: Any) -> dict[str, Any]:
-    import pandas as pd
-
-    # One by one: pandas would decode bytes, which need not be text.
-    texts = values.dropna().map(as_text).astype(str)
-    texts = texts[~texts.isin([*_MISSING, "nan", "None"])]
-    numbers = pd.to_numeric(texts, errors="coerce")
-    if len(numbers) and numbers.notna().all() and numbers.nunique() > _FEW:
-        whole = {"integer": True} if (numbers % 1 == 0).all() else {}
-        return {"type": "numeric", "lower": None, "upper": None, **whole, "nullable": False}
-    found = {"type": "categorical", "categories": None, "nullable": False}
-    if _are_dates(texts):
-        return found | {"about": _DATES}
-    if len(texts) >= _ENOUGH and texts.nunique() > _DIFFERENT * len(texts):
-        return found | {"about": _NAMES}
-    return found
-
-
-def _are_dates(texts: Any) -> bool:
-    """Return whether texts begin like 2024-05-31, 31.05.2024, 5/31/2024."""
-    day = r"(\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4})([T ].*)?"
-    return len(texts) > 0 and bool(texts.str.fullmatch(day).all())
 
 
 def main(argv: Sequence[str]) -> None:
@@ -92,7 +76,9 @@ def main(argv: Sequence[str]) -> None:
 
         if asked.csv is None:
             raise InputError("--csv: name the table")
-        found = draft(tables.header(tables.Source("csv", asked.csv), rows=_ROWS))
+        source = tables.Source("csv", asked.csv)
+        frame, dialect = tables.header(source, rows=_ROWS, no_header=asked.no_header)
+        found = draft(frame, dialect.to_json())
         name = Path(asked.csv).name.split(".")[0]
         out = Path(asked.out or Path(asked.csv).with_name(f"{name}.json")).expanduser()
         _write(out, found)
@@ -111,7 +97,9 @@ def _write(out: Path, found: dict[str, Any]) -> None:
     columns = ",\n".join(
         f"  {_text(name)}: {_text(facts)}" for name, facts in found["columns"].items()
     )
-    head = "".join(f" {_text(k)}: {_text(found[k])},\n" for k in ("about", "missing"))
+    head = "".join(
+        f" {_text(k)}: {_text(found[k])},\n" for k in ("about", "missing", "csv") if k in found
+    )
     try:
         with out.open("x", encoding="utf-8") as file:
             file.write(f'{{\n{head} "columns": {{\n{columns}\n }}\n}}\n')

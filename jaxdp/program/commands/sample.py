@@ -81,7 +81,7 @@ def _write_set(path: str, generator: Any, x: np.ndarray, y: np.ndarray) -> Path:
 
     labels = y if len(generator.class_names) > 1 else None  # one class: labels were not used
     text = frames.to_csv(frames.decode(x, labels, schema), schema)
-    return out_file.write(path.removesuffix(".npz"), text.encode(), suffix=".csv")
+    return out_file.write(path.removesuffix(".npz"), schema.csv.encode(text), suffix=".csv")
 
 
 def main(argv: Sequence[str]) -> None:

@@ -252,7 +252,7 @@ def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
     for name in ("image_size", "pixel_bits", "channels", "validation", "person_separator"):
         if getattr(flags, name):
             raise InputError(f"--{name}={getattr(flags, name)}: is about images, --csv is a table")
-    schema = tables.schema_of(flags.schema, flags.target)
+    schema = tables.schema_of(flags.schema, flags.target, flags.no_header)
     train, test = tables.read_splits(flags, schema, seed=seed)
     used = persons.used(train.persons, where=f"--person_column={persons.column}")
     train = train if used is None else train.part(used)

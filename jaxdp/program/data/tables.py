@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import gzip
 import io
+import json
 import math
 import re
 import warnings
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from jaxdp.program.data import dialects, headers
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.data.persons import held_out_persons
 from jaxdp.program.data.splits import TEST_FRACTION
@@ -24,6 +26,7 @@ from jaxdp.program.errors import InputError
 from jaxdp.saved.files import open_plain
 from jaxdp.tables import cells, frames
 from jaxdp.tables.columns import SchemaError
+from jaxdp.tables.dialects import PLAIN, Dialect
 from jaxdp.tables.schema import Schema, read_schema
 
 if TYPE_CHECKING:
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 
 _CHUNK = 200_000
 _PARQUET = (".parquet", ".pq")
+# Of a file that is looked through, at a time.
+_PIECE = 2**18
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _LINE = re.compile(r"(line|row) \d+")
 
 
@@ -51,12 +57,13 @@ class Source:
         return InputError(f"{f'--{self.flag}=' if self.flag else ''}{self.path}: {what}")
 
 
-def schema_of(text: str | None, target: str | None = None) -> Schema:
+def schema_of(text: str | None, target: str | None = None, no_header: bool | None = None) -> Schema:
     """Return the schema that a flag names.
 
     Args:
         text: of the flag.
         target: column of classes; None for the one that the schema marks.
+        no_header: whether files of the table have no header; None where the schema says so.
 
     Raises:
         InputError: there is none.
@@ -67,9 +74,12 @@ def schema_of(text: str | None, target: str | None = None) -> Schema:
             "built-in schema; `jaxdp schema --csv=FILE` begins one"
         )
     try:
-        return read_schema(text, target=target)
+        schema = read_schema(text, target=target)
     except SchemaError as error:
         raise InputError(f"--schema={error}") from error
+    if no_header is None:
+        return schema
+    return dataclasses.replace(schema, csv=dataclasses.replace(schema.csv, header=not no_header))
 
 
 class Split(NamedTuple):
@@ -105,8 +115,11 @@ def read_table(source: Source, schema: Schema, person_column: str | None = None)
     Raises:
         InputError: it cannot be read, or does not hold what the schema declares.
     """
+    fault = None if schema.csv.header is not None else headers.fault_of_schema(schema)
+    if fault is not None and not _is_parquet(source):
+        raise source.error(fault)
     parts, whose = [], []
-    for frame in _frames(source):
+    for frame in _frames(source, schema.csv, frozenset((*schema.order, *schema.dropped))):
         if person_column is not None:
             frame, persons = _without_persons(source, frame, schema, person_column)
             whose.append(persons)
@@ -147,7 +160,7 @@ def read_records(source: Source, schema: Schema) -> np.ndarray:
         InputError: it cannot be read, or lacks a column of the schema.
     """
     parts = []
-    for frame in _frames(source):
+    for frame in _frames(source, schema.csv, frozenset((*schema.order, *schema.dropped))):
         names = [str(name).strip() for name in frame.columns]
         known = [name in (*schema.order, *schema.dropped) for name in names]
         try:
@@ -197,36 +210,77 @@ def held_out(num: int, fraction: float, *, seed: int) -> np.ndarray:
     return chosen
 
 
-def header(source: Source, *, rows: int) -> pd.DataFrame:
-    """Return the first records of a file.
+def header(
+    source: Source, *, rows: int, no_header: bool | None = None
+) -> tuple[pd.DataFrame, Dialect]:
+    """Return the first records of a file, and its dialect.
+
+    Args:
+        source: the file.
+        rows: how many records.
+        no_header: whether it has no header; None where that is to be found out.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: it cannot be read, or has no header although nobody said so.
     """
-    first = next(_frames(source), None)
+    with _reading(source, "any encoding that is known"):
+        dialect = PLAIN if _is_parquet(source) else _dialect(source)
+    if no_header is not None:
+        dialect = dataclasses.replace(dialect, header=not no_header)
+    first = next(_frames(source, dialect, frozenset()), None)
     if first is None:
         raise source.error("holds no records")
-    return first.head(rows)
+    found = first.head(rows)
+    if dialect.header is None and not _is_parquet(source):
+        fault = headers.fault_of_table(list(found.columns), found)
+        if fault is not None:
+            raise source.error(fault)
+    return found, dialect
 
 
-def _frames(source: Source) -> Iterator[pd.DataFrame]:
+def _is_parquet(source: Source) -> bool:
+    return Path(source.path).suffix.lower() in _PARQUET
+
+
+def _dialect(source: Source) -> Dialect:
+    """Return the dialect that a CSV file is written in."""
+    path = user_path(source.path, source.flag)
+    with _opened_bytes(path) as file:
+        encoding = dialects.encoding_of(iter(lambda: file.read(_PIECE), b""))
+    with _opened(path, encoding) as text:
+        return dialects.dialect_of(text.read(_PIECE), encoding)
+
+
+def _frames(source: Source, dialect: Dialect, declared: frozenset[str]) -> Iterator[pd.DataFrame]:
     """Yield the table in chunks, of texts where the file holds texts."""
     path = user_path(source.path, source.flag)
-    try:
-        if path.suffix.lower() in _PARQUET:
+    with _reading(source, dialect.encoding):
+        if _is_parquet(source):
             yield from _parquet(path, source)
         else:
-            yield from _csv(path, source)
+            yield from _csv(path, source, dialect, declared)
+
+
+@contextlib.contextmanager
+def _reading(source: Source, encoding: str) -> Iterator[None]:
+    """Tell in one line what keeps a file from being read."""
+    try:
+        yield
     except FileNotFoundError as error:
         raise source.error("there is no such file") from error
     except UnicodeError as error:
-        raise source.error("is not UTF-8 text: save it as UTF-8") from error
+        raise source.error(
+            f"is not {encoding.upper()} text: save it so, or say in the schema how it is written, "
+            'as "csv": {"encoding": "latin-1"}'
+        ) from error
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise source.error(f"cannot be read ({reason})") from error
 
 
-def _csv(path: Path, source: Source) -> Iterator[pd.DataFrame]:
+def _csv(
+    path: Path, source: Source, dialect: Dialect, declared: frozenset[str]
+) -> Iterator[pd.DataFrame]:
     import pandas as pd
     from pandas.errors import EmptyDataError, ParserError, ParserWarning
 
@@ -235,18 +289,22 @@ def _csv(path: Path, source: Source) -> Iterator[pd.DataFrame]:
         "na_filter": False,
         "skipinitialspace": True,
         "index_col": False,
+        "sep": dialect.separator,
     }
     try:
-        with _opened(path) as file:
-            names = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
-        _require_columns([str(name) for name in names], source)
+        with _opened(path, dialect.encoding) as file:
+            first = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
+        names = [str(name).strip() for name in first]
+        _require_columns(names, source, dialect, declared)
+        if dialect.header is False:
+            names, options["header"] = headers.public_names(len(names)), None
         is_checked = len(names) == 1
-        with warnings.catch_warnings(), _opened(path) as file:
+        with warnings.catch_warnings(), _opened(path, dialect.encoding) as file:
             warnings.simplefilter("error", ParserWarning)
             for chunk in pd.read_csv(file, chunksize=_CHUNK, **options):
-                chunk.columns = [str(name).strip() for name in names]
+                chunk.columns = names
                 if not is_checked and (chunk.iloc[:, -1] == "").any():
-                    _require_whole_lines(path, len(names), source)
+                    _require_whole_lines(path, dialect, len(names), source)
                     is_checked = True
                 yield chunk
     except EmptyDataError as error:
@@ -258,40 +316,53 @@ def _csv(path: Path, source: Source) -> Iterator[pd.DataFrame]:
         place = _LINE.search(str(error))
         where = f" ({place[0]})" if place else ""
         raise source.error(
-            f"is not a table with commas{where}: every line needs as many fields as the header, "
-            "and fields with commas need quotes"
+            f"is not a table with {_SEPARATORS[dialect.separator]}{where}: every line needs as "
+            "many fields as the header, and fields with such marks need quotes"
         ) from error
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
-    """Open a text, which may be compressed by gzip; no pipe, which can be read but once."""
+def _opened_bytes(path: Path) -> Iterator[Any]:
+    """Open a file, which may be compressed by gzip; no pipe, which can be read but once."""
     with open_plain(path) as held:
-        plain: Any = gzip.GzipFile(fileobj=held) if path.suffix.lower() == ".gz" else held
-        with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:
+        yield gzip.GzipFile(fileobj=held) if path.suffix.lower() == ".gz" else held
+
+
+@contextlib.contextmanager
+def _opened(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
+    """Open a text."""
+    with _opened_bytes(path) as plain:
+        marked = "utf-8-sig" if encoding == PLAIN.encoding else encoding
+        with io.TextIOWrapper(plain, encoding=marked, newline="") as file:
             yield file
 
 
-def _require_whole_lines(path: Path, num_columns: int, source: Source) -> None:
+def _require_whole_lines(path: Path, dialect: Dialect, num_columns: int, source: Source) -> None:
     """Raise an error where a line has too few fields: pandas takes the others as empty."""
-    with _opened(path) as file:
-        for fields in csv.reader(file, skipinitialspace=True):
+    with _opened(path, dialect.encoding) as file:
+        for fields in csv.reader(file, delimiter=dialect.separator, skipinitialspace=True):
             if fields not in ([], [""]) and len(fields) < num_columns:
                 raise source.error("has lines with fewer fields than its header")
 
 
-def _require_columns(names: list[str], source: Source) -> None:
-    for mark, what in ((";", "semicolons"), ("\t", "tabs")):
+def _require_columns(
+    names: list[str], source: Source, dialect: Dialect, declared: frozenset[str]
+) -> None:
+    """Raise an error for a first line that is no header, by what is public of it alone."""
+    for mark, what in _SEPARATORS.items():
         # A header may hold a comma by itself, as in "income, monthly".
-        if sum(name.count(mark) for name in names) >= len(names):
+        if mark not in (dialect.separator, ",") and (
+            sum(name.count(mark) for name in names) >= len(names)
+        ):
             raise source.error(
-                f"is separated by {what}: save it with commas and decimal points, as by "
-                f"pandas.read_csv(FILE, sep={mark!r}, decimal=',').to_csv(NEW, index=False)"
+                f"is separated by {what}: say so in the schema, as "
+                f'"csv": {{"separator": {json.dumps(mark)}, "decimal": ","}}'
             )
-    stripped = [name.strip() for name in names]
-    for name in stripped:
-        if stripped.count(name) > 1:
-            raise source.error(f"column {name!r} is there twice")
+    if dialect.header is False:
+        return
+    fault = headers.without_names(names) or headers.twice(names, declared)
+    if fault is not None:
+        raise source.error(fault)
 
 
 def _parquet(path: Path, source: Source) -> Iterator[pd.DataFrame]:

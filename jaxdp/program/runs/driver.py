@@ -209,7 +209,7 @@ class _Run:
         folder.write_npz(f"{made.name}.npz", **made.arrays)
         codec = plan.spec.codec
         if isinstance(codec, TableCodec):
-            folder.write_bytes(f"{made.name}.csv", made.to_csv().encode())
+            folder.write_bytes(f"{made.name}.csv", codec.schema.csv.encode(made.to_csv()))
             picture = table_png(made.x, made.y, codec, made.class_names, title=story.picture_title)
         else:
             picture = pictures.image_grid_png(

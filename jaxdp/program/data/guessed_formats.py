@@ -1,0 +1,197 @@
+"""Formats that texts of a column look like, of dates, times and numbers: for drafts alone."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jaxdp.tables.formats import NumberFormat
+from jaxdp.tables.moments import CLOCKS, DATE, DURATION, TIME, TIMESTAMP, Moment
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y",
+         "%m-%d-%Y", "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y",
+         "%d/%m/%y", "%m/%d/%y", "%d-%b-%y")  # fmt: skip
+_MONTHS = ("%b %Y", "%B %Y", "%b-%Y", "%Y-%m", "%Y/%m", "%m/%Y", "%m.%Y")
+_CLOCKS = ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
+_ZONES = ("", "Z", "%z", "%:z", " %z")
+_BARE = (("%d", "%-d"), ("%m", "%-m"), ("%H", "%-H"), ("%I", "%-I"))
+_ABOUT_ORDER = "day and month could be the other way round, as in {0!r}: check the format"
+_OF_TIME = re.compile(r"time|date|stamp|unix|epoch|created|updated|_at$|^ts$", re.IGNORECASE)
+# Whole numbers that are days and months lie in these years, and so do seconds since 1970.
+_FIRST, _LAST = 1900, 2100
+_SECONDS = (10**9, 2**31)
+_MONEY = r"[$\u20ac\u00a3\u00a5]|(?:USD|EUR|GBP|CHF|Rs\.?) "
+_UNIT = r" ?(?:%|[$\u20ac\u00a3\u00a5]|\u00b0[CF]|[A-Za-z]{1,3})"
+_DIGITS = r"[0-9][0-9.,'\u2019 ]*?|[.,][0-9]+"
+_WRITTEN = re.compile(rf"[-+]?(?P<prefix>{_MONEY})?[-+]?(?P<digits>{_DIGITS})(?P<suffix>{_UNIT})?")
+# Marks of thousands and of decimals, those first that other texts cannot have.
+_PAIRS = (("", "."), (",", "."), ("", ","), (".", ","), ("'", "."), (" ", ","))
+_POWER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+class Numbers(NamedTuple):
+    """How numbers are written.
+
+    Attributes:
+        marks: what a schema says of it; empty for digits and a decimal point.
+        are_whole: whether all are whole.
+    """
+
+    marks: dict[str, Any]
+    are_whole: bool
+
+
+def of_type(values: pd.Series) -> dict[str, Any] | None:
+    """Return what the declared type of a column says; None where its cells are to be looked at."""
+    import pandas as pd
+
+    kind = str(values.dtype)
+    if kind.startswith("bool"):
+        return {"type": "boolean", "dtype": kind}
+    if kind.startswith("datetime64"):
+        zone = "%z" if "," in kind else ""
+        there = values.dropna()
+        if not zone and len(there) and (there.dt.normalize() == there).all():
+            return _bounded(DATE, "%Y-%m-%d") | {"dtype": kind}
+        is_fine = bool((there.dt.microsecond > 0).any()) if len(there) else False
+        clock = "%H:%M:%S.%f" if is_fine else "%H:%M:%S"
+        return _bounded(TIMESTAMP, f"%Y-%m-%d {clock}{zone}") | {"dtype": kind}
+    if kind.startswith("timedelta64"):
+        return _bounded(DURATION, "s") | {"dtype": kind}
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        of = "ordinal" if values.dtype.ordered else "categorical"
+        return {"type": of, "categories": None, "dtype": "category"}
+    kinds = set(map(type, values.dropna())) if kind == "object" else set()
+    if kinds == {datetime.date}:
+        return _bounded(DATE, "%Y-%m-%d") | {"dtype": "date32"}
+    if kinds == {datetime.time}:
+        return {"type": TIME, "format": "%H:%M:%S", "dtype": "time64"}
+    if kinds == {bool}:
+        return {"type": "boolean", "dtype": "boolean"}
+    return None
+
+
+def dtype_of(values: pd.Series) -> dict[str, str]:
+    """Return the declared type of a column of numbers, where it is not the usual one."""
+    kind = str(values.dtype)
+    if kind == "object" and len(values) and {int} == set(map(type, values.dropna())):
+        return {"dtype": "Int64"}
+    usual = ("int64", "float64", "object", "str", "string")
+    return (
+        {}
+        if kind in usual or not re.fullmatch(r"U?[Ii]nt\d+|uint\d+|[Ff]loat\d+", kind)
+        else {"dtype": kind}
+    )
+
+
+def of_dates(texts: Sequence[str], name: str) -> dict[str, Any] | None:
+    """Return what is said of texts that are all dates, times or durations.
+
+    Args:
+        texts: that are not missing.
+        name: of the column; whole numbers are seconds since 1970 only where it tells of time.
+    """
+    if not texts:
+        return None
+    distinct = list(dict.fromkeys(texts))
+    found = [moment for moment in _candidates(distinct, name) if _reads(moment, distinct)]
+    if not found:
+        return None
+    best = max(found, key=lambda moment: _exact(moment, distinct))
+    if best.type == TIME:
+        return {"type": TIME, "format": best.format}
+    others = [moment.format for moment in found if moment.type == best.type]
+    swapped = best.format.replace("%d", "%_").replace("%m", "%d").replace("%_", "%m")
+    bare = swapped.replace("%-d", "%_").replace("%-m", "%-d").replace("%_", "%-m")
+    about = next(
+        (other for other in others if other != best.format and other in (swapped, bare)), 0
+    )
+    more = {"about": _ABOUT_ORDER.format(about)} if about else {}
+    return _bounded(best.type, best.format) | more
+
+
+def of_numbers(texts: pd.Series) -> Numbers | None:
+    """Return how texts that are all numbers are written; None where some are none."""
+    distinct = list(dict.fromkeys(texts))
+    if not distinct:
+        return None
+    if all(_POWER.fullmatch(text) for text in distinct):
+        return Numbers({}, all(float(text) % 1 == 0 for text in distinct))
+    found = [_WRITTEN.fullmatch(text) for text in distinct]
+    parts = [match for match in found if match is not None]
+    prefixes = {match["prefix"] or "" for match in parts}
+    suffixes = {match["suffix"] or "" for match in parts}
+    if len(parts) < len(distinct) or len(prefixes) > 1 or len(suffixes) > 1:
+        return None
+    digits = [match["digits"].strip() for match in parts]
+    for thousands, decimal in _PAIRS:
+        form = NumberFormat(thousands=thousands, decimal=decimal)
+        # "0,125" is no 125.
+        has_zero = thousands and any(each.startswith(f"0{thousands}") for each in digits)
+        if not has_zero and all(form.read(each) is not None for each in digits):
+            return _numbers(digits, prefixes.pop(), suffixes.pop(), thousands, decimal)
+    return None
+
+
+def _numbers(digits: list[str], prefix: str, suffix: str, thousands: str, decimal: str) -> Numbers:
+    lengths = {len(each.partition(decimal)[2]) for each in digits}
+    are_whole = lengths == {0}
+    marks: dict[str, Any] = {"prefix": prefix, "suffix": suffix, "thousands": thousands}
+    marks = {key: value for key, value in marks.items() if value}
+    if not are_whole:
+        marks |= {"decimals": max(lengths)} | ({"decimal": decimal} if decimal != "." else {})
+    return Numbers(marks, are_whole)
+
+
+def _bounded(type: str, format: str) -> dict[str, Any]:
+    return {"type": type, "format": format, "lower": None, "upper": None}
+
+
+def _candidates(texts: list[str], name: str) -> Iterator[Moment]:
+    """Yield formats that the first text is of, likely ones first."""
+    first = texts[0]
+    if all(text.isdecimal() for text in texts):
+        yield from _whole(texts, name)
+        return
+    zoned = [clock + zone for clock, zone in itertools.product(_CLOCKS, _ZONES)]
+    stamps = [f"{day}{mark}{clock}" for day in _DAYS for mark in " T" for clock in zoned]
+    for type, formats in ((DATE, (*_DAYS, *_MONTHS)), (TIME, _CLOCKS), (TIMESTAMP, stamps)):
+        if type == TIMESTAMP and ":" not in first:
+            return
+        for format in formats:
+            if Moment(type, format).read(first) is None:
+                continue
+            for changes in itertools.product((False, True), repeat=len(_BARE)):
+                bare = format
+                for is_bare, (code, short) in zip(changes, _BARE, strict=True):
+                    bare = bare.replace(code, short) if is_bare else bare
+                if bare != format or not any(changes):
+                    yield Moment(type, bare)
+    yield from (Moment(DURATION, clock) for clock in CLOCKS)
+
+
+def _whole(texts: list[str], name: str) -> Iterator[Moment]:
+    lengths = set(map(len, texts))
+    if lengths in ({8}, {6}):
+        moment = Moment(DATE, "%Y%m%d" if lengths == {8} else "%Y%m")
+        if len(texts) > 1 and all(_FIRST <= int(text[:4]) < _LAST for text in texts):
+            yield moment
+    for format, unit in (("unix", 1), ("unix_ms", 1000)):
+        low, high = (unit * second for second in _SECONDS)
+        if _OF_TIME.search(name) and all(low <= int(text) < high for text in texts):
+            yield Moment(TIMESTAMP, format)
+
+
+def _reads(moment: Moment, texts: list[str]) -> bool:
+    return all(moment.read(text) is not None for text in texts)
+
+
+def _exact(moment: Moment, texts: list[str]) -> int:
+    """Return how many texts are written as they were."""
+    return sum(moment.write(moment.read(text) or 0) == text for text in texts)

@@ -1,0 +1,131 @@
+"""What a column may be, guessed by the name and by the looks of first records: for drafts alone.
+
+What is guessed are types and formats. No bound and no category of the data is among them; a text
+that stands for a missing value is named only if it is one of those that everybody uses.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from jaxdp.program.data import guessed_formats
+from jaxdp.tables.columns import as_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALWAYS_MISSING = ("", "NA", "?")
+_MISSING = ("N/A", "n/a", "#N/A", "#NA", "#NULL!", "NULL", "null", "None", "NaN", "nan", "-", "--",
+            ".", "missing", "unknown")  # fmt: skip
+# A column of fewer different numbers is taken as one of categories.
+_FEW = 10
+# Texts of which as many are different are names or free text, if there are so many at all.
+_DIFFERENT, _ENOUGH = 0.5, 50
+# So many equal records are no chance.
+_SAME = 5
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_ZERO = re.compile(r"0\d+")
+_SHAPES = ((r"[0-9]", r"\d"), (r"[a-z]", "[a-z]"), (r"[A-Z]", "[A-Z]"))
+_NAMES = (
+    "all different: names, numbers of records or free text; drop it, or have new ones made by "
+    '{"type": "identifier", "pattern": ...} or {"type": "text", "fake": "name"}'
+)
+_EMPTY = "nothing stands in the first records: give the value that all records get, or drop it"
+_ONE = "the first records are all the same: give that value, or another type if others can occur"
+_CODES = "codes with zeros in front, so no numbers"
+_COUNTED = (
+    'whole numbers, all different: {"type": "identifier", "pattern": "counter"} where they number '
+    'records, "numeric" with bounds where they measure something, or drop it'
+)
+
+
+def missing_in(values: pd.Series) -> set[str]:
+    """Return which of the usual texts for a missing value a column holds beside others."""
+    texts = _texts(values)
+    others = texts[~texts.isin([*ALWAYS_MISSING, *_MISSING])]
+    is_written = guessed_formats.of_dates(list(others), "") or guessed_formats.of_numbers(others)
+    return {mark for mark in _MISSING if is_written and bool((texts == mark).any())}
+
+
+def column(name: str, values: pd.Series) -> dict[str, Any]:
+    """Return what a draft says of a column; null where a person is to fill something in."""
+    typed = guessed_formats.of_type(values)
+    if typed is not None:
+        return typed | {"nullable": None}
+    texts = _texts(values)
+    marks = texts.isin([*ALWAYS_MISSING, *_MISSING])
+    there = texts[~marks] if missing_in(values) else texts[~texts.isin(ALWAYS_MISSING)]
+    if len(values) and not len(there):
+        return {"type": "constant", "value": None, "about": _EMPTY}
+    if len(there) == len(values) >= _SAME and there.nunique() == 1:
+        return {"type": "constant", "value": None, "about": _ONE}
+    found = _code(there) or _measured(name, there) or _category(there)
+    # Categories that are whole numbers are written as such anyway.
+    of_numbers = found["type"] not in ("categorical", "identifier")
+    return found | (guessed_formats.dtype_of(values) if of_numbers else {})
+
+
+def _texts(values: pd.Series) -> pd.Series:
+    # One by one: pandas would decode bytes, which need not be text.
+    found = values.dropna().map(as_text).astype(str)
+    return found[~found.isin(["nan", "None", "<NA>"])]
+
+
+def _code(texts: pd.Series) -> dict[str, Any] | None:
+    """Return what is said of identifiers, and of codes that are no numbers."""
+    are_different = len(texts) >= _ENOUGH and texts.nunique() > _DIFFERENT * len(texts)
+    if are_different and texts.map(lambda text: bool(_UUID.fullmatch(text))).all():
+        return {"type": "identifier", "pattern": "uuid"}
+    has_zeros = texts.map(lambda text: bool(_ZERO.fullmatch(text)))
+    if not (has_zeros.any() and texts.map(str.isdecimal).all()):
+        return None
+    if guessed_formats.of_dates(list(texts), ""):
+        return None
+    if are_different:
+        return {"type": "identifier", "pattern": rf"\d{{{texts.map(len).max()}}}", "about": _CODES}
+    return {"type": "categorical", "categories": None, "nullable": None, "about": _CODES}
+
+
+def _measured(name: str, texts: pd.Series) -> dict[str, Any] | None:
+    """Return what is said of dates, times and numbers."""
+    found = guessed_formats.of_dates(list(texts), name)
+    if found is not None:
+        return found | {"nullable": None}
+    form = guessed_formats.of_numbers(texts)
+    if form is None:
+        return None
+    if texts.nunique() <= _FEW and not form.marks:
+        return None
+    are_numbered = len(texts) >= _ENOUGH and texts.nunique() == len(texts)
+    if form.are_whole and not form.marks and are_numbered:
+        return {"type": None, "about": _COUNTED}
+    whole = {"integer": True} if form.are_whole else {}
+    return (
+        {"type": "numeric", "lower": None, "upper": None} | whole | form.marks | {"nullable": None}
+    )
+
+
+def _category(texts: pd.Series) -> dict[str, Any]:
+    words = set(texts)
+    for pair in (("False", "True"), ("false", "true"), ("FALSE", "TRUE")):
+        if words and words <= set(pair):
+            named = {} if pair == ("False", "True") else {"categories": list(pair)}
+            return {"type": "boolean"} | named | {"nullable": None}
+    if len(texts) >= _ENOUGH and texts.nunique() > _DIFFERENT * len(texts):
+        shapes = {_shape(text) for text in texts}
+        if len(shapes) == 1 and len(shape := shapes.pop()) > 0 and texts.nunique() == len(texts):
+            return {"type": "identifier", "pattern": shape, "about": _NAMES}
+        return {"type": "categorical", "categories": None, "nullable": None, "about": _NAMES}
+    return {"type": "categorical", "categories": None, "nullable": None}
+
+
+def _shape(text: str) -> str:
+    """Return which kinds of marks a text is of, as [A-Z]{2}\\d{6}; empty for other marks."""
+    found = ""
+    for run in re.finditer(r"[0-9]+|[a-z]+|[A-Z]+|-|_|.", text, re.DOTALL):
+        kind = next((name for known, name in _SHAPES if re.match(known, run[0])), None)
+        if kind is None and run[0] not in "-_":
+            return ""
+        found += run[0] if kind is None else f"{kind}{{{len(run[0])}}}"
+    return found if len(text) <= 64 and not found.startswith("-") else ""

@@ -1,0 +1,284 @@
+"""Drafts of schemas: types and formats from the looks of records, and never a value of them."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.drivers import assert_refused, drive
+
+from jaxdp.program.commands import dp_ntk, draft_schema
+from jaxdp.program.data import tables
+from jaxdp.tables.schema import Schema
+
+N = 120
+DAYS = [datetime.date(2019, 1, 5) + datetime.timedelta(days=11 * n) for n in range(N)]
+PLACES = range(N)
+
+
+def draft_of(content: str | bytes | pd.DataFrame, folder: Path, *flags: str) -> dict[str, Any]:
+    """Return the draft of a file, by the command."""
+    path = folder / ("table.parquet" if isinstance(content, pd.DataFrame) else "table.csv")
+    if isinstance(content, pd.DataFrame):
+        content.to_parquet(path)
+    else:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    out = folder / "draft.json"
+    out.unlink(missing_ok=True)
+    assert drive(draft_schema.main, f"--csv={path}", f"--out={out}", *flags) == 0
+    return json.loads(out.read_text(encoding="utf-8"))
+
+
+def column_of(values: list[str], folder: Path, name: str = "x") -> dict[str, Any]:
+    frame = pd.DataFrame({name: values, "second": ["a", "b"] * (len(values) // 2)})
+    return draft_of(frame.to_csv(index=False), folder)["columns"][name]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([f"{day:%d.%m.%Y}" for day in DAYS], ("date", "%d.%m.%Y")),
+        ([f"{day.day}.{day.month}.{day.year}" for day in DAYS], ("date", "%-d.%-m.%Y")),
+        ([f"{day:%Y%m%d}" for day in DAYS], ("date", "%Y%m%d")),
+        ([f"{day:%Y%m}" for day in DAYS], ("date", "%Y%m")),
+        ([f"{day:%b %Y}" for day in DAYS], ("date", "%b %Y")),
+        ([f"{day:%d-%b-%Y}" for day in DAYS], ("date", "%d-%b-%Y")),
+        ([f"{day:%Y-%m-%d}T10:20:30Z" for day in DAYS], ("timestamp", "%Y-%m-%dT%H:%M:%SZ")),
+        ([f"{day:%Y-%m-%d} 10:20+0200" for day in DAYS], ("timestamp", "%Y-%m-%d %H:%M%z")),
+        ([f"{n % 24:02}:{n % 60:02}:00" for n in PLACES], ("time", "%H:%M:%S")),
+        ([f"{n % 24}:{n % 60:02}" for n in PLACES], ("time", "%-H:%M")),
+        ([f"{n}:{n % 60:02}:07" for n in PLACES], ("duration", "H:MM:SS")),
+    ],
+)
+def test_dates_and_times_are_what_they_look_like(
+    texts: list[str], expected: tuple[str, str], tmp_path: Path
+) -> None:
+    found = column_of(texts, tmp_path)
+    assert (found["type"], found["format"]) == expected
+    assert found["nullable"] is None
+    assert found.get("lower") is None
+
+
+def test_seconds_since_1970_are_such_where_the_name_tells(tmp_path: Path) -> None:
+    seconds = [str(1600000000 + 86400 * n) for n in PLACES]
+    assert column_of(seconds, tmp_path, "unixtime")["format"] == "unix"
+    assert column_of(seconds, tmp_path, "phone")["type"] is None  # all different: asked
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([f"${n * 997:,}" for n in PLACES], {"prefix": "$", "thousands": ",", "integer": True}),
+        ([f"{n / 7:.1f}%" for n in PLACES], {"suffix": "%", "decimals": 1}),
+        ([f"{n / 7:.2f}".replace(".", ",") for n in PLACES], {"decimal": ",", "decimals": 2}),
+        ([f"{n}.{n:03},50 EUR" for n in range(1, N + 1)],
+         {"suffix": " EUR", "thousands": ".", "decimal": ",", "decimals": 2}),
+        ([f"0,{n:03}" for n in PLACES], {"decimal": ",", "decimals": 3}),
+    ],
+)  # fmt: skip
+def test_numbers_are_as_people_write_them(
+    texts: list[str], expected: dict[str, Any], tmp_path: Path
+) -> None:
+    found = column_of(texts, tmp_path)
+    assert found == {"type": "numeric", "lower": None, "upper": None, "nullable": None} | expected
+
+
+@pytest.mark.parametrize("mark", ["#N/A", "-", "n/a", "NULL"])
+def test_usual_texts_for_missing_values_are_named(mark: str, tmp_path: Path) -> None:
+    texts = [mark if n % 9 == 0 else str(n // 2) for n in PLACES]
+    drafted = draft_of(pd.DataFrame({"x": texts, "y": "ab" * 60}).to_csv(index=False), tmp_path)
+    assert drafted["columns"]["x"]["type"] == "numeric"
+    assert mark in drafted["missing"]
+    secret = [text.replace(mark, "secret") for text in texts]
+    other = draft_of(pd.DataFrame({"x": secret, "y": "ab"}).to_csv(index=False), tmp_path)
+    assert other["columns"]["x"]["type"] == "categorical"
+    assert "secret" not in json.dumps(other)
+
+
+def test_codes_with_zeros_in_front_are_no_numbers(tmp_path: Path) -> None:
+    zips = column_of([f"{n % 40:05}" for n in PLACES], tmp_path)
+    assert zips["type"] == "categorical"
+    phones = column_of([f"0{55500000 + n}" for n in PLACES], tmp_path)
+    assert (phones["type"], phones["pattern"]) == ("identifier", r"\d{9}")
+
+
+def test_whole_numbers_that_are_all_different_are_asked_about(tmp_path: Path) -> None:
+    found = column_of([str(100000 + n) for n in PLACES], tmp_path)
+    assert found["type"] is None
+    assert "identifier" in found["about"]
+    with pytest.raises(ValueError, match="'type' must be"):
+        Schema.from_json({"columns": {"x": found}})
+
+
+def test_columns_of_one_value_are_constants_to_be_filled_in(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"empty": "", "one": "secret", "two": ["a", "b"] * 60})
+    drafted = draft_of(frame.to_csv(index=False), tmp_path)
+    for name in ("empty", "one"):
+        assert drafted["columns"][name]["type"] == "constant"
+        assert drafted["columns"][name]["value"] is None
+    assert drafted["columns"]["two"]["type"] == "categorical"
+    assert "secret" not in json.dumps(drafted)
+
+
+def test_true_and_false_are_booleans(tmp_path: Path) -> None:
+    assert column_of(["True", "False"] * 60, tmp_path)["type"] == "boolean"
+    assert column_of(["true", "false"] * 60, tmp_path)["categories"] == ["false", "true"]
+
+
+def test_declared_types_come_from_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {
+            "day": pd.to_datetime([f"{day}" for day in DAYS]),
+            "at": pd.to_datetime([f"{day} 10:00" for day in DAYS]).tz_localize("UTC"),
+            "date": DAYS,
+            "yes": [True, False] * 60,
+            "long": pd.to_timedelta(list(PLACES), unit="s"),
+            "kind": pd.Categorical(["a", "b"] * 60),
+            "single": np.arange(N, dtype="float32") / 2,
+        }
+    )
+    found = draft_of(frame, tmp_path)["columns"]
+    said = {name: (facts["type"], facts["dtype"].split("[")[0]) for name, facts in found.items()}
+    assert said == {
+        "day": ("date", "datetime64"),
+        "at": ("timestamp", "datetime64"),
+        "date": ("date", "date32"),
+        "yes": ("boolean", "bool"),
+        "long": ("duration", "timedelta64"),
+        "kind": ("categorical", "category"),
+        "single": ("numeric", "float32"),
+    }
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "cp1252", "utf-16"])
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_dialects_are_found_and_read_as_they_are(
+    separator: str, encoding: str, tmp_path: Path
+) -> None:
+    euro = "\u20ac" if encoding == "cp1252" else "\xe4"
+    lines = [["gr\xf6\xdfe", "krank"]]
+    lines += [[f"{n},5", f"ja{euro}" if n % 2 else "nein"] for n in PLACES]
+    content = "\n".join(separator.join(line) for line in lines) + "\n"
+    drafted = draft_of(content.encode(encoding), tmp_path)
+    said = {"separator": separator, "decimal": ",", "encoding": encoding}
+    assert drafted["csv"] == {k: v for k, v in said.items() if v != "utf-8"}
+    choice = {"type": "categorical", "categories": [f"ja{euro}", "nein"], "target": True}
+    drafted["columns"]["gr\xf6\xdfe"] |= {"lower": 0, "upper": 200, "nullable": False}
+    drafted["columns"]["krank"] = choice
+    schema = Schema.from_json(drafted)
+    found = tables.read_table(tables.Source("csv", str(tmp_path / "table.csv")), schema)
+    np.testing.assert_allclose(found.x[:, 0] * 200, np.arange(N) + 0.5, atol=1e-4)
+    assert found.y.tolist() == [0 if n % 2 else 1 for n in PLACES]
+
+
+def test_quotes_around_everything_are_found(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": ["x, y", 'z "z"'] * 60, "b": list(PLACES)})
+    assert draft_of(frame.to_csv(index=False, quoting=1), tmp_path)["csv"] == {"quoting": "all"}
+    assert "csv" not in draft_of(frame.to_csv(index=False), tmp_path)
+
+
+RECORDS = {
+    "numbers": "\n".join(f"{n}.5,{100 - n},{n % 7},{n % 2}" for n in PLACES),
+    "categories": "\n".join("red,low,ill" if n % 3 else "blue,high,well" for n in PLACES),
+    "twice": "\n".join(f"{n % 5},{n % 5},{n % 5}" for n in PLACES),
+    "quoted": "\n".join(f"0.{n},{n}.7,'-1'" for n in PLACES),
+}
+
+
+@pytest.mark.parametrize("kind", list(RECORDS))
+def test_guarantee_a_record_in_the_place_of_a_header_is_refused(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And no value of it is in what is said, nor in a file."""
+    path, out = tmp_path / "table.csv", tmp_path / "draft.json"
+    path.write_text(RECORDS[kind] + "\n")
+    assert drive(draft_schema.main, f"--csv={path}", f"--out={out}") == 2
+    said = capsys.readouterr().err.replace(str(path), "")
+    assert "no header line?" in said or "have the same name" in said
+    assert not any(value in said for value in ("red", "ill ", "0.5", "100", "'0'", "-1'"))
+    assert not out.exists()
+    drafted = draft_of(RECORDS[kind] + "\n", tmp_path, "--no_header")
+    assert list(drafted["columns"])[:2] == ["column_1", "column_2"]
+    assert drafted["csv"]["header"] is False
+
+
+@pytest.mark.parametrize("names", ["0,1,2", "1990,2000,2010", "a,b,1", "country,1990,1991,1992"])
+def test_headers_of_ascending_numbers_are_headers(names: str, tmp_path: Path) -> None:
+    width = names.count(",") + 1
+    lines = [names, *(",".join(f"v{n * k % 31}" for k in range(1, width + 1)) for n in PLACES)]
+    assert list(draft_of("\n".join(lines), tmp_path)["columns"]) == names.split(",")
+
+
+def test_who_knows_that_numbers_are_names_says_so(tmp_path: Path) -> None:
+    found = draft_of("7.5,3\n" + "1,x\n2,y\n" * 60, tmp_path, "--no_header=false")
+    assert list(found["columns"]) == ["7.5", "3"]
+
+
+RECORD_SCHEMA = {
+    "39": {"type": "numeric", "lower": 0, "upper": 100},
+    "13": {"type": "numeric", "lower": 0, "upper": 100},
+    "ill": {"type": "categorical", "categories": ["well", "ill"], "target": True},
+}
+
+
+def test_guarantee_a_run_asks_the_schema_alone_whether_there_is_a_header(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the table holds, the answer is the same; records decide about nothing."""
+    schema = tmp_path / "schema.json"
+    schema.write_text(json.dumps({"columns": RECORD_SCHEMA}))
+    said = []
+    for content in ("39,13,ill\n1,2,ill\n3,4,well\n", "a,b,c\n", "39,13,ill\n39,13,ill\n"):
+        (tmp_path / "t.csv").write_text(content)
+        flags = (f"--csv={tmp_path / 't.csv'}", f"--schema={schema}")
+        assert_refused(
+            dp_ntk.main, capsys, "no header line?", *flags, "--eps=1", out=tmp_path / "run"
+        )
+        drive(dp_ntk.main, *flags, "--eps=1", f"--out_dir={tmp_path / 'run'}")
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1] == said[2]
+
+
+def test_a_run_without_a_header_reads_every_line(tmp_path: Path) -> None:
+    columns = {f"column_{n + 1}": facts for n, facts in enumerate(RECORD_SCHEMA.values())}
+    (tmp_path / "s.json").write_text(json.dumps({"columns": columns}))
+    (tmp_path / "t.csv").write_text("39,13,ill\n50,0,well\n")
+    schema = tables.schema_of(str(tmp_path / "s.json"), no_header=True)
+    found = tables.read_table(tables.Source("csv", str(tmp_path / "t.csv")), schema)
+    assert found.y.tolist() == [1, 0]
+    assert np.round(found.x[:, 0] * 100).tolist() == [39, 50]
+
+
+def test_all_columns_without_a_name_are_told_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,,b,,\n" + "1,2,3,,\n" * 3)
+    assert drive(draft_schema.main, f"--csv={path}") == 2
+    assert "columns 2, 4 and 5 have no name" in capsys.readouterr().err
+
+
+def test_guarantee_a_draft_holds_no_value_beside_formats(tmp_path: Path) -> None:
+    """Two tables of the same look and of other values have the same draft."""
+    rng = np.random.default_rng(0)
+    drafts = []
+    for shift in (0, 40):
+        days = [day + datetime.timedelta(days=shift) for day in DAYS]
+        frame = pd.DataFrame(
+            {
+                "day": [f"{day:%d.%m.%Y}" for day in days],
+                "money": [f"${n:,}" for n in rng.integers(1000, 9_000_000, N)],
+                "zip": [f"{n % 40 + shift:05}" for n in PLACES],
+                "who": [f"{chr(97 + n % 26)}{rng.integers(10**6, 10**7)}" for n in PLACES],
+                "kind": rng.choice([f"a{shift}", f"b{shift}"], N),
+                "same": f"c{shift}",
+            }
+        )
+        drafts.append(draft_of(frame.to_csv(index=False), tmp_path))
+    assert drafts[0] == drafts[1]
