@@ -280,7 +280,8 @@ def _moment(column: Column) -> Callable[[Any], float | None]:
 
     def as_number(value: Any) -> float | None:
         is_plain = isinstance(value, _NUMBERS) and not isinstance(value, _DURATIONS)
-        return read(as_text(value) if is_plain else value)
+        found = read(as_text(value) if is_plain else value)
+        return None if found is None else float(found)
 
     return as_number
 

@@ -87,7 +87,7 @@ class NumberFormat:
     def _digits(self) -> re.Pattern[str]:
         groups = rf"|[0-9]{{1,3}}({re.escape(self.thousands)}[0-9]{{3}})+" if self.thousands else ""
         return re.compile(
-            rf"(?=[0-9{re.escape(self.decimal)}])(?P<whole>[0-9]*{groups})"
+            rf"(?={re.escape(self.decimal)}?[0-9])(?P<whole>[0-9]*{groups})"
             rf"({re.escape(self.decimal)}(?P<part>[0-9]*))?(?P<power>[eE][-+]?[0-9]{{1,3}})?"
         )
 

@@ -8,7 +8,7 @@ _ENDS = re.compile(r"[;\t\r\n]")
 # Beside a sign of money, or before a short unit of letters alone, nothing can be called.
 _NUMBER = re.compile(
     r"[-+]?\s*[$\u20ac\u00a3\u00a5]?\s*(\d+([.,]\d*)*|[.,]\d+)(e[-+]?\d+)?"
-    r"\s*([.%]|\u00b0?[a-z]{1,3})?",
+    r"\s*([.%$\u20ac\u00a3\u00a5]|\u00b0?[a-z]{1,3})?",
     re.I,
 )
 _SIGNS_ALONE = re.compile(r"[-+=@/.\s]*")

@@ -95,6 +95,8 @@ class TextFormat:
         self._between[-1] += text[at:]
         if not self._codes:
             raise ValueError(f"{text!r} has no code such as %Y")
+        if ("%I" in text.replace("-", "")) != ("half" in self.said):
+            raise ValueError(f"{text!r}: an hour of 12 needs AM or PM, %I and %p")
         self._pattern = re.compile(self._regex(), re.IGNORECASE)
 
     def read(self, text: str) -> Parts | None:

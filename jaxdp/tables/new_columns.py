@@ -96,7 +96,7 @@ class NewColumn:
         fields = dataclasses.asdict(self)
         del fields["name"]
         default = {field.name: field.default for field in dataclasses.fields(self)}
-        return {k: v for k, v in fields.items() if k in ("type", "pattern") or v != default[k]}
+        return {k: v for k, v in fields.items() if k == "type" or v != default[k]}
 
     @property
     def _seed(self) -> int:

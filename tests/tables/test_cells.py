@@ -37,6 +37,23 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "choice": {"type": "categorical", "nullable": True}
     | {"categories": [0, 1, LONG, LONG - 1, 0.1, 2.5, "True", "a", "b", "2020-01-01", "1.50"]},
     "plain": {"type": "categorical", "categories": ["x", 1, "", f"{LEAST}"], "other": False},
+    "money": {"type": "numeric", "lower": -5, "upper": 300, "suffix": "a", "thousands": ","},
+    "flag": {"type": "boolean", "nullable": True},
+    "day": {"type": "date", "format": "%Y-%m-%d", "lower": "1950-01-01", "upper": "2030-12-31"}
+    | {"nullable": True},
+    "clock": {"type": "time", "format": "%H:%M"},
+    "instant": {"type": "timestamp", "format": "%Y-%m-%d %H:%M:%S", "zone": "Europe/Berlin"}
+    | {"lower": "1950-01-01 00:00:00", "upper": "2030-12-31 00:00:00"},
+    "unix": {"type": "timestamp", "format": "unix", "lower": "-1000", "upper": "1000"},
+    "length": {"type": "duration", "format": "s", "lower": "-9 s", "upper": "99999 s"},
+}
+# Cells of other types beside those of a column, which may stand there, too.
+BESIDE: dict[str, list[Any]] = {
+    "day": ["1999-12-31", None, "NA", datetime.date(2021, 2, 3), np.datetime64("2000-01-01", "h")],
+    "clock": ["12:30", None, datetime.time(1, 2), pd.Timestamp("2020-02-02 10:11", tz="UTC")],
+    "instant": ["1999-12-31 00:00:00", None, datetime.datetime(2021, 2, 3, tzinfo=datetime.UTC)],
+    "unix": ["7", 1.5, None, "NA", math.nan, decimal.Decimal(3), pd.Timestamp("1970-01-01")],
+    "length": ["7", "7 s", None, 8, pd.Timedelta("3s"), np.timedelta64(1, "m")],
 }
 
 
@@ -186,7 +203,8 @@ def test_guarantee_a_cell_is_stored_as_it_is_alone(kind: str, data: st.DataObjec
         chosen = data.draw(st.lists(st.sampled_from(usable), min_size=1, max_size=6))
         batch = make([values[at] for at in chosen])
         assert stored(batch, column) == [expected[at] for at in chosen]
-        mixed = pd.Series([*batch.astype(object), *OTHERS], dtype=object)
+        beside = BESIDE.get(column, OTHERS)
+        mixed = pd.Series([*batch.astype(object), *beside], dtype=object)
         for order in (1, -1):
             again = stored(mixed[::order], column)
             assert again is not None
