@@ -8,6 +8,8 @@ _P = "tests/tables/test_pairs.py::"
 _CELLS, _C = "jaxdp/tables/cells.py", "tests/tables/test_cells.py::"
 _S, _B = "tests/tables/test_formulas.py::", "tests/test_bad_tables.py::"
 _I = "tests/data/test_one_record.py::"
+_T, _N = "tests/tables/test_types.py::", "tests/tables/test_formats.py::"
+_D = "tests/test_drafts.py::"
 
 MUTANTS = (
     Mutant(
@@ -202,5 +204,77 @@ MUTANTS = (
         'where = f" ({place[0]})" if place else ""',
         'where = f" ({place[0]})" + str(error).split(place[0])[-1] if place else ""',
         (f"{_B}test_what_is_wrong_with_a_table_is_told_without_its_values",),
+    ),
+    Mutant(
+        "whole numbers that are dates are taken as days since 1970 where no text is beside them",
+        _FRAMES,
+        "cells.distinct if column.type in MOMENTS else cells.numbers_of(missing)",
+        "cells.numbers_of(missing)",
+        (f"{_T}test_types_of_frames_and_of_parquet_come_back",),
+    ),
+    Mutant(
+        "a message quotes a cell that is no date",
+        _CELLS,
+        "is a {column.type}, and the table holds cells there",
+        "is a {column.type}, and the table holds {value!r} there",
+        (f"{_T}test_what_is_no_date_stops_without_its_text",),
+    ),
+    Mutant(
+        "columns that are made new hold numbers of the records",
+        _FRAMES,
+        "{column.name: column.make(len(stored)) for column in schema.new}",
+        "{column.name: column.make(len(stored)) if y is None or not len(y) else\n"
+        "               stored[:, 0] for column in schema.new}",
+        (f"{_T}test_guarantee_nothing_in_a_table_is_looked_at_for_new_columns",),
+    ),
+    Mutant(
+        "a prefix runs as a formula",
+        "jaxdp/tables/formats.py",
+        "_require_plain(name, getattr(self, name))",
+        "getattr(self, name)",
+        (f"{_N}test_guarantee_no_form_of_numbers_begins_a_formula",),
+    ),
+    Mutant(
+        "a format of dates runs as a formula",
+        "jaxdp/tables/columns.py",
+        "if number is not None and opens_as_formula(moment.write(int(number))):",
+        "if number is not None and opens_as_formula(self.name):",
+        (f"{_N}test_guarantee_nothing_that_is_written_runs_in_a_spreadsheet",),
+    ),
+    Mutant(
+        "an identifier runs as a formula",
+        "jaxdp/tables/new_columns.py",
+        'if set(places[0]) & set(_SIGNS + " "):',
+        'if set(places[0]) & set(" "):',
+        (f"{_N}test_guarantee_nothing_that_is_written_runs_in_a_spreadsheet",),
+    ),
+    Mutant(
+        "a message quotes the record in the place of a header",
+        "jaxdp/program/data/headers.py",
+        'return f"the first line looks like a record: {_ASK}" if',
+        'return f"the first line {names} looks like a record: {_ASK}" if',
+        (f"{_D}test_guarantee_a_record_in_the_place_of_a_header_is_refused",),
+    ),
+    Mutant(
+        "a run takes a record for the header",
+        "jaxdp/program/data/tables.py",
+        "if fault is not None and not _is_parquet(source):",
+        "if fault is not None and _is_parquet(source):",
+        (f"{_D}test_guarantee_a_run_asks_the_schema_alone_whether_there_is_a_header",),
+    ),
+    Mutant(
+        "a draft holds the categories of the data",
+        "jaxdp/program/data/guesses.py",
+        '    return {"type": "categorical", "categories": None, "nullable": None}\n\n\ndef _shape',
+        '    return {"type": "categorical", "categories": sorted(words), "nullable": None}\n\n\n'
+        "def _shape",
+        (f"{_D}test_guarantee_a_draft_holds_no_value_beside_formats",),
+    ),
+    Mutant(
+        "a draft holds the value that all records have",
+        "jaxdp/program/data/guesses.py",
+        '{"type": "constant", "value": None, "about": _ONE}',
+        '{"type": "constant", "value": there.iloc[0], "about": _ONE}',
+        (f"{_D}test_guarantee_a_draft_holds_no_value_beside_formats",),
     ),
 )

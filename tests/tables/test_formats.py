@@ -116,6 +116,14 @@ def test_guarantee_nothing_that_is_written_runs_in_a_spreadsheet(sign: str) -> N
             Schema.from_json({"columns": {"x": facts, "n": number, "t": TARGET}})
 
 
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("side", ["prefix", "suffix"])
+def test_guarantee_no_form_of_numbers_begins_a_formula(side: str, sign: str) -> None:
+    """By itself, whatever bounds a column has."""
+    with pytest.raises(ValueError, match=f'"{side}"'):
+        NumberFormat(**{side: sign})
+
+
 def test_negative_clock_durations_are_refused_and_units_are_not() -> None:
     bounds = {"lower": "-1:00:00", "upper": "1:00:00"}
     with pytest.raises(SchemaError, match="run as a formula"):
