@@ -1,6 +1,7 @@
 """One column of a table, as a person declares it."""
 
 import dataclasses
+import functools
 import math
 import numbers
 from collections.abc import Mapping
@@ -162,7 +163,7 @@ class Column:
         assert self.format is not None
         return moment_of(self.type, self.format, self.zone or "UTC")
 
-    @property
+    @functools.cached_property
     def number_format(self) -> NumberFormat | None:
         """How numbers are written, where that is declared."""
         marks = (self.prefix, self.suffix, self.thousands, self.decimal, self.decimals)

@@ -5,6 +5,7 @@ where the comma separates thousands, and never 165.
 """
 
 import dataclasses
+import functools
 import re
 
 import numpy as np
@@ -79,11 +80,11 @@ class NumberFormat:
         grouped = f"{int(whole):,}".replace(",", self.thousands)
         digits = f"{grouped}{self.decimal}{part}" if part else grouped
         text = f"{sign}{self.prefix}{digits}{self.suffix}"
-        if opens_as_formula(text):  # "-USD 5"
+        if sign and opens_as_formula(text):  # "-USD 5"
             text = f"{self.prefix}{sign}{digits}{self.suffix}"
         return text
 
-    @property
+    @functools.cached_property
     def _digits(self) -> re.Pattern[str]:
         groups = rf"|[0-9]{{1,3}}({re.escape(self.thousands)}[0-9]{{3}})+" if self.thousands else ""
         return re.compile(

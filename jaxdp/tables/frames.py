@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,9 +134,14 @@ def to_csv(frame: pd.DataFrame, schema: Schema) -> str:
 def _as_written(column: Column, values: pd.Series, missing: str) -> list[str]:
     """Return the texts of numbers, dates or times, however a frame holds them."""
     read = cells.number_reader(column, frozenset())
+
+    def text_of(value: Any) -> str:
+        if isinstance(value, str) and column.type in MOMENTS:  # as `decode` has written it
+            return value
+        return column.write(read(value))
+
     found, null = cells.untyped(values)
-    numbers = [math.nan if gone else read(value) for value, gone in zip(found, null, strict=True)]
-    return [missing if math.isnan(number) else column.write(number) for number in numbers]
+    return [missing if gone else text_of(value) for value, gone in zip(found, null, strict=True)]
 
 
 def _header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
@@ -188,7 +192,8 @@ def _decoded(column: Column, stored: np.ndarray) -> Any:
     if not column.is_whole:
         found: Any = np.where(missing, np.nan, np.clip(_rounded(values, column), *column.bounds))
     elif column.type in MOMENTS:
-        found = np.array([column.write(value) for value in values], object)
+        distinct, at = np.unique(values, return_inverse=True)
+        found = np.array([column.write(value) for value in distinct], object)[at.reshape(-1)]
         found[missing] = None
     else:
         found = values.astype(np.int64)

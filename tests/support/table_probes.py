@@ -63,7 +63,8 @@ def _read_new(given: Given, folder: Path) -> None:
     """Read records without their target, as `experiments.classify` does; begin a schema."""
     source = tables.Source("csv", given.name)
     assert np.isfinite(tables.read_records(source, toy_tables.schema_of())).all()
-    json.dumps(draft_schema.draft(tables.header(source, rows=1000)), allow_nan=False)
+    frame, dialect = tables.header(source, rows=1000)
+    json.dumps(draft_schema.draft(frame, dialect.to_json()), allow_nan=False)
 
 
 _FLAGS = st.sampled_from(
