@@ -13,8 +13,8 @@ import pytest
 from support.drivers import assert_refused, drive
 
 from jaxdp.program.commands import dp_ntk, draft_schema
-from jaxdp.program.data import tables
-from jaxdp.tables.schema import Schema
+from jaxdp.program.data import headers, tables
+from jaxdp.tables.schema import BUILT_IN, Schema, read_schema
 
 N = 120
 DAYS = [datetime.date(2019, 1, 5) + datetime.timedelta(days=11 * n) for n in range(N)]
@@ -243,6 +243,11 @@ def test_guarantee_a_run_asks_the_schema_alone_whether_there_is_a_header(
         drive(dp_ntk.main, *flags, "--eps=1", f"--out_dir={tmp_path / 'run'}")
         said.append(capsys.readouterr().err)
     assert said[0] == said[1] == said[2]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_schemas_that_come_with_the_package_have_names(name: str) -> None:
+    assert headers.fault_of_schema(read_schema(name)) is None
 
 
 def test_a_run_without_a_header_reads_every_line(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ _FORMATS = {
     "timestamp": '"%Y-%m-%dT%H:%M:%S%z" or "unix"',
     "duration": '"H:MM:SS" or "min"',
 }
+_LAST_OF_DAY = 86400 * 10**6 - 1  # microseconds
 _WHY = "read off the data it would tell about single records, so declare what can occur"
 
 
@@ -209,19 +210,26 @@ class Column:
             raise self.error(f'a {self.type} column needs "format", as {_FORMATS[self.type]}')
         try:
             moment = self.moment
-            if self.type == TIME and self.lower is None and self.upper is None:
-                last = 86400 * 10**6 - 1
-                object.__setattr__(self, "lower", moment.write(0))
-                object.__setattr__(self, "upper", moment.write(moment.cut(last)))
-            bounds = (("lower", self.lower), ("upper", self.upper))
-            for name, value in bounds:
-                number = self._number(value)
-                if value is not None and number is None:
-                    raise self.error(f'"{name}" must be a text of its "format" {self.format!r}')
-                if number is not None and opens_as_formula(moment.write(int(number))):
-                    raise self.error("texts of its format would run as a formula in a spreadsheet")
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        if self.type == TIME and self.lower is None and self.upper is None:
+            object.__setattr__(self, "lower", moment.write(0))
+            object.__setattr__(self, "upper", moment.write(moment.cut(_LAST_OF_DAY)))
+        for name, value in (("lower", self.lower), ("upper", self.upper)):
+            number = self._number(value)
+            if value is not None and number is None:
+                raise self.error(f'"{name}" must be a text of its "format" {self.format!r}')
+            if number is not None:
+                self._check_text(name, int(number))
+
+    def _check_text(self, name: str, number: int) -> None:
+        """Refuse a bound whose text would run as a formula, or that has none."""
+        try:
+            written = self.moment.write(number)
         except (ValueError, OverflowError) as error:
-            raise error if isinstance(error, SchemaError) else self.error(str(error)) from error
+            raise self.error(f'"{name}" lies beyond the years 1 to 9999 in its zone') from error
+        if opens_as_formula(written):
+            raise self.error("texts of its format would run as a formula in a spreadsheet")
 
     def _complete_boolean(self) -> None:
         if not self.categories:

@@ -237,8 +237,8 @@ MUTANTS = (
     Mutant(
         "a format of dates runs as a formula",
         "jaxdp/tables/columns.py",
-        "if number is not None and opens_as_formula(moment.write(int(number))):",
-        "if number is not None and opens_as_formula(self.name):",
+        "if opens_as_formula(written):",
+        "if opens_as_formula(name):",
         (f"{_N}test_guarantee_nothing_that_is_written_runs_in_a_spreadsheet",),
     ),
     Mutant(

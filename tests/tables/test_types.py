@@ -168,6 +168,7 @@ def test_types_that_cannot_hold_a_column_are_refused(
         (STAMP | {"zone": "Mars/Base"}, '"zone" must be'),
         (STAMP | {"format": "%Y-%m-%dT%H:%M:%S.%f", "lower": "0001-01-01T00:00:00.0"}
          | {"upper": "9999-01-01T00:00:00.0"}, "too large"),
+        (STAMP | {"lower": "0001-01-01T00:00Z", "zone": "+14:00"}, "beyond the years 1 to 9999"),
         ({"type": "time", "format": "%H:%M", "lower": "24:00"}, '"lower" must be a text'),
         ({"type": "boolean", "categories": ["a"]}, "two"),
         ({"type": "boolean", "categories": ["a", "b", "c"]}, "two"),
@@ -200,6 +201,15 @@ def test_edges_of_dates_are_texts_of_their_format() -> None:
     )
     texts = ["05.07.2009", "01.01.2010", "31.12.2030"]
     assert made_of(texts, schema)["x"].tolist() == texts
+
+
+def test_a_boolean_target_has_two_classes() -> None:
+    schema = Schema.from_json({"columns": {"x": NUMBER, "t": {"type": "boolean", "target": True}}})
+    cells = pd.Series([True, "false", 1, "TRUE"], dtype=object)
+    frame = pd.DataFrame({"x": 1, "t": cells})
+    x, y = frames.encode(frame, schema)
+    assert y.tolist() == [1, 0, 1, 1]
+    assert frames.decode(x, y, schema)["t"].tolist() == [True, False, True, True]
 
 
 NEW: dict[str, dict[str, Any]] = {
