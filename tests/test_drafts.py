@@ -200,7 +200,7 @@ def test_guarantee_a_record_in_the_place_of_a_header_is_refused(
     path.write_text(RECORDS[kind] + "\n")
     assert drive(draft_schema.main, f"--csv={path}", f"--out={out}") == 2
     said = capsys.readouterr().err.replace(str(path), "")
-    assert "no header line?" in said or "have the same name" in said
+    assert "no header line?" in said
     assert not any(value in said for value in ("red", "ill ", "0.5", "100", "'0'", "-1'"))
     assert not out.exists()
     drafted = draft_of(RECORDS[kind] + "\n", tmp_path, "--no_header")

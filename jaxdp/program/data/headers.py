@@ -77,7 +77,7 @@ def twice(names: list[str], declared: frozenset[str]) -> str | None:
             found.append(
                 f"column {name!r} is there twice"
                 if name in declared
-                else f"columns {' and '.join(places)} have the same name"
+                else f"columns {' and '.join(places)} have the same name: {_ASK}"
             )
     return "; ".join(found) or None
 
