@@ -22,6 +22,7 @@ from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.program.runs.folder import RunFolder
+from jaxdp.tables.dialects import Dialect
 
 IMAGES = Spec.images("digits", (60, 8, 9), class_names=["a", "b"])
 SPECS = {
@@ -64,6 +65,32 @@ def test_a_card_fits_the_data(name: str, kind: str) -> None:
     new = {"images": "new.png folder/ new.npz", "table": "new.csv", "rows": "new.npz"}[name]
     assert f"jaxdp classify --run=FOLDER {new}\n" in text
     assert 40 <= len(text.splitlines()) <= 70
+
+
+def test_a_card_reads_the_table_as_it_is_written(tmp_path: Path) -> None:
+    """As of a file with semicolons and decimal commas, in latin-1."""
+    german = dataclasses.replace(
+        SPECS["table"].schema, csv=Dialect(separator=";", decimal=",", encoding="latin-1")
+    )
+    spec = Spec.table("german", german, 60)
+    text = card_of(spec, "generated")
+    (line,) = [line for line in text.splitlines() if "read_csv" in line]
+    x, y = np.full((3, 5), 0.5, np.float32).round(), np.zeros(3, np.int32)
+    made = Made(
+        spec=spec,
+        x=x,
+        y=y,
+        class_names=spec.class_names,
+        rows=x,
+        shift=0.0,
+        scale=1.0,
+        arrays={"x": x},
+        name="synthetic",
+    )
+    assert made.save(tmp_path) == tmp_path / "synthetic.csv"
+    found: dict[str, Any] = {}
+    exec(f"import pandas\n{line.replace('synthetic.csv', str(tmp_path / 'synthetic.csv'))}", found)
+    assert list(found["frame"].columns) == list(german.order)
 
 
 def test_guarantee_a_card_says_what_the_certificate_says() -> None:

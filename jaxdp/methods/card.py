@@ -177,7 +177,8 @@ def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection
     if labelled:
         lines.append(f"classes = made.predict({use.new})  # of your own, as the data were stored")
     said = f"FOLDER is this folder. With the library:\n{_USE.format(lines=chr(10).join(lines))}"
-    said += "\nWithout it:\n\n```python\n" + (_CSV if table else _npz(kind)).format(name=name)
+    read = _csv(name, spec) if table else _npz(kind).format(name=name)
+    said += f"\nWithout it:\n\n```python\n{read}"
     said += "\n```\n\nOn the command line"
     commands = ["jaxdp export --run=FOLDER --format=huggingface --out=shared"]
     if labelled:
@@ -185,7 +186,14 @@ def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection
     return said + ":\n\n```bash\n" + "\n".join(commands) + "\n```"
 
 
-_CSV = 'import pandas\n\nframe = pandas.read_csv("{name}.csv")'
+def _csv(name: str, spec: Spec) -> str:
+    """Return how the file of a table is read."""
+    csv = spec.schema.csv if spec.schema is not None else None
+    options = {} if csv is None else csv.for_pandas()
+    more = "".join(f", {key}={value!r}" for key, value in options.items())
+    return f'import pandas\n\nframe = pandas.read_csv("{name}.csv"{more})'
+
+
 _NPZ = """import numpy as np
 
 with np.load("{name}.npz") as data:

@@ -212,8 +212,8 @@ class Made:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, **self.arrays)
         files = {f"{self.name}.npz": buffer.getvalue()}
-        for name in self.spec.kind.of_tables(f"{self.name}.csv"):
-            files[name] = self.to_csv().encode()
+        if self.spec.schema is not None:
+            files[f"{self.name}.csv"] = self.spec.schema.csv.encode(self.to_csv())
         beside = {} if self.beside is None else self.beside(self, place, files)
         content_by_name = {**files, **beside}
         others = _of_another_result(place, content_by_name.get(_CERTIFICATE))

@@ -49,6 +49,13 @@ class Dialect:
         """The quoting as the module `csv` has it."""
         return csv.QUOTE_ALL if self.quoting == "all" else csv.QUOTE_MINIMAL
 
+    def for_pandas(self) -> dict[str, Any]:
+        """Return the options with which `pandas.read_csv` reads such a file."""
+        options = {"sep": self.separator, "decimal": self.decimal, "encoding": self.encoding}
+        plain = {"sep": ",", "decimal": ".", "encoding": "utf-8"}
+        found: dict[str, Any] = {k: v for k, v in options.items() if v != plain[k]}
+        return found | ({"header": None} if self.header is False else {})
+
     def encode(self, text: str) -> bytes:
         """Return the bytes of a text; a mark that the encoding lacks becomes a question mark."""
         return text.encode(self.encoding, errors="replace")
