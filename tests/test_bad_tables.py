@@ -132,7 +132,7 @@ def test_a_draft_must_be_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture
     for value in ("person", "yes", "III", str(frame_of(50)["income"].max())):
         assert value not in text
     capsys.readouterr()
-    refused(capsys, tmp_path, "exactly one column", csv, f"--schema={out}")
+    refused(capsys, tmp_path, "'nullable' must be true or false", csv, f"--schema={out}")
     drafted["ill"] = COLUMNS["ill"]
     out.write_text(json.dumps({"columns": drafted}))
     refused(capsys, tmp_path, "'nullable' must be true or false", csv, f"--schema={out}")

@@ -59,6 +59,7 @@ _SETS = {
 _OF_TABLES = {
     "table": ("labelled", ("adult", "census", "credit", "cervical", "epileptic")),
     "counts": ("marginals", ("adult", "credit", "cervical", "epileptic")),
+    "model": ("model", ("adult", "credit", "cervical")),
 }
 
 

@@ -163,7 +163,8 @@ class Table(Kind):
 
     def describe(self, spec: Any) -> str:
         """Say what examples are, as `records of 14 columns and a class`."""
-        return f"records of {len(self.columns(spec))} columns and a class"
+        more = "" if spec.schema is None or spec.schema.target is None else " and a class"
+        return f"records of {len(self.columns(spec))} columns{more}"
 
     def in_a_line(self, spec: Any) -> str:
         """Say what examples are, for the terminal."""

@@ -67,13 +67,18 @@ class Spec:
     def __post_init__(self) -> None:
         if len(self.shape) != self.kind.axes or min(self.shape) < 1:
             raise ValueError(f"an example cannot have shape {self.shape}")
-        if len(self.class_names) < 2 or self.num_examples < 1:
+        if len(self.class_names) < self._fewest_classes or self.num_examples < 1:
             raise ValueError(
                 f"need at least 2 classes and 1 example, got {len(self.class_names)} and "
                 f"{self.num_examples}"
             )
         if len(set(self.class_names)) < len(self.class_names):
             raise ValueError("class_names has a name twice: give each class one of its own")
+
+    @property
+    def _fewest_classes(self) -> int:
+        """Two; a table whose schema has no target of classes has one, of all records."""
+        return 1 if self.schema is not None and self.schema.target is None else 2
 
     @functools.cached_property
     def kind(self) -> Kind:

@@ -393,6 +393,15 @@ class Distilling(ByPreset):
             raise bad(self, "clip_norm", "must be finite, or noise would be, too")
 
 
+def require_classes(spec: Any, method: str) -> None:
+    """Raise a `SettingsError` where a method tells classes apart, and the data have none."""
+    if spec.num_classes < 2:
+        raise SettingsError(
+            f"{method} tells classes apart, and the schema of {spec.name} has no target of "
+            'categories: mark one, name it by --target, or take "jaxdp run marginals"'
+        )
+
+
 def budget(settings: Budget, earlier: Mapping[str, Any] | None) -> float:
     """Return epsilon: as set, or as it was asked for in an earlier certificate; inf for none."""
     if earlier is None:

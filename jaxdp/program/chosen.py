@@ -7,13 +7,18 @@ from typing import Any, NamedTuple
 
 from jaxdp.methods.settings import Budget, rules
 from jaxdp.program import command_line, several_processes
-from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk
+from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk, marginals
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
 
-METHODS = {"teacher": dp_kip_teacher.KINDS, "dp_kip": dp_kip.KINDS, "dp_ntk": dp_ntk.KINDS}
+METHODS = {
+    "teacher": dp_kip_teacher.KINDS,
+    "dp_kip": dp_kip.KINDS,
+    "dp_ntk": dp_ntk.KINDS,
+    "marginals": marginals.KINDS,
+}
 """The classes that declare the flags of each, by the names that `jaxdp run` has for them."""
-_REUSED = ("teacher", "embedding")  # flags of a release that has settings of its own
+_REUSED = ("teacher", "embedding", "counts")  # flags of a release that has settings of its own
 
 
 class _Chosen(NamedTuple):

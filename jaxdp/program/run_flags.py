@@ -78,7 +78,7 @@ class DataFlags:
     )
     target: str | None = setting(
         None,
-        "Column of --csv that holds the classes (default: the one that --schema marks).",
+        "Column of --csv that is to be predicted (default: what --schema marks).",
         usual=True,
     )
     no_header: bool | None = setting(

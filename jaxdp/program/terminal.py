@@ -24,8 +24,11 @@ def bar_style() -> dict[str, Any]:
 def in_a_line(spec: Spec, *, num_test: int) -> str:
     """Say what was read, of which all is public: how much, of what shape, which classes."""
     what = spec.kind.in_a_line(spec)
-    said = f"{spec.num_examples} training {what}; {spec.num_classes} classes"
-    said += _named(spec.class_names)
+    said = f"{spec.num_examples} training {what}; "
+    if spec.num_classes < 2:
+        said += "no classes"
+    else:
+        said += f"{spec.num_classes} classes{_named(spec.class_names)}"
     if spec.counted_classes:
         said += (
             f", counted from the labels 0 to {spec.num_classes - 1}: labels begin at 0, and "

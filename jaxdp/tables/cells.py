@@ -81,12 +81,12 @@ def place_reader(column: Column, missing: frozenset[str]) -> Reader:
     return read
 
 
-def label_reader(schema: Schema) -> Reader:
+def label_reader(schema: Schema, target: Column) -> Reader:
     """Return what says which class a cell of the target is of.
 
     The reader raises a `SchemaError`, which holds nothing of the cell, for what is no class.
     """
-    missing, target = missing_texts(schema), schema.target
+    missing = missing_texts(schema)
     places = {
         category: number
         for number, group in enumerate(schema.groups.values())

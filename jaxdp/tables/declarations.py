@@ -18,14 +18,14 @@ class Declared(NamedTuple):
     Attributes:
         columns: by their names, the target among them.
         new: that are made without the data.
-        target: name of the column of classes.
+        targets: names of the columns that are to be predicted.
         order: names of all columns that are kept.
         dropped: names of the others.
     """
 
     columns: dict[str, Column]
     new: tuple[NewColumn, ...]
-    target: str
+    targets: tuple[str, ...]
     order: tuple[str, ...]
     dropped: tuple[str, ...]
 
@@ -36,7 +36,7 @@ def read(stored: Mapping[Any, Any], dialect: Dialect, *, target: str | None = No
     Args:
         stored: what the file says of each column.
         dialect: of the table.
-        target: name of the column of classes, whichever the file marks.
+        target: name of the column that is to be predicted, whichever the file marks.
 
     Raises:
         SchemaError: some cannot be used; the message has all of these.
@@ -58,7 +58,7 @@ def read(stored: Mapping[Any, Any], dialect: Dialect, *, target: str | None = No
         else:
             column = _told(faults, _column, name, facts, dialect)
             columns |= {} if column is None else {name: column}
-    chosen = _told(faults, _target, kept, target)
+    chosen = _told(faults, _targets, kept, target)
     if faults:
         more = len(faults) - _MOST_FAULTS
         last = [f"{more} more"] if more > 0 else []
@@ -98,22 +98,15 @@ def _told(faults: list[str], make: Callable[..., Any], *args: Any) -> Any:
         return None
 
 
-def _target(kept: Mapping[str, Mapping[str, Any]], target: str | None) -> str:
-    """Return the name of the column of classes."""
-    targets = [name for name, facts in kept.items() if facts.get("target") is True]
-    if target is not None:
-        if target not in kept:
-            raise SchemaError(f"has no column {target!r} to be the target")
-        targets = [target]
-    if len(targets) != 1:
-        raise SchemaError(
-            f'exactly one column must have "target": true, the one of classes; here '
-            f"{len(targets)} have; where nothing is to be predicted, take any column of few "
-            "categories"
-        )
-    if kept[targets[0]].get("type") in NEW_TYPES:
-        raise SchemaError(f"column {targets[0]!r}: is made new, and the target is read")
-    return targets[0]
+def _targets(kept: Mapping[str, Any], target: str | None) -> tuple[str, ...]:
+    """Return the columns that are to be predicted."""
+    if target is not None and target not in kept:
+        raise SchemaError(f"has no column {target!r} to be the target")
+    found = [name for name, facts in kept.items() if facts.get("target") is True]
+    for name in found if target is None else [target]:
+        if kept[name].get("type") in NEW_TYPES:
+            raise SchemaError(f"column {name!r}: is made without the data, and is no target")
+    return tuple(found) if target is None else (target,)
 
 
 def _is_dropped(name: str, facts: Any) -> bool:

@@ -32,7 +32,7 @@ _MARGIN = 1e-7
 
 @dataclasses.dataclass(frozen=True)
 class Domain:
-    """The columns of a table that are counted, the target of classes last.
+    """The columns of a table that are counted; the target of classes last, where there is one.
 
     Attributes:
         schema: public.
@@ -54,6 +54,8 @@ class Domain:
     @functools.cached_property
     def columns(self) -> tuple[Column, ...]:
         """All columns, the target last."""
+        if self.schema.target is None:
+            return self.schema.columns
         names = self.schema.class_names
         classes = Column(
             name=self.schema.target.name, type=CATEGORICAL, categories=names, other=False
@@ -61,9 +63,18 @@ class Domain:
         return (*self.schema.columns, classes)
 
     @functools.cached_property
+    def target(self) -> int | None:
+        """The column whose pairs come first: of classes, or the one that is to be predicted."""
+        if self.schema.target is not None:
+            return len(self.columns) - 1
+        names = [column.name for column in self.columns]
+        return names.index(self.schema.judged[0]) if len(self.schema.judged) == 1 else None
+
+    @functools.cached_property
     def widths(self) -> tuple[int, ...]:
         """Number of cells of each column."""
-        return (*self.layout.sizes, len(self.schema.class_names))
+        classes = () if self.schema.target is None else (len(self.schema.class_names),)
+        return (*self.layout.sizes, *classes)
 
     @functools.cached_property
     def places(self) -> tuple[slice, ...]:
@@ -93,7 +104,17 @@ class Domain:
 
     def cells(self, stored: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return the cell of every column (n, q) int32 of records as stored and their classes."""
-        return np.column_stack([self.layout.cells(stored), labels.astype(np.int32)])
+        cells = self.layout.cells(stored)
+        if self.schema.target is None:
+            return cells
+        return np.column_stack([cells, labels.astype(np.int32)])
+
+    def stored(self, cells: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return records as stored, drawn evenly from cells (n, q), and their classes (n,)."""
+        labels = np.zeros(len(cells), np.int32)
+        if self.schema.target is not None:
+            cells, labels = cells[:, :-1], cells[:, -1].astype(np.int32)
+        return self.layout.from_cells(cells, rng), labels
 
     def size_of(self, pair: tuple[int, int]) -> int:
         """Return the number of cells that two columns have together."""

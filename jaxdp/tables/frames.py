@@ -74,12 +74,14 @@ def records(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
 
 
 def labels(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
-    """Return the labels (n,) int32 alone, as `encode` does."""
-    name = schema.target.name
-    if name not in _header(frame, schema):
-        raise schema.target.error("is the target, and the table has no such column")
-    values = frame.iloc[:, _header(frame, schema)[name]]
-    return cells.each(values, cells.label_reader(schema), cells.distinct).astype(np.int32)
+    """Return the labels (n,) int32 alone, as `encode` does; zeros where there are no classes."""
+    target, names = schema.target, _header(frame, schema)
+    if target is None:
+        return np.zeros(len(frame), np.int32)
+    if target.name not in names:
+        raise target.error("is the target, and the table has no such column")
+    read = cells.label_reader(schema, target)
+    return cells.each(frame.iloc[:, names[target.name]], read, cells.distinct).astype(np.int32)
 
 
 def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataFrame:
@@ -105,7 +107,7 @@ def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataF
         column.name: _decoded(column, stored[:, number])
         for number, column in enumerate(schema.columns)
     }
-    if y is not None:
+    if y is not None and schema.target is not None:
         firsts = [group[0] for group in schema.groups.values()]
         columns[schema.target.name] = _of_places(schema.target, firsts, np.asarray(y))
     columns |= {column.name: column.make(len(stored)) for column in schema.new}
@@ -149,9 +151,9 @@ def _header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
     found = [str(name).strip().removeprefix("\ufeff") for name in frame.columns]
     new = {column.name for column in schema.new}
     read = [name for name in schema.order if name not in new]
-    faults = []
+    faults, target = [], None if schema.target is None else schema.target.name
     for name in read:
-        if found.count(name) == 0 and name == schema.target.name:
+        if found.count(name) == 0 and name == target:
             continue
         if found.count(name) != 1:
             how = "there is no such column" if name not in found else "it is there twice"

@@ -25,6 +25,8 @@ from jaxdp.tables.dialects import PLAIN, Dialect
 from jaxdp.tables.formulas import opens_as_formula
 from jaxdp.tables.new_columns import NewColumn
 
+ALL = "all"
+"""The one class of records without classes."""
 ONE_HOT, RAW, BINS = "one_hot", "raw", "bins"
 FORMS = (ONE_HOT, RAW, BINS)
 """How records become rows; see `jaxdp.tables.layout`."""
@@ -42,13 +44,15 @@ class Schema:
     """What is public about a table.
 
     Attributes:
-        columns: that are used, the target aside, in the order of the table made.
-        target: the column of classes.
+        columns: that are used, the target of classes aside, in the order of the table made.
+        target: the column of classes; None where there is none.
         order: names of all columns that a table made has, the target among them.
         dropped: names of columns that are left out.
         missing: texts that stand for a missing value; a table made has the first.
         new: columns that are made without the data, and are in `order`.
         csv: how CSV files of the table are written.
+        judged: names of the columns that made records are to predict, where they are no classes:
+            a number, or several columns.
 
     Raises:
         SchemaError: it holds no columns, or the target does not do.
@@ -68,43 +72,49 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
-    target: Column
+    target: Column | None
     order: tuple[str, ...]
     dropped: tuple[str, ...] = ()
     missing: tuple[str, ...] = MISSING
     new: tuple[NewColumn, ...] = ()
     csv: Dialect = PLAIN
+    judged: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise SchemaError("there must be at least one column beside the target")
-        if self.target.is_numeric:
-            raise self.target.error(
-                "a target of numbers asks for regression, which is not offered: take a column of "
-                "categories as the target; numbers are made beside it, and a regression can learn "
-                "from those"
-            )
         if opens_as_formula(self.missing[0]):
             raise SchemaError(
                 f'"missing" begins with {self.missing[0]!r}, which stands in tables made and would '
                 "run as a formula in a spreadsheet: put another text first"
             )
-        if self.target.nullable:
-            raise self.target.error("a class cannot be missing: leave such records out")
         for column in self.columns:
             if column.classes is not None:
                 raise column.error('only the target has "classes"')
-        if len(self.class_names) < 2:
-            raise self.target.error("a target needs at least two classes")
-        faults = [dtypes.fault(column) for column in (*self.columns, self.target)]
+        if self.target is not None:
+            self._check_target(self.target)
+        faults = [dtypes.fault(column) for column in self.declared]
         if any(faults):
             raise SchemaError("; ".join(fault for fault in faults if fault))
         self._check_encoding()
 
+    def _check_target(self, target: Column) -> None:
+        if target.is_numeric:
+            raise target.error("classes are categories, and this is a number")
+        if target.nullable:
+            raise target.error("a class cannot be missing: leave such records out")
+        if len(self.class_names) < 2:
+            raise target.error("a target needs at least two classes")
+
+    @property
+    def declared(self) -> tuple[Column, ...]:
+        """All columns that are read of a table, the target last."""
+        return self.columns if self.target is None else (*self.columns, self.target)
+
     def _check_encoding(self) -> None:
         """Refuse texts that a table made would hold as question marks."""
         texts = [*self.order, self.missing[0]]
-        for column in (*self.columns, self.target):
+        for column in self.declared:
             texts += [*column.values, column.prefix, column.suffix, column.format or ""]
         texts += [str(column.value) for column in self.new]
         try:
@@ -118,19 +128,22 @@ class Schema:
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Names of classes, and the categories of the target that each stands for."""
+        if self.target is None:
+            return {}
         if self.target.classes is not None:
             return dict(self.target.classes)
         return {category: (category,) for category in self.target.categories}
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Names of the classes, in the order of labels."""
-        return tuple(self.groups)
+        """Names of the classes, in the order of labels; one name for all where there are none."""
+        return tuple(self.groups) or (ALL,)
 
     def to_json(self) -> dict[str, Any]:
         """Return what a schema file holds."""
-        by_name = {column.name: column.to_json() for column in self.columns}
-        by_name[self.target.name] = self.target.to_json() | {"target": True}
+        by_name = {column.name: column.to_json() for column in self.declared}
+        marked = self.judged if self.target is None else (self.target.name,)
+        by_name |= {name: by_name[name] | {"target": True} for name in marked}
         by_name |= {column.name: column.to_json() for column in self.new}
         columns = {name: by_name[name] for name in self.order}
         columns |= {name: {"drop": True} for name in self.dropped}
@@ -144,7 +157,8 @@ class Schema:
 
         Args:
             stored: its content.
-            target: column of classes, whichever the file marks (default: that which it marks).
+            target: column that is to be predicted, whichever the file marks (default: those that
+                it marks). One of categories is the column of classes.
 
         Raises:
             SchemaError: it holds no schema.
@@ -158,12 +172,14 @@ class Schema:
             )
         dialect = declarations.dialect_of(stored.get("csv", {}))
         found = declarations.read(stored["columns"], dialect, target=target)
-        columns = dict(found.columns)
-        classes = columns.pop(found.target)
+        columns, classes = dict(found.columns), None
+        if len(found.targets) == 1 and not columns[found.targets[0]].is_numeric:
+            # Who leaves a class out of the list has no place for it, so none is made.
+            classes = dataclasses.replace(columns.pop(found.targets[0]), other=False)
         return cls(
             columns=tuple(columns.values()),
-            # Who leaves a class out of the list has no place for it, so none is made.
-            target=dataclasses.replace(classes, other=False),
+            target=classes,
+            judged=() if classes is not None else found.targets,
             order=found.order,
             dropped=found.dropped,
             missing=declarations.texts(stored.get("missing", MISSING), "missing"),

@@ -115,10 +115,12 @@ def test_a_table_needs_one_file(
         assert said in capsys.readouterr().err
     assert ran == []
     assert run(table.main, path, schema) == 0
-    assert "chosen: jaxdp run dp_ntk\n  why: Noisy counts get" in capsys.readouterr().err
+    assert (
+        "chosen: jaxdp run marginals\n  why: A model of all noisy counts" in capsys.readouterr().err
+    )
     assert run(table.main, path, schema, "--target=stage") == 0
     (name, settings, _, first), (*_, second) = ran
-    assert (name, settings.eps) == ("dp_ntk", 1.0)
+    assert (name, settings.eps) == ("marginals", 1.0)
     assert first.spec.schema.target.name == "ill"
     assert second.spec.schema.target.name == "stage"
     assert second.spec.class_names == ("I", "II", "III")

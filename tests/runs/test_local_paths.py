@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from jaxdp.methods import dp_ntk, marginals, teacher
+from jaxdp.methods.dp_ntk import labels
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.local_paths import without_folders
@@ -29,6 +32,12 @@ from jaxdp.program.runs.local_paths import without_folders
 )
 def test_files_are_named_alone(key: str, value: object, told: object) -> None:
     assert without_folders({key: value}) == {key: told}
+
+
+@pytest.mark.parametrize("package", [dp_ntk, labels, marginals, teacher])
+def test_guarantee_a_release_that_is_used_again_is_named_without_its_folder(package: Any) -> None:
+    flag = package.FORM.flag or "embedding"
+    assert without_folders({flag: "/home/an na/run/released.npz"}) == {flag: "released.npz"}
 
 
 def test_a_run_is_resumed_where_its_files_have_moved_or_were_stored_with_folders(

@@ -18,6 +18,7 @@ from jaxdp.data import Spec
 from jaxdp.program.commands import recommend
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import commands, recommendation
+from jaxdp.tables.schema import Schema
 
 ROOT = Path(__file__).parents[2]
 SHAPES = [(8, 8, 1), (28, 28, 1), (33, 47, 3), (32, 32, 3), (224, 224, 4), (14,)]
@@ -46,11 +47,14 @@ def test_every_command_of_a_grid_of_facts_is_one_that_its_program_takes() -> Non
             drivers.settings(kind, *given)
 
 
-def test_a_teacher_comes_first_for_images_and_counts_for_tables() -> None:
+def test_a_teacher_comes_first_for_images_and_a_model_of_counts_for_tables() -> None:
     assert of((28, 28, 1), 60_000, 10, 1)[0].method == "teacher"
-    assert of((14,), 30_000, 2, 1)[0].command.endswith(" --labels=teacher")
-    assert of((14,), 300, 2, 1)[0].command.startswith("jaxdp run dp_ntk --csv=x.csv")
-    assert "--labels" not in of((14,), 300, 2, 1)[0].command
+    assert of((14,), 30_000, 2, 1)[0].command.startswith("jaxdp run marginals --csv=x.csv")
+    assert of((14,), 30_000, 2, 1)[1].command.endswith(" --labels=teacher")
+    schema = Schema.from_json({"columns": {"x": {"type": "numeric", "lower": 0, "upper": 1}}})
+    without = Spec.table("own", schema, 500)
+    (only,) = recommendation.choices(without, 1, source="--csv=x.csv --schema=x.json")
+    assert only.method == "marginals"
     assert of((28, 28, 1), 60_000, 10, math.inf)[0].method == "dp_kip"
     rows = Spec.rows("own", (569, 30), class_names=["no", "yes"])
     (only,) = recommendation.choices(rows, 1, source="--dataset=own")

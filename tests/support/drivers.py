@@ -18,12 +18,13 @@ from absl.testing import flagsaver
 
 from jaxdp.methods.dp_kip.settings import Settings as KipSettings
 from jaxdp.methods.dp_ntk.labels.settings import Settings as NtkSettings
+from jaxdp.methods.marginals.settings import Settings as MarginalsSettings
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.program import command_line
-from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk
+from jaxdp.program.commands import dp_kip, dp_kip_teacher, dp_ntk, marginals
 from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.load import dataset_for
-from jaxdp.program.run_flags import GenerateFlags, KipFlags, TeacherFlags
+from jaxdp.program.run_flags import CountFlags, GenerateFlags, KipFlags, TeacherFlags
 from jaxdp.program.runs import planning
 from jaxdp.program.runs.folder import RunFolder
 
@@ -45,9 +46,10 @@ FLAGS: dict[str, tuple[Any, Any]] = {
     "dp_kip": (KipFlags, KipSettings),
     "teacher": (TeacherFlags, TeacherSettings),
     "dp_ntk": (GenerateFlags, NtkSettings),
+    "marginals": (CountFlags, MarginalsSettings),
 }
 """The flags of a run and the settings of every method."""
-_ENTRIES = (dp_kip, dp_kip_teacher, dp_ntk)  # define the flags
+_ENTRIES = (dp_kip, dp_kip_teacher, dp_ntk, marginals)  # define the flags
 
 
 def drive(main: Callable[[Sequence[str]], None], *arguments: str) -> int:

@@ -26,6 +26,7 @@ from jaxdp.methods.settings import (
     Distilling,
     batch_size_for,
     filled,
+    require_classes,
     require_one_length,
     setting,
 )
@@ -140,6 +141,7 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         SettingsError: settings do not go together, or not with the data.
     """
     del earlier
+    require_classes(spec, "dp_kip")
     require_one_length(settings)
     kernel = settings.kernel
     table: dict[str, Any] = {"clip_space": KERNELS.fitting(kernel, spec).clip_space(spec)}

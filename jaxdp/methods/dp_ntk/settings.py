@@ -185,7 +185,11 @@ def defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
     of_records = 0.0 if features in COUNTS else _TABLE_SHARE
     of_records = 0.0 if settings.takes_equal_priors else of_records
     share = spec.kind.choose(images=0.0, rows=of_records, table=of_records)
-    table |= {"unconditional": False, "weights_share": share, "num_synthetic": _num_synthetic(spec)}
+    table |= {
+        "unconditional": spec.num_classes < 2,
+        "weights_share": share,
+        "num_synthetic": _num_synthetic(spec),
+    }
     table["generator"] = generator_for(features, spec, settings.preset)
     table |= settings.by_preset("dp_ntk", spec, features=features, eps=settings.eps)
     if settings.preset == "fast":

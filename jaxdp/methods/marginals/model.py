@@ -25,16 +25,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxdp.methods.marginals.estimates import Counts
+from jaxdp.methods.marginals.settings import BETWEEN, NUM_CHAINS
 from jaxdp.methods.steps import Watch, unwatched
 
-NUM_CHAINS = 3000
-"""Records that are drawn side by side."""
 _RATE, _LEAST_RATE = 0.5, 0.05
 _LEAST = 1e-6
 # Numbers whose multiples fill the unit interval evenly.
 _GOLDEN = 0.618033988749895
-# Steps between two records of one chain.
-_BETWEEN = 3
 
 
 class Coefficients(NamedTuple):
@@ -256,7 +253,7 @@ def draw(
     """
     found = []
     for _ in watch(range(-(-count // NUM_CHAINS))):
-        for _ in range(_BETWEEN):
+        for _ in range(BETWEEN):
             state, _ = training.update(state, key)
         found.append(np.asarray(state.cells))
     return np.concatenate(found)[:count]

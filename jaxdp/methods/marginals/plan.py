@@ -120,7 +120,7 @@ class MarginalsPlan(base.Plan[Released]):
         """Return the pairs that are counted again, by what was released."""
         found = _matrices(self.domain, self.pairs, pairs)
         counts = self._counts(columns, (self.pairs, found, self._noise(releasing.PAIRS)))
-        return counts.strongest(self._num_again, always=len(self.domain.widths) - 1)
+        return counts.strongest(self._num_again, always=self.domain.target)
 
     def _noise(self, name: str) -> float:
         """Return the standard deviation of a release's noise on a share of the records."""
@@ -181,8 +181,7 @@ class MarginalsPlan(base.Plan[Released]):
     def _made(self, cells: np.ndarray) -> Made:
         codec = self.spec.codec
         assert isinstance(codec, TableCodec)
-        rng = np.random.default_rng(self.settings.seed)
-        x, y = self.domain.layout.from_cells(cells[:, :-1], rng), cells[:, -1].astype(np.int32)
+        x, y = self.domain.stored(cells, np.random.default_rng(self.settings.seed))
         names = self.spec.class_names
         return Made(
             spec=self.spec,
@@ -235,9 +234,9 @@ def make_plan(
     del cached
     assert spec.schema is not None  # `complete` has looked
     domain = Domain(spec.schema)
-    pairs, target = domain.pairs, len(domain.widths) - 1
+    pairs = domain.pairs
     if len(domain.widths) > MOST_PAIRED:
-        pairs = tuple(pair for pair in pairs if target in pair)
+        pairs = tuple(pair for pair in pairs if domain.target in pair)
     shares = {releasing.COLUMNS: settings.column_share}
     if num_again(domain, pairs):
         shares[releasing.PAIRS] = settings.choice_share

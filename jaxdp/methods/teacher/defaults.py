@@ -15,6 +15,7 @@ from jaxdp.methods.settings import (
     batch_size_for,
     budget,
     filled,
+    require_classes,
     require_one_length,
 )
 from jaxdp.methods.teacher import schedule
@@ -101,6 +102,7 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     Raises:
         SettingsError: settings do not go together, or not with the data or earlier releases.
     """
+    require_classes(spec, "a teacher")
     stored = None if earlier is None else earlier.stored
     images = None if earlier is None else earlier.images
     require_one_length(settings)

@@ -28,8 +28,8 @@ class TableFlags:
 
     method: str | None = setting(
         None,
-        "dp_ntk makes a table of any length (default); teacher and dp_kip a few records of each "
-        "class.",
+        "marginals makes a table of any length by a model of all columns (default), dp_ntk one for "
+        "classifiers; teacher and dp_kip a few records of each class.",
         among=tuple(chosen.METHODS),
         usual=True,
     )

@@ -38,8 +38,7 @@ def fault_of_schema(schema: Schema) -> str | None:
         tells nothing of the records; and a file whose first line is not as the schema has it is
         refused anyway, in the same words whatever stands there.
     """
-    columns = (*schema.columns, schema.target)
-    own = sum(as_text(column.name) in column.categories for column in columns)
+    own = sum(as_text(column.name) in column.categories for column in schema.declared)
     names = [*schema.order, *schema.dropped]
     is_record = _are_numbers(names) or own >= max(1, _MANY * len(names))
     return f"the names of its columns look like a record: {_ASK}" if is_record else None

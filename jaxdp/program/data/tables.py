@@ -142,7 +142,7 @@ def _without_persons(
     names = [str(name).strip() for name in frame.columns]
     if column not in names:
         raise source.error(f"has no column {column!r}, which --person_column names")
-    if column == schema.target.name:
+    if schema.target is not None and column == schema.target.name:
         raise source.error(f"--person_column={column} names the target; a person is none")
     persons = cells.texts(frame.iloc[:, names.index(column)])
     if column not in (*schema.order, *schema.dropped):

@@ -95,7 +95,7 @@ def compare(
     sizes, target = list(layout.sizes), None
     cells = [list(np.ascontiguousarray(layout.cells(x).T)) for x, _ in (real, made)]
     paired = list(range(min(len(names), MOST_COLUMNS)))
-    if labelled:
+    if labelled and layout.schema.target is not None:
         target = len(names)
         names.append(layout.schema.target.name)
         sizes.append(len(layout.schema.class_names))

@@ -97,9 +97,7 @@ def _cell(value: float | str | None) -> str:
 def _histograms_png(found: Fidelity, layout: Layout) -> bytes:
     from matplotlib.figure import Figure
 
-    columns = list(layout.schema.columns)
-    if found.target is not None:
-        columns.append(layout.schema.target)
+    columns = layout.schema.columns if found.target is None else layout.schema.declared
     # The target is drawn, however many other columns are left out.
     shown = list(range(len(columns)))
     if len(columns) > _MOST_COLUMNS:

@@ -102,8 +102,10 @@ def name_cells(axes: Axes, title: str, texts: Sequence[str], order: np.ndarray) 
 
 def _correlations(axes: Axes, stored: np.ndarray, y: np.ndarray, codec: TableCodec) -> None:
     columns = codec.schema.columns[:_MOST_PAIRS]
-    values = np.column_stack([stored[:, : len(columns)], y]).astype(np.float64)
-    names = [*(column.name for column in columns), codec.schema.target.name]
+    values = stored[:, : len(columns)].astype(np.float64)
+    names = [column.name for column in columns]
+    if codec.schema.target is not None:
+        values, names = np.column_stack([values, y]), [*names, codec.schema.target.name]
     spread = values.std(axis=0)
     unit = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
     image = axes.imshow(unit.T @ unit / len(unit), cmap="RdBu_r", vmin=-1, vmax=1)

@@ -83,7 +83,7 @@ class Announcement:
 
     @property
     def _reuses(self) -> bool:
-        return any(getattr(self._flags, name, None) for name in ("teacher", "embedding"))
+        return any(getattr(self._flags, name, None) for name in ("teacher", "embedding", "counts"))
 
     def _estimate(self) -> estimates.Estimate:
         return estimates.of_run(

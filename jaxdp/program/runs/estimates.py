@@ -15,9 +15,11 @@ from jaxdp import large_arrays
 from jaxdp.data import Spec
 from jaxdp.methods.dp_ntk.labels.settings import GENERATOR, TEACHER
 from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS
+from jaxdp.methods.marginals.settings import BETWEEN, NUM_CHAINS
 from jaxdp.methods.teacher.defaults import complete
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.program.runs.image_levels import FLOP, Level, levels_of, patches_of, seconds_of
+from jaxdp.tables.domain import Domain
 
 # Seconds. A pixel is one value of a level, after padding.
 _START = 5.0
@@ -315,6 +317,21 @@ def _generator(settings: Any, facts: _Data) -> Estimate:
     return Estimate(tuple(phases), memory, disk + made * d * 1.0 + 1e7)
 
 
+def _marginals(settings: Any, facts: _Data) -> Estimate:
+    """Estimate a model of noisy counts."""
+    assert facts.spec.schema is not None
+    domain = Domain(facts.spec.schema)
+    n, q, d, made = facts.num_examples, len(domain.widths), domain.dim, settings.num_synthetic
+    step = 2e-3 * q + NUM_CHAINS * d * d * FLOP
+    rounds = -(-made // NUM_CHAINS) * BETWEEN
+    phases = (
+        Phase("counting", 2.0 + n * q * q * 1e-8),
+        Phase("training", 4 * _COMPILE + settings.steps * step),
+        Phase("drawing", rounds * step),
+    )
+    return Estimate(phases, 80.0 * d * d + 1e5 * d + 60.0 * made * q, 30.0 * made)
+
+
 def _of_another(settings: Any, facts: _Data) -> Estimate:
     """Estimate a method of which nothing is known."""
     del settings, facts
@@ -330,6 +347,7 @@ def _dp_ntk(settings: Any, facts: _Data) -> Estimate:
 _OF_METHODS = {
     "teacher": (_teacher, "--ipc, --subset or --image_size"),
     "dp_kip": (_kip, "--ipc, --batch_size or --subset"),
+    "marginals": (_marginals, "--num_synthetic or --steps"),
     "dp_ntk": (_dp_ntk, "--num_synthetic, --batch_size, --subset or --image_size"),
 }
 
@@ -355,8 +373,8 @@ def _weights(widths: str, dim: int) -> float:
 def _judging(judges: str | None, facts: _Data, made: int | None) -> float:
     if judges == "none":
         return 0.0
-    if judges is None and made is not None:
-        return 0.0  # kernel ridge regression is part of the run
+    if judges is None and (made is not None or facts.num_classes < 2):
+        return 0.0  # kernel ridge regression is part of the run; without classes nothing is judged
     names = (judges or "logistic,mlp,frechet").split(",")
     size = max(1.0, facts.dim / 784)
     if len(facts.shape) == 1:  # all drawn records train the classifiers, as many as there are

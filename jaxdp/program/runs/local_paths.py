@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-_FILES = ("csv", "test_csv", "schema", "teacher", "synthetic", "embedding")
+_FILES = ("csv", "test_csv", "schema", "teacher", "synthetic", "embedding", "counts")
 _SOURCE, _BEFORE_A_PATH = "data_source", ("image folder ", "tensorflow-datasets in ", "")
 
 

@@ -23,7 +23,6 @@ _ALIKE, _ALIKE_SIZE, _ALIKE_CLASSES = 2.5, 10.0, 4.0
 # Below the first noise hides half of what could be learnt, or more: at 30 MNIST and Fashion-MNIST
 # reach 59 and 49 %, CIFAR-10 18 %. At the second MNIST and Fashion-MNIST have 80 and 66 %.
 LEAST_STRENGTH, _ENOUGH_STRENGTH = 30.0, 90.0
-_RECORDS_FOR_TEACHER = 1000
 _LARGEST_MEASURED = 32
 _TEN = 10  # distilled examples of a class, where there are many real ones
 _SLOW_SECONDS = 1800.0
@@ -33,6 +32,7 @@ _SCORES = {
     "match": "accuracy of a ConvNet",
     "generate": "accuracy of an MLP",
     "counts": "area under the ROC curve, mean of twelve classifiers",
+    "model": "area under the ROC curve, mean of twelve classifiers",
     "table": "area under the ROC curve, mean of twelve classifiers",
 }
 
@@ -180,6 +180,16 @@ def _of_images(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
 
 
 def _of_table(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
+    model = _choice(
+        spec,
+        epsilon,
+        "model",
+        f"jaxdp run marginals {source} --eps={epsilon:g}",
+        "a synthetic table with the columns of the real one, and their dependences",
+        "A model of all noisy counts, of columns and of pairs, makes the records.",
+    )
+    if spec.schema is not None and spec.schema.target is None:
+        return (model,)
     synthetic = f"jaxdp run dp_ntk {source} --eps={epsilon:g}"
     labelled = _choice(
         spec,
@@ -188,14 +198,6 @@ def _of_table(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
         f"{synthetic} --labels=teacher",
         "a synthetic table that trains classifiers",
         "Noisy counts of the columns make the records, and a private teacher labels them.",
-    )
-    counted = _choice(
-        spec,
-        epsilon,
-        "counts",
-        synthetic,
-        "a synthetic table with the columns of the real one",
-        "Noisy counts get the whole budget, which few records need.",
     )
     distilled = _choice(
         spec,
@@ -206,9 +208,7 @@ def _of_table(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
         "They come from a private teacher. They train other classifiers worse than a synthetic "
         "table does.",
     )
-    enough = spec.num_examples >= _RECORDS_FOR_TEACHER
-    first = (labelled, counted) if enough else (counted, labelled)
-    return (*first, distilled)
+    return model, labelled, distilled
 
 
 def _of_rows(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
@@ -251,6 +251,8 @@ def expected(spec: Spec, epsilon: float, line: str) -> str:
         epsilon: the budget; infinity for none.
         line: a name of `_SCORES`.
     """
+    if spec.num_classes < 2:
+        return "nothing that can be said by a score, as there are no classes"
     if line == "teacher":
         found = expectation.of_teacher(spec, epsilon)
         if found is None:
@@ -289,6 +291,10 @@ def of_run(method: str, settings: Any, spec: Spec) -> str | None:
         line = "teacher" if settings.match == "teacher" else "match"
         if spec.kind.choose(images=False, rows=True, table=True):
             return None
+    elif method == "marginals":
+        if spec.num_classes < 2:
+            return None
+        line = "model"
     else:
         counts = "table" if getattr(settings, "labels", None) == "teacher" else "counts"
         line = spec.kind.choose(images="generate", rows=counts, table=counts)

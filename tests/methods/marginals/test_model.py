@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_estimates import DOMAIN, cells_of, noisy_counts
+from test_count_estimates import DOMAIN, cells_of, noisy_counts
 
 from jaxdp.methods.marginals import model
 from jaxdp.methods.marginals.estimates import Counts

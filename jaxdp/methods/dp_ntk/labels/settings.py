@@ -5,7 +5,15 @@ from typing import Any
 
 from jaxdp.methods.dp_ntk import settings as generation
 from jaxdp.methods.dp_ntk.labels.earlier import for_generation
-from jaxdp.methods.settings import LEAST_SHARE, ByData, SettingsError, bad, budget, setting
+from jaxdp.methods.settings import (
+    LEAST_SHARE,
+    ByData,
+    SettingsError,
+    bad,
+    budget,
+    require_classes,
+    setting,
+)
 from jaxdp.methods.teacher import settings as teaching
 
 GENERATOR, TEACHER = "generator", "teacher"
@@ -92,6 +100,7 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     Raises:
         SettingsError: settings do not go together.
     """
+    require_classes(spec, "a teacher")
     if settings.weights_share:
         raise bad(settings, "weights_share", "is for --labels=generator, leave it out")
     if earlier is not None and earlier.stored is not None and settings.teacher_share is not None:

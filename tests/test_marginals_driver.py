@@ -1,0 +1,89 @@
+"""`jaxdp run marginals`: what it leaves, what it refuses, and its counts used again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from support import drivers, toy_tables
+
+import jaxdp
+from jaxdp.program.commands import marginals, table
+
+FAST = ("--steps=3", "--num_synthetic=40", "--evaluate=none", "--eps=2", "--delta=1e-3")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("table")
+    csv, schema = toy_tables.write_table(folder, toy_tables.frame_of(120))
+    return csv, schema
+
+
+@pytest.fixture(scope="module")
+def run(source: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "first"
+    assert drivers.drive(marginals.main, *source, *FAST, f"--out_dir={out}") == 0
+    return out
+
+
+def test_a_run_leaves_a_table_its_counts_and_a_certificate(run: Path) -> None:
+    assert {"synthetic.csv", "synthetic.npz", "counts.npz", "privacy.json"} <= drivers.names_in(run)
+    made = pd.read_csv(run / "synthetic.csv", keep_default_na=False)
+    assert list(made.columns) == toy_tables.MADE
+    assert len(made) == 40
+    facts = drivers.read(run, "privacy.json")
+    assert facts["releasable"]
+    assert 1.9 < facts["epsilon"] <= 2 + 1e-9
+    assert any(each.startswith("counts.npz") for each in facts["may_leave"])
+    assert "counts.npz" in facts["sha256"]
+
+
+def test_a_run_is_loaded(run: Path) -> None:
+    loaded = jaxdp.load(run)
+    assert list(loaded.frame.columns) == toy_tables.MADE
+    assert loaded.certificate.releasable
+
+
+def test_guarantee_counts_that_are_used_again_cost_nothing(
+    run: Path, source: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, again = tmp_path / "again", f"--counts={run / 'counts.npz'}"
+    assert drivers.drive(marginals.main, *source, *FAST, again, f"--out_dir={out}") == 0
+    ours, theirs = (drivers.read(each, "privacy.json") for each in (out, run))
+    assert ours["epsilon"] == theirs["epsilon"]
+    assert ours["ledger"] == theirs["ledger"]
+    with np.load(out / "synthetic.npz") as one, np.load(run / "synthetic.npz") as other:
+        np.testing.assert_array_equal(one["x"], other["x"])
+    capsys.readouterr()
+    wrong = (*source, *FAST, again, "--target=stage", f"--out_dir={tmp_path / 'other'}")
+    assert drivers.drive(marginals.main, *wrong) == 2
+    assert "another schema" in capsys.readouterr().err
+
+
+def test_a_finished_run_is_resumed_without_a_new_release(run: Path, source: tuple) -> None:
+    before = (run / "counts.npz").read_bytes()
+    assert drivers.drive(marginals.main, *source, *FAST, f"--out_dir={run}", "--resume") == 0
+    assert (run / "counts.npz").read_bytes() == before
+
+
+def test_the_command_for_tables_takes_one_without_a_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = toy_tables.frame_of(90)[["age", "income"]]
+    frame.to_csv(tmp_path / "plain.csv", index=False)
+    columns = ", ".join(
+        f'"{name}": {{"type": "numeric", "lower": 0, "upper": 1000}}' for name in frame
+    )
+    (tmp_path / "plain.json").write_text(f'{{"columns": {{{columns}}}}}')
+    words = (f"--csv={tmp_path / 'plain.csv'}", f"--schema={tmp_path / 'plain.json'}")
+    out = tmp_path / "out"
+    fast = ("--steps=3", "--eps=2", "--delta=1e-3", f"--out_dir={out}", "--check_fidelity")
+    assert drivers.drive(table.main, *words, *fast) == 0
+    said = capsys.readouterr()
+    assert "no classes" in said.out
+    assert "chosen: jaxdp run marginals" in said.err
+    assert list(pd.read_csv(out / "synthetic.csv").columns) == ["age", "income"]
+    assert (tmp_path / "out.not_for_release" / "fidelity.json").exists()
