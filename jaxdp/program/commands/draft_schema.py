@@ -22,7 +22,8 @@ _ABOUT = (
     "Types, formats, texts for missing values, and what is said about columns were guessed from "
     "records of the table, and one record can change a guess: check every one by what can occur "
     'before this is public. Fill in every null, "nullable": true where a value can be missing, '
-    'give the column that is to be predicted, if there is one, "target": true, and write {"drop": true} for columns that are to be left out'
+    'give the column that is to be predicted, if there is one, "target": true, and write '
+    '{"drop": true} for columns that are to be left out'
 )
 
 
