@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from support import drivers, toy_tables
+from support import classified, drivers, toy_tables
 
 import jaxdp
-from jaxdp.program.commands import marginals, table
+from jaxdp.program.commands import marginals, sample, table
 
 FAST = ("--steps=3", "--num_synthetic=40", "--evaluate=none", "--eps=2", "--delta=1e-3")
 
@@ -69,6 +69,11 @@ def test_a_finished_run_is_resumed_without_a_new_release(run: Path, source: tupl
     assert (run / "counts.npz").read_bytes() == before
 
 
+def test_more_records_come_from_counts(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert drivers.drive(sample.main, f"--run={run}") == 2
+    assert "--counts=FOLDER/counts.npz --num_synthetic=N" in capsys.readouterr().err
+
+
 def test_the_command_for_tables_takes_one_without_a_target(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -87,3 +92,5 @@ def test_the_command_for_tables_takes_one_without_a_target(
     assert "chosen: jaxdp run marginals" in said.err
     assert list(pd.read_csv(out / "synthetic.csv").columns) == ["age", "income"]
     assert (tmp_path / "out.not_for_release" / "fidelity.json").exists()
+    assert classified.run(f"--run={out}", str(tmp_path / "plain.csv")) == 2
+    assert "no classes to tell" in capsys.readouterr().err

@@ -234,6 +234,8 @@ def _trained_on(name: str, folder: SavedFolder, spec: Spec) -> tuple[Classifier,
     folder.checked(name)
     made = read(folder, spec)
     assert made is not None
+    if spec.num_classes < 2:
+        raise InputError(f"{folder.flag}: has no classes to tell: its schema has no target of them")
     if len(made.class_names) != spec.num_classes:
         raise InputError(
             f"{folder.flag}: was made with --unconditional and tells no classes apart; name a run "

@@ -70,6 +70,8 @@ def release(
 
     found = counted(pair_key, pairs, PAIRS)
     chosen = list(choose(columns, found)) if AGAIN in releases else []
+    # Processes round as their machines do, and all have to count the same pairs.
+    chosen = [(int(j), int(k)) for j, k in processes.told(np.array(chosen, np.int32))]
     again = counted(chosen_key, chosen, AGAIN)
     return Released(
         columns=columns,

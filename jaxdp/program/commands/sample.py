@@ -50,12 +50,19 @@ def generator_of(folder: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         InputError: there is none, or its files cannot be trusted.
     """
     # They import jax: not before flags are parsed.
+    from jaxdp.methods.marginals.story import STORY as COUNTS
     from jaxdp.program.runs import generator_file
     from jaxdp.saved import certificate as stored_certificate
     from jaxdp.saved import zips
 
     flag = f"--run={folder}"
     path = zips.folder_of(user_path(folder, "run").absolute(), flag)
+    if (path / str(COUNTS.released)).exists() and not (path / "generator").exists():
+        raise InputError(
+            f"{flag}: keeps counts in the place of a generator; more records come from these: "
+            "jaxdp run marginals --csv=FILE --schema=FILE --counts=FOLDER/counts.npz "
+            "--num_synthetic=N"
+        )
     certificate = stored_certificate.of_run(path, flag, wanted="dp_ntk")
     return generator_file.read(path, flag, certificate), certificate
 
