@@ -62,7 +62,7 @@ def of_scatter(runs: Runs) -> str:
 # --- Private teacher ---------------------------------------------------------------------------
 
 TEACHERS = [
-    Runs(f"dp_kip_teacher/{data}_ipc{ipc}_eps{eps}_?", "--patches=0" if data == "cifar10" else "")
+    Runs(f"dp_kip_teacher/{data}_ipc{ipc}_eps{eps}_?")
     for data, eps, ipc in itertools.product(NAMES, (1, 10), (1, 10, 50))
 ]
 
