@@ -102,19 +102,39 @@ def name_cells(axes: Axes, title: str, texts: Sequence[str], order: np.ndarray) 
 
 def _correlations(axes: Axes, stored: np.ndarray, y: np.ndarray, codec: TableCodec) -> None:
     columns = codec.schema.columns[:_MOST_PAIRS]
-    values = stored[:, : len(columns)].astype(np.float64)
+    values = present(stored[:, : len(columns)], columns)
     names = [column.name for column in columns]
     if codec.schema.target is not None:
         values, names = np.column_stack([values, y]), [*names, codec.schema.target.name]
-    spread = values.std(axis=0)
-    unit = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    image = axes.imshow(unit.T @ unit / len(unit), cmap="RdBu_r", vmin=-1, vmax=1)
+    image = axes.imshow(correlations(values), cmap="RdBu_r", vmin=-1, vmax=1)
     axes.set_title("correlation of every pair (of places in the list for categories)", color=INK)
     size = 8 if len(names) <= 20 else 6
     axes.set_xticks(range(len(names)), [short(n, 18) for n in names], rotation=90, fontsize=size)
     axes.set_yticks(range(len(names)), [short(n, 18) for n in names], fontsize=size)
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.8, panchor=(0.5, 0.5))
     bar.ax.tick_params(labelsize=8, colors=FAINT)
+
+
+def present(stored: np.ndarray, columns: Sequence[Column]) -> np.ndarray:
+    """Return records as stored with NaN in the place of what is missing."""
+    values = stored.astype(np.float64)
+    for place, column in enumerate(columns):
+        missing = values[:, place] < 0
+        if not column.is_numeric:
+            missing = values[:, place] >= len(column.values)
+        values[missing, place] = np.nan
+    return values
+
+
+def correlations(values: np.ndarray) -> np.ndarray:
+    """Return the correlation of every pair of columns, of records in which neither is missing.
+
+    It is 0 where there are none, or where a column has one value alone.
+    """
+    import pandas as pd
+
+    found = pd.DataFrame(values).corr().to_numpy(copy=True)
+    return np.nan_to_num(found)
 
 
 def short(text: str, limit: int = 16) -> str:
