@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from jaxdp.data import Spec
+from jaxdp.methods.dp_ntk import story as dp_ntk
+from jaxdp.methods.marginals import story as marginals
 from jaxdp.program.runs import misfits
 from jaxdp.tables import frames
 from jaxdp.tables.schema import Schema
@@ -19,9 +21,9 @@ def said(values: list[Any], *, drawn: bool = True, **column: Any) -> tuple[str, 
     """Return the warnings about a table with one column and a target."""
     schema = Schema.from_json({"columns": {"it": column, "ill": TARGET}})
     x, y = frames.encode(pd.DataFrame({"it": values, "ill": "no"}), schema)
-    generator = SimpleNamespace() if drawn else None
+    name = "synthetic" if drawn else "distilled"
     made: Any = SimpleNamespace(
-        spec=Spec.table("it", schema, len(x)), x=x, y=y, generator=generator, class_names=("no",)
+        spec=Spec.table("it", schema, len(x)), x=x, y=y, name=name, class_names=("no",)
     )
     return misfits.warnings(made)
 
@@ -79,7 +81,7 @@ def test_of_many_columns_five_are_named() -> None:
     frame = pd.DataFrame({name: ["a", "b"] for name in columns} | {"ill": "no"})
     x, _ = frames.encode(frame, schema)
     made: Any = SimpleNamespace(
-        spec=Spec.table("it", schema, len(x)), x=x, y=x, generator=1, class_names=("no",)
+        spec=Spec.table("it", schema, len(x)), x=x, y=x, name="synthetic", class_names=("no",)
     )
     *lines, rest = misfits.warnings(made)
     assert len(lines) == 5
@@ -125,3 +127,8 @@ def test_what_counts_no_bins_and_what_protects_persons_needs_more_records() -> N
     settings, spec = SimpleNamespace(features="marginals", eps=1.0), Spec.table("t", schema, 2001)
     assert misfits.few_bins(settings, spec)
     assert not misfits.few_bins(settings, spec.of_persons(2))
+
+
+@pytest.mark.parametrize("story", [dp_ntk.STORY, marginals.STORY])
+def test_every_table_that_is_drawn_is_looked_at(story: Any) -> None:
+    assert story.result == misfits._DRAWN

@@ -17,6 +17,7 @@ from jaxdp.tables.columns import NUM_BINS, OTHER, Column
 from jaxdp.tables.layout import Layout, edges
 
 _LISTED = 5
+_DRAWN = "synthetic"  # what a set is called that was drawn
 # Of the records that were made; noise alone puts fewer into one cell.
 _MANY_OTHER = 0.5
 _MANY_LAST = 0.5
@@ -34,11 +35,11 @@ def warnings(made: Made) -> tuple[str, ...]:
     """Return a line for each column (at most five) whose made values look cut off or unlisted.
 
     Args:
-        made: what a run has made; only a table that was drawn by a generator is looked at, as
-            distilled records are no sample.
+        made: what a run has made; only a table that was drawn is looked at, as distilled records
+            are no sample.
     """
     schema = made.spec.schema
-    if schema is None or made.generator is None or len(made.x) == 0:
+    if schema is None or made.name != _DRAWN or len(made.x) == 0:
         return ()
     cells = Layout(schema).cells(np.asarray(made.x))
     lines = []
