@@ -62,16 +62,20 @@ class Counts:
         return tuple(_shares(self, column) for column in range(len(self.domain.widths)))
 
     @functools.cached_property
+    def turns(self) -> tuple[Float[np.ndarray, "_ _"], ...]:
+        """For each column the rotation that makes its features uncorrelated under its shares."""
+        return tuple(map(_turn, self.domain.features, self.shares))
+
+    @functools.cached_property
     def bases(self) -> tuple[Float[np.ndarray, "_ _"], ...]:
-        """Each column's features, turned so that they are uncorrelated under its shares."""
-        each = zip(self.shares, self.domain.features, strict=True)
-        return tuple(features @ _turn(features, shares) for shares, features in each)
+        """Each column's features, turned."""
+        each = zip(self.domain.features, self.turns, strict=True)
+        return tuple(features @ turn for features, turn in each)
 
     def turned(self, pair: Pair) -> Float[np.ndarray, "v w"]:
         """Return the mean of a pair in turned features."""
-        (first, second), features = pair, self.domain.features
-        left, right = (_turn(features[each], self.shares[each]) for each in pair)
-        return left.T @ self.pairs[first, second] @ right
+        left, right = (self.turns[each] for each in pair)
+        return left.T @ self.pairs[pair] @ right
 
     def spreads(self, column: int) -> Float[np.ndarray, " w"]:
         """Return the variances of a column's turned features."""

@@ -17,7 +17,7 @@ from jaxdp.methods.marginals import model
 from jaxdp.methods.marginals import release as releasing
 from jaxdp.methods.marginals.estimates import Counts, counts_of
 from jaxdp.methods.marginals.released import FORM, Released
-from jaxdp.methods.marginals.settings import Settings
+from jaxdp.methods.marginals.settings import MOST_PAIRED, Settings
 from jaxdp.methods.marginals.story import STORY
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached, Runner, Steps, compute_anew
@@ -27,8 +27,6 @@ from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables.domain import Domain, Pair
 
-# Of more columns than these, only pairs with the target are counted.
-MOST_PAIRED = 60
 # Pairs that are counted again, for each column; beside those with the target.
 _AGAIN = 2
 # Counts without noise are taken as if they had this much, in records.
@@ -199,8 +197,6 @@ class MarginalsPlan(base.Plan[Released]):
 def _matrices(domain: Domain, pairs: Sequence[Pair], values: np.ndarray) -> list[np.ndarray]:
     """Return each pair's matrix of all, which lie one after another."""
     sizes = np.cumsum([0, *map(domain.size_of, pairs)])
-    if len(values) != sizes[-1]:
-        raise ValueError(f"{len(values)} counts of pairs, and the schema has {sizes[-1]}")
     return [
         values[start:end].reshape(domain.widths[first], domain.widths[second])
         for (first, second), start, end in zip(pairs, sizes[:-1], sizes[1:], strict=True)
@@ -237,6 +233,9 @@ def make_plan(
     pairs = domain.pairs
     if len(domain.widths) > MOST_PAIRED:
         pairs = tuple(pair for pair in pairs if domain.target in pair)
+    if earlier.stored is not None:
+        require_same_data(earlier.stored, spec, 1)
+        _require_counts(earlier.stored.released, domain, pairs, earlier.stored.source)
     shares = {releasing.COLUMNS: settings.column_share}
     if num_again(domain, pairs):
         shares[releasing.PAIRS] = settings.choice_share
@@ -269,8 +268,21 @@ def _releases(
             shares=shares,
             records_per_person=spec.records_per_person,
         )
-    require_same_data(stored, spec, 1)
     found = Ledger.from_json(stored.certificate["ledger"]).releases
     if [release.name for release in found] != list(shares):
         raise SettingsError(f"{stored.source}: its ledger has no {' and '.join(shares)}")
     return found
+
+
+def _require_counts(released: Released, domain: Domain, pairs: Sequence[Pair], source: str) -> None:
+    """Raise a `SettingsError` where stored counts are not those that the schema asks for."""
+    chosen = [(int(first), int(second)) for first, second in released.chosen]
+    are_chosen = set(chosen) <= set(pairs) and len(set(chosen)) == len(chosen)
+    sizes = domain.dim, sum(map(domain.size_of, pairs))
+    if not (
+        are_chosen
+        and len(chosen) == num_again(domain, pairs)
+        and (len(released.columns), len(released.pairs)) == sizes
+        and len(released.again) == sum(map(domain.size_of, chosen))
+    ):
+        raise SettingsError(f"{source}: its counts are not those of the schema's columns and pairs")

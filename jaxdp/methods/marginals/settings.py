@@ -16,6 +16,8 @@ from jaxdp.methods.settings import (
 # Held out on adult, diamonds, flights, houses and lending at epsilon 1.
 _COLUMN_SHARE, _CHOICE_SHARE = 0.1, 0.35
 _STEPS = 250
+MOST_PAIRED = 60
+"""Of more columns, only pairs with the target are counted."""
 NUM_CHAINS, BETWEEN = 3000, 3
 """Records that are drawn side by side, and steps between two records of one chain."""
 

@@ -7,7 +7,6 @@ import json
 import math
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from support.toy_tables import frame_of, schema_of
@@ -18,6 +17,7 @@ from jaxdp.methods import marginals
 from jaxdp.methods.marginals import release as releasing
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.stored import Earlier, Stored
 from jaxdp.privacy import private_key
 from jaxdp.privacy import releases as joint
 
@@ -175,4 +175,35 @@ def test_no_step_of_fitting_knows_the_records() -> None:
     released = plan.release(wide(60), private_key(1), runner)
     first, second = (plan.finish(released, runner) for _ in range(2))
     np.testing.assert_array_equal(first.x, second.x)
-    assert jax.random.key_impl(jax.random.key(0)) != "chacha20"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"columns": slice(1, None)},
+        {"pairs": slice(1, None)},
+        {"again": slice(1, None)},
+        {"chosen": slice(1, None)},
+        {"chosen": [0] * 42},
+    ],
+)
+def test_counts_of_another_schema_are_refused(change: dict[str, Any]) -> None:
+    """As those of a file that somebody has edited: every index in it is looked at."""
+    plan = plan_of(MANY, num=60)
+    found = plan.release(wide(60), private_key(1), PlainRunner(progress=False))
+    assert len(found.chosen) == 42
+    ((name, which),) = change.items()
+    spec = plan.spec
+    stored = Stored(
+        released=found._replace(**{name: getattr(found, name)[which]}),
+        options=None,
+        example_shape=spec.stored_shape,
+        num_classes=1,
+        certificate={"ledger": plan.ledger.to_json()},
+        source="--counts=FILE",
+        schema=spec.schema_json,
+    )
+    with pytest.raises(SettingsError, match="--counts=FILE: its counts are not those"):
+        marginals.make_plan(plan.settings, spec, Earlier(stored))
+    right = dataclasses.replace(stored, released=found)
+    assert marginals.make_plan(plan.settings, spec, Earlier(right)).ledger is None
