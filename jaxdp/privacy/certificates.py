@@ -120,7 +120,11 @@ class Certificate:
             return ""
         loss = self.facts.get("loss_with_earlier_runs", self.facts)
         mu = loss["gaussian_dp_mu"]
-        number = "" if mu is None else f" In numbers: {_up(mu)}-Gaussian differential privacy."
+        rare = self.facts["ledger"].get("threshold_delta", 0.0)
+        besides = f", beside a chance of {_up(rare)} that a threshold fails" if rare else ""
+        number = (
+            "" if mu is None else f" In numbers: {_up(mu)}-Gaussian differential privacy{besides}."
+        )
         runs = " This counts all earlier runs on the same data." if self._has_earlier_runs else ""
         return f"{loss['attacker']['in_words']}{number}{runs}"
 
@@ -380,13 +384,19 @@ def delta_warnings(delta: float, num_examples: int) -> tuple[str, ...]:
 def _mechanism(ledger: Ledger) -> str:
     steps = ledger.steps
     if steps is None:
-        return f"Gaussian, {len(ledger.releases)} release(s)"
+        return f"Gaussian, {len(ledger.releases)} release(s){_threshold(ledger)}"
     name = "Poisson-subsampled Gaussian, composed over steps"
     if steps.sampling_rate == 1 and steps.num_steps == 1:
         name = "Gaussian, one release of the whole data"
     if ledger.also:
         name += f", and {len(ledger.also)} Gaussian release(s) of the whole data"
-    return name
+    return name + _threshold(ledger)
+
+
+def _threshold(ledger: Ledger) -> str:
+    """Say what part of delta goes to texts of an unknown domain."""
+    rare = ledger.threshold_delta
+    return "" if not rare else f"; texts above a threshold that fails with a chance of {_up(rare)}"
 
 
 def _other(ledger: Ledger) -> str:

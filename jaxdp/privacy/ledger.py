@@ -64,6 +64,8 @@ class Ledger:
         seeded_noise: whether it comes from a number that somebody knows.
         records_per_person: most records k that one person has, whose records together are the unit
             of privacy; multipliers and sensitivities are those of single records whatever it is.
+        threshold_delta: part of delta, the chance that a text which one person alone has passes a
+            threshold (`jaxdp.privacy.unknown_texts`); 0 where no threshold decides.
 
     Raises:
         ValueError: there are neither steps nor releases, or both, or a number is out of range.
@@ -86,12 +88,15 @@ class Ledger:
     noise: str = NOISE
     seeded_noise: bool = False
     records_per_person: int = 1
+    threshold_delta: float = 0.0
 
     def __post_init__(self) -> None:
         if (self.steps is None) == (not self.releases):
             raise ValueError("a ledger holds either steps or releases")
         if not LEAST_READ <= self.delta < 1:
             raise ValueError(f"delta must be in [{LEAST_READ:g}, 1), got {self.delta}")
+        if not 0 <= self.threshold_delta < self.delta:
+            raise ValueError(f"threshold_delta must be in [0, delta), got {self.threshold_delta}")
         if not 1 <= self.num_examples < _MOST_EXAMPLES:
             raise ValueError(f"num_examples must be 1 or more, got {self.num_examples}")
         if self.steps is not None and self.steps.num_examples != self.num_examples:
@@ -136,6 +141,11 @@ class Ledger:
             return releases.joint_noise_multiplier(self.releases)
         return self.steps.noise_multiplier
 
+    @property
+    def noise_delta(self) -> float:
+        """What thresholds leave of delta to noise."""
+        return self.delta - self.threshold_delta
+
     def epsilon(self, accountant: str | None = None) -> float:
         """Return epsilon at delta, infinity without noise.
 
@@ -147,20 +157,20 @@ class Ledger:
         if self.steps is not None:
             return accounting.epsilon(
                 self.steps,
-                delta=self.delta,
+                delta=self.noise_delta,
                 accountant=accountant or self.accountant,
                 also=self.also,
             )
         if accountant is None:
             return releases.epsilon(
-                self.releases, delta=self.delta, records_per_person=self.records_per_person
+                self.releases, delta=self.noise_delta, records_per_person=self.records_per_person
             )
         alone = one_release(
             1,
             noise_multiplier=self.noise_multiplier,
             records_per_person=self.records_per_person,
         )
-        return accounting.epsilon(alone, delta=self.delta)
+        return accounting.epsilon(alone, delta=self.noise_delta)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON types."""
@@ -168,6 +178,8 @@ class Ledger:
         fields["releases"] = [dataclasses.asdict(release) for release in self.releases]
         if self.steps is not None and math.isinf(self.steps.clip_norm):
             fields["steps"]["clip_norm"] = None
+        if not self.threshold_delta:
+            del fields["threshold_delta"]
         return {"relation": self.relation} | fields
 
     @classmethod
@@ -216,6 +228,7 @@ _FIELDS: dict[str, Check] = {
     "noise": text,
     "seeded_noise": flag,
     "records_per_person": whole,
+    "threshold_delta": number,
 }
 
 
@@ -250,9 +263,10 @@ def joint_epsilon(ledgers: Sequence[Ledger], *, delta: float) -> float:
         (0.93, 1.36)
     """
     steps, also = _together(ledgers)
-    if not all(ledger.is_private for ledger in ledgers):
+    left = delta - _threshold_delta(ledgers)
+    if left <= 0 or not all(ledger.is_private for ledger in ledgers):
         return math.inf
-    return accounting.joint_epsilon(steps, delta=delta, also=also)
+    return accounting.joint_epsilon(steps, delta=left, also=also)
 
 
 def joint_profile(ledgers: Sequence[Ledger]) -> Profile:
@@ -275,7 +289,13 @@ def joint_profile(ledgers: Sequence[Ledger]) -> Profile:
         0.354
     """
     steps, also = _together(ledgers)
-    return accounting.profile(steps, also=also)
+    found = accounting.profile(steps, also=also)
+    return found._replace(threshold_delta=_threshold_delta(ledgers))
+
+
+def _threshold_delta(ledgers: Iterable[Ledger]) -> float:
+    """Return the chance that a threshold of any of them fails."""
+    return math.fsum(ledger.threshold_delta for ledger in ledgers)
 
 
 def _together(ledgers: Sequence[Ledger]) -> tuple[list[SubsampledGaussian], list[float]]:

@@ -34,8 +34,9 @@ class Profile(NamedTuple):
     """The privacy profile of releases.
 
     Attributes:
-        deltas: `epsilons (m,) >= 0 -> deltas (m,)`, upper bounds, which fall.
+        deltas: `epsilons (m,) >= 0 -> deltas (m,)` of the noise alone, upper bounds, which fall.
         exact_mu: mu where all releases together are one Gaussian mechanism; None elsewhere.
+        threshold_delta: that is added to delta at every epsilon: see `jaxdp.privacy.unknown_texts`.
 
     Examples:
         >>> from jaxdp.privacy import profiles
@@ -48,37 +49,47 @@ class Profile(NamedTuple):
 
     deltas: Callable[[np.ndarray], np.ndarray]
     exact_mu: float | None = None
+    threshold_delta: float = 0.0
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound of delta at an epsilon >= 0."""
+        return self._noise_delta(epsilon) + self.threshold_delta
+
+    def _noise_delta(self, epsilon: float) -> float:
         return float(self.deltas(np.array([epsilon]))[0])
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound of epsilon at a delta in (0, 1), inf where there is none."""
-        if self.delta(0.0) <= delta:
+        return self._noise_epsilon(delta - self.threshold_delta)
+
+    def _noise_epsilon(self, delta: float) -> float:
+        """Return `epsilon` of the noise alone."""
+        if self._noise_delta(0.0) <= delta:
             return 0.0
+        if delta <= 0:
+            return math.inf
         high = 1.0
-        while self.delta(high) > delta:
+        while self._noise_delta(high) > delta:
             high *= 2
             if high > _MOST_EPSILON:
                 return math.inf
         low = 0.0
         while high - low > _TOLERANCE * high:
             middle = (low + high) / 2
-            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
+            low, high = (low, middle) if self._noise_delta(middle) <= delta else (middle, high)
         return high
 
     @property
     def mu(self) -> float:
-        """The least mu that is certified; inf where there is none.
+        """The least mu that is certified for the noise; inf where there is none.
 
         Guarantee:
-            Wherever delta is `LEAST_DELTA` or more, it is at most that of mu-Gaussian differential
-            privacy at the same epsilon.
+            Wherever delta less `threshold_delta` is `LEAST_DELTA` or more, it is at most that of
+            mu-Gaussian differential privacy at the same epsilon.
         """
         if self.exact_mu is not None:
             return self.exact_mu
-        end = self.epsilon(LEAST_DELTA)
+        end = self._noise_epsilon(LEAST_DELTA)
         if end > _MOST_EXPONENT:
             return math.inf
         grid = np.linspace(0.0, end, _POINTS)
@@ -99,19 +110,26 @@ class Profile(NamedTuple):
     def advantage(self) -> float:
         """Most that an attacker's true positives exceed its false ones, in [0, 1]."""
         if self.exact_mu is not None:
-            return float(2 * ndtr(self.exact_mu / 2) - 1)
+            return min(float(2 * ndtr(self.exact_mu / 2) - 1) + self.threshold_delta, 1.0)
         return min(self.delta(0.0), 1.0)
 
     def true_positives(self, false_positives: float = FALSE_POSITIVES) -> float:
         """Return the most true positives of an attacker, at a rate of false ones in (0, 1)."""
         if self.exact_mu is not None:
-            return float(ndtr(ndtri(false_positives) + self.exact_mu))
+            found = float(ndtr(ndtri(false_positives) + self.exact_mu))
+        else:
+            found = self._found(false_positives)
+        return min(found + self.threshold_delta, 1.0)
+
+    def _found(self, false_positives: float) -> float:
+        """Return `true_positives` by noise that is no single Gaussian."""
         # Every epsilon gives two bounds, of which the least holds.
-        grid = np.linspace(0.0, min(self.epsilon(false_positives / 100), _MOST_EXPONENT), _POINTS)
+        end = self._noise_epsilon(false_positives / 100)
+        grid = np.linspace(0.0, min(end, _MOST_EXPONENT), _POINTS)
         deltas = self.deltas(grid)
         first = deltas + np.exp(grid) * false_positives
         second = 1 - np.exp(-grid) * (1 - deltas - false_positives)
-        return float(min(np.min(first), np.min(second), 1.0))
+        return float(min(np.min(first), np.min(second)))
 
 
 def gaussian_deltas(
