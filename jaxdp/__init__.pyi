@@ -1,4 +1,5 @@
 from . import (
+    bought,
     data,
     devices,
     features,
@@ -24,6 +25,7 @@ __all__ = [
     "Private",
     "SettingsError",
     "Spec",
+    "bought",
     "data",
     "devices",
     "features",

@@ -12,10 +12,12 @@ from . import (
     ledger_file,
     limits,
     mechanism,
+    ordered_counts,
     profiles,
     releases,
     sampling,
     stored_certificates,
+    unknown_texts,
     wording,
 )
 from .accounting import (
@@ -80,6 +82,7 @@ __all__ = [
     "ledger_file",
     "limits",
     "mechanism",
+    "ordered_counts",
     "noisy_mean",
     "norms_from_above",
     "poisson_sample",
@@ -90,6 +93,7 @@ __all__ = [
     "releases",
     "sampling",
     "stored_certificates",
+    "unknown_texts",
     "sum_clipped_grads",
     "sum_over_chunks",
     "wording",

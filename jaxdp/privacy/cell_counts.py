@@ -59,7 +59,7 @@ def release_columns(
     counts = [np.bincount(cells[:, column], minlength=width) for column, width in enumerate(widths)]
     exact = processes.summed(np.concatenate(counts))
     root = math.sqrt(len(widths))
-    return _noisy(key, np.asarray(exact) / root, release) * (root / num_records)
+    return noisy_sums(key, np.asarray(exact) / root, release) * (root / num_records)
 
 
 def release_pairs(
@@ -103,7 +103,7 @@ def release_pairs(
         counts = pair_counts(cells[:, j], cells[:, k], len(features[j]), len(features[k]))
         exact = np.asarray(processes.summed(counts))
         sums.append((features[j].T @ exact @ features[k] / root).ravel())
-    return _noisy(key, np.concatenate(sums), release) * (root / num_records)
+    return noisy_sums(key, np.concatenate(sums), release) * (root / num_records)
 
 
 def pair_counts(
@@ -115,7 +115,7 @@ def pair_counts(
     return counts.reshape(width, other_width)
 
 
-def _noisy(
+def noisy_sums(
     key: Key[Array, ""], exact: Float[np.ndarray, " p"], release: GaussianRelease
 ) -> Float[np.ndarray, " p"]:
     """Return sums with noise, a block at a time: programs are compiled for one length."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxdp.tables.columns import BOOLEAN, BOOLEANS, Column, as_text
+from jaxdp.tables.columns import BOOLEAN, BOOLEANS, OTHER, Column, as_text
 from jaxdp.tables.moments import MOMENTS
 from jaxdp.tables.schema import Schema
 
@@ -95,11 +95,15 @@ def label_reader(schema: Schema, target: Column) -> Reader:
     places = {_without_dot(category): number for category, number in places.items()} | places
     if target.classes is None:
         places = _aliases(target) | places
+    # Where classes were bought, all others are one, or the most frequent.
+    rest = places.get(OTHER, 0) if target.other else None
 
     def read(value: Any) -> int:
         found = None if value is None else _place(value, places)
         if found is not None:
             return found
+        if rest is not None:
+            return rest
         if value is None or _is_missing(value, missing):
             raise target.error(
                 "is the target, and values are missing there: leave such records out, or write a "

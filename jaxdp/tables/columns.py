@@ -24,10 +24,12 @@ MOST_CATEGORIES = 10**4
 # Bounds beyond which differences of numbers, or numbers that differ by one, are no longer exact.
 _LARGEST, _LARGEST_WHOLE = 1e300, 2**53
 _LARGEST_SINGLE = 3e38
+
 _MARKS = ("prefix", "suffix", "thousands", "decimal", "decimals")
 # Fields, the types that have them, and how these are called.
 _FIELDS = (
     (_MARKS, (NUMERIC,), "numeric columns"),
+    (("spikes",), (NUMERIC, *MOMENTS), "numbers, dates and times"),
     (("integer", "log"), (NUMERIC, CATEGORICAL, ORDINAL, BOOLEAN), "numeric columns"),
     (("format",), MOMENTS, "dates and times"),
     (("zone",), (TIMESTAMP,), "timestamps"),
@@ -62,6 +64,8 @@ class Column:
         bins: of a numeric column: into how many equal parts it is cut where counts are released;
             or their inner edges, in its own units, each the least value of its bin. Then the
             column's scale follows the edges, too: every bin is as long as any other.
+        spikes: of a numeric column: values that many records have, in its own units. Each is a bin
+            of its own; the column's scale follows the edges, then.
         categories: of the other columns.
         nullable: whether missing values are told apart from others.
         other: whether values that are not listed have a category of their own; otherwise they are
@@ -94,6 +98,7 @@ class Column:
     log: bool = False
     integer: bool = False
     bins: int | tuple[float | int | str, ...] = NUM_BINS
+    spikes: tuple[float | int | str, ...] = ()
     categories: tuple[str, ...] = ()
     nullable: bool = False
     other: bool = True
@@ -150,13 +155,23 @@ class Column:
 
     @property
     def inner_edges(self) -> tuple[float, ...] | None:
-        """The edges in `bins` as numbers; None where it is how many there are."""
-        if isinstance(self.bins, int):
+        """The edges of `bins` and `spikes` as numbers; None for equal parts without spikes."""
+        if isinstance(self.bins, int) and not self.spikes:
             return None
-        edges = [self._number(edge) for edge in self.bins]
-        if None in edges:
-            raise self.error('edges in "bins" must be as values are, and dates as "format" has it')
-        return tuple(edge for edge in edges if edge is not None)
+        edges = self._numbers("bins", self.bins if not isinstance(self.bins, int) else ())
+        low, high = self.bounds
+        if isinstance(self.bins, int):
+            equal = np.linspace(low, high + self.is_whole, self.bins + 1)[1:-1]
+            edges = list(map(float, np.ceil(equal) if self.is_whole else equal))
+        for spike in self._numbers("spikes", self.spikes):
+            edges += [spike, spike + 1 if self.is_whole else math.nextafter(spike, math.inf)]
+        return tuple(sorted({edge for edge in edges if low < edge < high + self.is_whole}))
+
+    def _numbers(self, field: str, values: tuple[float | int | str, ...]) -> list[float]:
+        found = [self._number(value) for value in values]
+        if None in found:
+            raise self.error(f'"{field}" must hold values as they are, dates as "format" has it')
+        return [value for value in found if value is not None]
 
     @property
     def moment(self) -> Moment:
@@ -256,7 +271,9 @@ class Column:
             if not 1 <= self.bins <= MOST_CATEGORIES:
                 raise self.error(f'"bins" must be between 1 and {MOST_CATEGORIES}')
         else:
-            self._check_edges(self.inner_edges or (), low, high)
+            self._check_edges(self._numbers("bins", self.bins), low, high)
+        if self.spikes:
+            self._check_spikes(low, high)
         self._check_number_format(low, high)
 
     def _check_number_format(self, low: float | int, high: float | int) -> None:
@@ -280,8 +297,19 @@ class Column:
             raise self.error('"lower" and "upper": each must be a number')
         return int(found)
 
+    def _check_spikes(self, low: float | int, high: float | int) -> None:
+        spikes = self._numbers("spikes", self.spikes)
+        if spikes != sorted(set(spikes)) or not all(low <= spike <= high for spike in spikes):
+            raise self.error('"spikes" must be ascending values from "lower" to "upper"')
+        if len(spikes) >= MOST_CATEGORIES or (self.is_whole and any(s % 1 for s in spikes)):
+            raise self.error(
+                f'"spikes" must be fewer than {MOST_CATEGORIES}, whole where the column is'
+            )
+        if self.log:
+            raise self.error('"spikes" make the scale: leave out "log"')
+
     def _check_edges(
-        self, inner: tuple[float | int, ...], low: float | int, high: float | int
+        self, inner: list[float] | tuple[float | int, ...], low: float | int, high: float | int
     ) -> None:
         if len(inner) >= MOST_CATEGORIES:
             raise self.error(f'"bins" must be fewer than {MOST_CATEGORIES} edges')

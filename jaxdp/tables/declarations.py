@@ -126,8 +126,9 @@ def _column(name: str, facts: Mapping[str, Any], dialect: Dialect) -> Column:
         raise SchemaError(f'column {name!r}: needs "type", one of {", ".join(_ALL_TYPES)}')
     if "categories" in fields:
         fields["categories"] = texts(fields["categories"], f"column {name!r}: categories")
-    if isinstance(fields.get("bins"), list):
-        fields["bins"] = tuple(fields["bins"])
+    for key in ("bins", "spikes"):
+        if isinstance(fields.get(key), list):
+            fields[key] = tuple(fields[key])
     classes = fields.get("classes")
     if classes is not None:
         fields["classes"] = {
@@ -211,6 +212,10 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "log": (_is_flag, "true or false"),
     "integer": (_is_flag, "true or false"),
     "bins": (_is_bins, "a number of bins or a list of inner edges"),
+    "spikes": (
+        lambda value: isinstance(value, list) and _is_bins(value),
+        "a list of values",
+    ),
     "categories": (lambda value: value is None or isinstance(value, list), "a list"),
     "nullable": (_is_flag, "true or false, whether values can be missing"),
     "other": (_is_flag, "true or false"),

@@ -61,7 +61,7 @@ def encode(frame: pd.DataFrame, schema: Schema) -> tuple[np.ndarray, np.ndarray]
 
 def records(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
     """Return the records (n, columns) alone, as `encode` does; the target may be missing."""
-    names, missing = _header(frame, schema), cells.missing_texts(schema)
+    names, missing = header(frame, schema), cells.missing_texts(schema)
     stored = np.empty((len(frame), len(schema.columns)), np.float32)
     for number, column in enumerate(schema.columns):
         values = frame.iloc[:, names[column.name]]
@@ -75,7 +75,7 @@ def records(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
 
 def labels(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
     """Return the labels (n,) int32 alone, as `encode` does; zeros where there are no classes."""
-    target, names = schema.target, _header(frame, schema)
+    target, names = schema.target, header(frame, schema)
     if target is None:
         return np.zeros(len(frame), np.int32)
     if target.name not in names:
@@ -146,8 +146,12 @@ def _as_written(column: Column, values: pd.Series, missing: str) -> list[str]:
     return [missing if gone else text_of(value) for value, gone in zip(found, null, strict=True)]
 
 
-def _header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
-    """Return the place of every column that is read; all that does not fit is said at once."""
+def header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
+    """Return the place of every column that is read.
+
+    Raises:
+        SchemaError: columns are missing, not declared or there twice; all is said at once.
+    """
     found = [str(name).strip().removeprefix("\ufeff") for name in frame.columns]
     new = {column.name for column in schema.new}
     read = [name for name in schema.order if name not in new]
@@ -176,7 +180,13 @@ def _numbers(column: Column, values: pd.Series, missing: frozenset[str]) -> np.n
     """Return positions of numbers between the bounds."""
     # A whole number that is a date is read by its text.
     in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(missing)
-    found = cells.each(values, cells.number_reader(column, missing), in_numbers)
+    return stored_numbers(
+        column, cells.each(values, cells.number_reader(column, missing), in_numbers)
+    )
+
+
+def stored_numbers(column: Column, found: np.ndarray) -> np.ndarray:
+    """Return how numbers (n,) float64 of a column are stored, NaN where one is missing."""
     is_missing = np.isnan(found)
     at = positions(column, np.where(is_missing, column.bounds[0], found))
     # Plus zero, because -0.0 and 0.0 are one number.

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdp.tables import declarations, dtypes
+from jaxdp.tables.bought import CATEGORIES, Bought
 from jaxdp.tables.columns import Column, SchemaError
 from jaxdp.tables.dialects import PLAIN, Dialect
 from jaxdp.tables.formulas import opens_as_formula
@@ -37,6 +38,7 @@ BUILT_IN = (
 )
 """Names of the schemas that come with the package, those of the papers' tables."""
 _DIRECTORY = Path(__file__).parent / "schemas"
+_ENTRIES = ("columns", "missing", "about", "csv", "bought")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,7 @@ class Schema:
         csv: how CSV files of the table are written.
         judged: names of the columns that made records are to predict, where they are no classes:
             a number, or several columns.
+        bought: which facts are not public but were released with noise; None for none.
 
     Raises:
         SchemaError: it holds no columns, or the target does not do.
@@ -79,6 +82,7 @@ class Schema:
     new: tuple[NewColumn, ...] = ()
     csv: Dialect = PLAIN
     judged: tuple[str, ...] = ()
+    bought: Bought | None = None
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -148,7 +152,8 @@ class Schema:
         columns = {name: by_name[name] for name in self.order}
         columns |= {name: {"drop": True} for name in self.dropped}
         dialect = self.csv.to_json()
-        more = {"csv": dialect} if dialect else {}
+        more: dict[str, Any] = {"csv": dialect} if dialect else {}
+        more |= {} if self.bought is None else {"bought": self.bought.to_json()}
         return {"missing": list(self.missing), "columns": columns} | more
 
     @classmethod
@@ -165,17 +170,20 @@ class Schema:
         """
         if not isinstance(stored, Mapping) or not isinstance(stored.get("columns"), Mapping):
             raise SchemaError('a schema is {"columns": {name: {"type": ...}, ...}}')
-        unknown = sorted(set(stored) - {"columns", "missing", "about", "csv"})
+        unknown = sorted(set(stored) - set(_ENTRIES))
         if unknown:
             raise SchemaError(
-                f'{unknown[0]!r} is unknown; a schema has "columns", "missing", "about", "csv"'
+                f"{unknown[0]!r} is unknown; a schema has {', '.join(map(json.dumps, _ENTRIES))}"
             )
         dialect = declarations.dialect_of(stored.get("csv", {}))
         found = declarations.read(stored["columns"], dialect, target=target)
-        columns, classes = dict(found.columns), None
+        columns, classes, bought = dict(found.columns), None, _bought(stored)
         if len(found.targets) == 1 and not columns[found.targets[0]].is_numeric:
             # Who leaves a class out of the list has no place for it, so none is made.
-            classes = dataclasses.replace(columns.pop(found.targets[0]), other=False)
+            # Classes that were bought have one of all others.
+            name = found.targets[0]
+            is_bought = bought is not None and CATEGORIES in bought.facts.get(name, ())
+            classes = dataclasses.replace(columns.pop(name), other=is_bought)
         return cls(
             columns=tuple(columns.values()),
             target=classes,
@@ -185,6 +193,7 @@ class Schema:
             missing=declarations.texts(stored.get("missing", MISSING), "missing"),
             new=found.new,
             csv=dialect,
+            bought=bought,
         )
 
 
@@ -223,6 +232,24 @@ def read_schema(name: str | Path, *, target: str | None = None) -> Schema:
         raise SchemaError(f"{name}: is not a schema, its JSON is nested too deeply") from error
     except ValueError as error:  # SchemaError, or a number of too many digits
         raise SchemaError(f"{name}: {error}") from error
+
+
+def _bought(stored: Mapping[str, Any]) -> Bought | None:
+    """Return what a file says was bought.
+
+    Raises:
+        SchemaError: it is nothing that a purchase writes, or of a column that is not there.
+    """
+    if stored.get("bought") is None:
+        return None
+    try:
+        found = Bought.from_json(stored["bought"])
+    except ValueError as error:
+        raise SchemaError(str(error)) from error
+    unknown = [name for name in found.facts if name not in stored["columns"]]
+    if unknown:
+        raise SchemaError(f'"bought" tells of a column {unknown[0]!r}, which is not there')
+    return found
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,0 +1,216 @@
+"""What noisy counts tell of a column: its part in use, its quantiles, its spikes; post-processing.
+
+References:
+    Barlow, Bartholomew, Bremner & Brunk (1972), "Statistical inference under order restrictions"
+        (sums that do not fall).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+from sklearn.isotonic import isotonic_regression
+
+from jaxdp.bought import grids
+from jaxdp.tables.columns import Column
+
+MOST_BINS, FEWEST_BINS = 32, 4
+# Chance that noise alone passes in any cell of a column.
+_BY_CHANCE = 0.02
+# The same for any one cell of a first look, or for a few side by side.
+_HARDLY, _WINDOWS = 2.8, (1, 2, 4, 8)
+# Sums so many times their noise are told from nothing, and from all.
+_CERTAIN = 2.5
+# A part of a column has at least so much more than the noise of its sum.
+_LEAST = 2.0
+# Numbers of one sign begin at 0 where they reach over so many times their least.
+_RATIO = 16.0
+MOST_SPIKES = 12
+
+
+class Range(NamedTuple):
+    """The part of a column's scale that is in use.
+
+    Attributes:
+        edges: (k,) of its cells, ascending.
+        shares: (k - 1,) noisy shares of the records in them.
+    """
+
+    edges: Float[np.ndarray, " k"]
+    shares: Float[np.ndarray, " k-1"]
+
+
+class Sums(NamedTuple):
+    """Sums of a column's counts, from its first leaf to each.
+
+    Attributes:
+        leaves: (m + 1,) edges.
+        sums: (m,) estimated numbers of records below the end of each leaf.
+        num_records: that have a number at all, as far as is known.
+        stddevs: (m,) of the noise of each.
+        leaf_stddev: of the difference of two sums that follow each other.
+    """
+
+    leaves: Float[np.ndarray, " m+1"]
+    sums: Float[np.ndarray, " m"]
+    num_records: float
+    stddevs: Float[np.ndarray, " m"]
+    leaf_stddev: float
+
+    @property
+    def stddev(self) -> float:
+        """The largest of their standard deviations."""
+        return float(np.max(self.stddevs))
+
+
+class Cuts(NamedTuple):
+    """How a column is cut.
+
+    Attributes:
+        low: least value, in the column's own units.
+        high: end of the last bin; whole numbers end one before.
+        inner: edges between bins.
+        heavy: leaves (low, high) that hold more records than their neighbours.
+    """
+
+    low: float
+    high: float
+    inner: tuple[float, ...]
+    heavy: tuple[tuple[float, float], ...]
+
+
+def range_of(
+    counts: Float[np.ndarray, " k+1"], stddev: float, edges: Float[np.ndarray, " k"]
+) -> Range:
+    """Return the part of a scale that is in use.
+
+    From the first cell whose count is hardly by chance to the last, alone or with those beside it,
+    and one more at either end. Too long a part costs little: leaves go where records are, and the
+    next counts tell where these end.
+
+    Args:
+        counts: noisy, of the cells before, between and after the edges.
+        stddev: of their noise.
+        edges: of `grids.scales`.
+    """
+    # The cells beyond the edges have no end: what lies there counts as the next cell.
+    inside = counts[1:-1].copy()
+    inside[0] += counts[0]
+    inside[-1] += counts[-1]
+    first, last = _told(inside, stddev)
+    low, high = edges[first], edges[last + 1]
+    zero = np.flatnonzero(edges == 0)
+    has_zero = len(zero) > 0
+    if low > 0 and has_zero and high > _RATIO * low:
+        first = int(zero[0])
+    elif high < 0 and has_zero and low < _RATIO * high:
+        last = int(zero[0]) - 1
+    if edges[first] != 0 and first > 0:
+        first -= 1
+    if edges[last + 1] != 0 and last + 2 < len(edges):
+        last += 1
+    kept = slice(first, last + 1)
+    return Range(edges[first : last + 2], inside[kept] / max(float(np.sum(inside)), 1.0))
+
+
+def _told(counts: np.ndarray, stddev: float) -> tuple[int, int]:
+    """Return the first cell and the last that hold more than noise explains."""
+    found = {int(np.argmax(counts))}
+    for width in _WINDOWS:
+        if width <= len(counts):
+            sums = np.convolve(counts, np.ones(width), mode="valid")
+            for start in np.flatnonzero(sums > _HARDLY * stddev * width**0.5):
+                # Of a window that tells, the cells at its ends that are more than nothing.
+                own = start + np.flatnonzero(counts[start : start + width] > stddev / 2)
+                found |= set(map(int, own[[0, -1]] if len(own) else ()))
+    return min(found), max(found)
+
+
+def cuts_of(found: Sums) -> Cuts:
+    """Return how a column is cut: spikes apart, and the rest by quantiles that noise can tell."""
+    leaves, sums = found.leaves, found.sums
+    each = np.diff(sums, prepend=0.0)
+    rising = np.clip(isotonic_regression(sums), 0.0, found.num_records)
+    size = max(found.num_records / MOST_BINS, _LEAST * found.stddev, 1e-9)
+    size = min(size, found.num_records / FEWEST_BINS)
+    heavy = _heavy(each, found.leaf_stddev, size)
+    first, last = _used(rising, heavy, found, size)
+    inner: set[float] = set()
+    start = first
+    for leaf in [*heavy, last + 1]:
+        if first <= leaf <= last:
+            inner |= {float(leaves[leaf]), float(leaves[leaf + 1])}
+        inner |= _quantiles(leaves, rising, start, leaf, size)
+        start = leaf + 1
+    low, high = float(leaves[first]), float(leaves[last + 1])
+    return Cuts(
+        low=low,
+        high=high,
+        inner=tuple(sorted(edge for edge in inner if low < edge < high)),
+        heavy=tuple((float(leaves[leaf]), float(leaves[leaf + 1])) for leaf in heavy),
+    )
+
+
+def _heavy(each: np.ndarray, stddev: float, size: float) -> list[int]:
+    """Return the leaves that hold more than their neighbours and noise explain."""
+    least = max(-float(ndtri(_BY_CHANCE / len(each))) * stddev, size / 2)
+    beside = np.array([_beside(each, leaf) for leaf in range(len(each))])
+    found = np.flatnonzero(each - np.maximum(beside, 0.0) > least)
+    return sorted(sorted(found, key=lambda leaf: -each[leaf])[:MOST_SPIKES])
+
+
+def _beside(each: np.ndarray, leaf: int) -> float:
+    """Return the mean of the eight leaves about one."""
+    around = np.concatenate([each[max(leaf - 4, 0) : leaf], each[leaf + 1 : leaf + 5]])
+    return float(np.mean(around)) if len(around) else 0.0
+
+
+def _used(rising: np.ndarray, heavy: list[int], found: Sums, size: float) -> tuple[int, int]:
+    """Return the first and the last leaf that are in use, with room for what noise hides.
+
+    The first and the last bin are three times as long as those beside them, up to the ends of the
+    leaves, where noise does not tell where they end.
+    """
+    total, edges, top = found.num_records, found.leaves, len(rising) - 1
+    least = np.minimum(_CERTAIN * found.stddevs, total / FEWEST_BINS)
+    first = int(np.argmax(rising > least))
+    last = min(top - int(np.argmax((total - rising > least)[::-1])) + 1, top)
+    one, two = (edges[np.searchsorted(rising, part * size)] for part in (1, 2))
+    ends = (edges[min(np.searchsorted(rising, total - part * size), top) + 1] for part in (1, 2))
+    from_end, before = ends
+    low = min(edges[first], max(edges[0], one - 2 * (two - one)))
+    high = max(edges[last + 1], min(edges[-1], from_end + 2 * (from_end - before)))
+    first = int(np.searchsorted(edges, low, side="right")) - 1
+    last = int(np.searchsorted(edges, high)) - 1
+    if heavy:
+        first, last = min(first, heavy[0]), max(last, heavy[-1])
+    return max(first, 0), max(first, min(last, len(rising) - 1))
+
+
+def _quantiles(
+    leaves: np.ndarray, rising: np.ndarray, start: int, end: int, size: float
+) -> set[float]:
+    """Return edges that cut leaves from `start` to before `end` into bins of about one size."""
+    if end <= start:
+        return set()
+    below = float(rising[start - 1]) if start else 0.0
+    mass = float(rising[end - 1]) - below
+    num = max(round(mass / size), 1)
+    targets = below + mass * np.arange(1, num) / num
+    return {float(leaves[start + np.searchsorted(rising[start:end], t) + 1]) for t in targets}
+
+
+def candidates(cuts: Cuts, column: Column) -> tuple[float, ...]:
+    """Return for each heavy leaf the one value in it that many records may have."""
+    return tuple(
+        low if high - low <= grids.finest(column) * 1.5 else grids.roundest(low, high)
+        for low, high in cuts.heavy
+    )
+
+
+def bins_of(num_records: float, stddev: float) -> int:
+    """Return how many bins noise of sums leaves."""
+    size = max(_LEAST * stddev, 1e-9)
+    return int(min(max(math.floor(num_records / size), FEWEST_BINS), MOST_BINS))

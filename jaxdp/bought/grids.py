@@ -1,0 +1,104 @@
+"""Public grids on which numbers are counted whose bounds nobody knows.
+
+`scales` is for a first look. It cuts the numbers at 0 and at powers of 2 of both signs, and dates
+at years, so that cells fit whatever a column's unit is. `leaves` is for the second: by what the
+first look has released it cuts the part that is in use into a few thousand cells, the more of them
+the more records are there, at round numbers.
+"""
+
+import datetime
+import math
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxdp.tables.columns import Column
+from jaxdp.tables.moments import DATE, TIMESTAMP
+
+NUM_LEAVES = 2048
+_LEAST_POWER, _LARGEST_POWER = -20, 45
+_FIRST_YEAR, _LAST_YEAR = 1900, 2101
+_DAY = 86400 * 10**6  # microseconds
+_STEPS = (1, 2, 5)
+
+
+def scales(column: Column) -> Float[np.ndarray, " k"]:
+    """Return where numbers of a column are cut for a first look, k edges of k + 1 cells.
+
+    Examples:
+        >>> import jaxdp
+        >>> age = jaxdp.tables.Column(name="age", type="numeric", lower=0, upper=1, integer=True)
+        >>> edges = jaxdp.bought.grids.scales(age)
+        >>> edges[len(edges) // 2 :][:5].tolist()
+        [0.0, 1.0, 2.0, 4.0, 8.0]
+    """
+    if column.type in (DATE, TIMESTAMP):
+        epoch = datetime.date(1970, 1, 1).toordinal()
+        days = [datetime.date(y, 1, 1).toordinal() for y in range(_FIRST_YEAR, _LAST_YEAR + 1)]
+        found = [column.moment.cut((day - epoch) * _DAY) for day in days]
+        return np.unique(np.array(found, np.float64))
+    least = 0 if column.is_whole else _LEAST_POWER
+    powers = 2.0 ** np.arange(least, _LARGEST_POWER + 1)
+    return np.concatenate([-powers[::-1], [0.0], powers])
+
+
+def finest(column: Column) -> float:
+    """Return the least distance of two numbers as a column writes them; 0 where nothing says so."""
+    if column.is_whole:
+        return 1.0
+    return 0.0 if column.decimals is None else 10.0**-column.decimals
+
+
+def leaves(
+    edges: Float[np.ndarray, " k"], shares: Float[np.ndarray, " k-1"], column: Column
+) -> Float[np.ndarray, " m+1"]:
+    """Return the edges of m cells between the first of given edges and the last.
+
+    Args:
+        edges: of the part in use, ascending.
+        shares: noisy shares of the records between them.
+        column: whose numbers they are.
+    """
+    weights = np.maximum(shares, 0.0)
+    weights = weights / max(float(weights.sum()), 1e-300) + 0.25 / len(weights)
+    found = [edges]
+    for low, high, weight in zip(edges[:-1], edges[1:], weights / weights.sum(), strict=True):
+        step = max(_round_up((high - low) / max(NUM_LEAVES * weight, 1.0)), finest(column))
+        first, last = math.ceil(low / step), math.ceil(high / step)
+        found.append(_multiples(step, np.arange(first, last)))
+    joined = np.unique(np.concatenate(found))
+    return joined[(joined >= edges[0]) & (joined <= edges[-1])]
+
+
+def roundest(low: float, high: float) -> float:
+    """Return the number in [low, high) that has the fewest digits, 0 if it is there.
+
+    Examples:
+        >>> from jaxdp.bought import grids
+        >>> grids.roundest(97.5, 102.5), grids.roundest(-203.0, -198.0), grids.roundest(-1.0, 1.0)
+        (100.0, -200.0, 0.0)
+    """
+    if low <= 0 < high:
+        return 0.0
+    power = math.ceil(math.log10(max(abs(low), abs(high)))) + 1
+    while True:
+        for factor in (1.0, 0.5):
+            unit = factor * 10.0**power
+            found = float(_multiples(unit, np.array([math.ceil(low / unit)]))[0])
+            if low <= found < high:
+                return found
+        power -= 1
+
+
+def _multiples(step: float, numbers: np.ndarray) -> np.ndarray:
+    """Return multiples of a round step, of steps below 1 with no more digits than it has."""
+    if step >= 1:
+        return numbers * step
+    digits = 1 - math.floor(math.log10(step))
+    return np.round(numbers * step, digits)
+
+
+def _round_up(value: float) -> float:
+    """Return the least of 1, 2, 5 times powers of 10 that is no less."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next((step * power for step in _STEPS if step * power >= value), 10 * power)

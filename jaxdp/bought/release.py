@@ -1,0 +1,189 @@
+"""The releases of a purchase: noisy counts of raw records, column by column.
+
+    look     cells of a coarse public grid, and missing values
+    texts    categories that enough records have
+    sums     records below each edge of a fine grid, which follows from the look
+    spikes   records that have one of a few values, which follow from the sums
+
+Each is one Gaussian release. What it counts depends on the records through what was released
+before, and by nothing else; so all of them together are one.
+
+References:
+    Dong, Roth & Su (2022), "Gaussian differential privacy", corollary 3.3 (releases may depend on
+        those before).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from jaxdp.privacy import cell_counts, ordered_counts, unknown_texts
+from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.tables.raw import RawColumn, RawRecords, Texts
+
+LOOK, TEXTS, SUMS, SPIKES = (
+    "missing values and scales of columns",
+    "categories of columns",
+    "quantiles of columns",
+    "spikes of columns",
+)
+SENSITIVITY = cell_counts.SENSITIVITY
+
+
+def look(
+    key: Key[Array, ""],
+    records: RawRecords,
+    grids: Mapping[str, Float[np.ndarray, " k"]],
+    missing: frozenset[str],
+    release: GaussianRelease,
+    *,
+    num_records: int,
+) -> dict[str, Float[np.ndarray, " k+2"]]:
+    """Return for each column noisy counts of its cells, and of missing values, which are last.
+
+    Args:
+        key: of the noise, fresh and secret.
+        records: private.
+        grids: for each column the edges of its cells; none where missing values alone count.
+        missing: texts that stand for a missing value.
+        release: as `cell_counts.release_columns` has it.
+        num_records: n, public.
+
+    Guarantee:
+        One Gaussian release, by `cell_counts.release_columns`.
+    """
+    each = [_cells(records[name], edges, missing) for name, edges in grids.items()]
+    widths = [len(edges) + 2 for edges in grids.values()]
+    found = cell_counts.release_columns(
+        key, np.column_stack(each), widths, release, num_records=num_records
+    )
+    parts = np.split(found * num_records, np.cumsum(widths)[:-1])
+    return dict(zip(grids, parts, strict=True))
+
+
+def texts(
+    key: Key[Array, ""],
+    records: RawRecords,
+    names: Sequence[str],
+    missing: frozenset[str],
+    release: GaussianRelease,
+    *,
+    threshold_delta: float,
+    records_per_person: int,
+) -> dict[str, dict[str, float]]:
+    """Return for each column the texts that enough records have, with noisy counts.
+
+    Args:
+        key: of the noise, fresh and secret.
+        records: private.
+        names: of columns of texts.
+        missing: texts that stand for a missing value, and are no categories.
+        release: as `unknown_texts.release_texts` has it.
+        threshold_delta: likewise.
+        records_per_person: likewise.
+
+    Guarantee:
+        One Gaussian release, except with a chance of `threshold_delta`, by
+        `unknown_texts.release_texts`.
+    """
+    columns = []
+    for name in names:
+        column = _texts(records[name])
+        gone = np.array([text in missing for text in column.texts] + [True])
+        places = np.where(gone[column.places], -1, column.places)
+        columns.append(unknown_texts.Texts(places, column.texts))
+    found = unknown_texts.release_texts(
+        key,
+        columns,
+        release,
+        threshold_delta=threshold_delta,
+        records_per_person=records_per_person,
+    )
+    return dict(zip(names, found, strict=True))
+
+
+def sums(
+    key: Key[Array, ""],
+    records: RawRecords,
+    leaves: Mapping[str, Float[np.ndarray, " m+1"]],
+    release: GaussianRelease,
+) -> dict[str, Float[np.ndarray, " m"]]:
+    """Return for each column how many records lie below the end of each leaf, with noise.
+
+    Numbers beyond the leaves count in the nearest one.
+
+    Args:
+        key: of the noise, fresh and secret.
+        records: private.
+        leaves: for each column their edges.
+        release: as `ordered_counts.release_ordered` has it.
+
+    Guarantee:
+        One Gaussian release, by `ordered_counts.release_ordered`.
+    """
+    columns = []
+    for name, edges in leaves.items():
+        values, size = _numbers(records[name]), len(edges) - 1
+        cells = np.searchsorted(edges[1:-1], values, side="right")
+        columns.append((np.where(np.isnan(values), -1, cells), size))
+    found = ordered_counts.release_ordered(key, columns, release)
+    return dict(zip(leaves, found, strict=True))
+
+
+def spikes(
+    key: Key[Array, ""],
+    records: RawRecords,
+    values: Mapping[str, Sequence[float]],
+    release: GaussianRelease,
+    *,
+    num_records: int,
+) -> dict[str, Float[np.ndarray, " s"]]:
+    """Return for each column how many records have each of some values, with noise.
+
+    Args:
+        key: of the noise, fresh and secret.
+        records: private.
+        values: for each column, each once.
+        release: as `cell_counts.release_columns` has it.
+        num_records: n, public.
+
+    Guarantee:
+        One Gaussian release, by `cell_counts.release_columns`: all other values are a cell, too.
+    """
+    each = [_places(_numbers(records[name]), np.asarray(own)) for name, own in values.items()]
+    widths = [len(own) + 1 for own in values.values()]
+    found = cell_counts.release_columns(
+        key, np.column_stack(each), widths, release, num_records=num_records
+    )
+    parts = np.split(found * num_records, np.cumsum(widths)[:-1])
+    return {name: part[:-1] for name, part in zip(values, parts, strict=True)}
+
+
+def _cells(
+    column: RawColumn, edges: Float[np.ndarray, " k"], missing: frozenset[str]
+) -> np.ndarray:
+    """Return the cell of each record: k + 1 of numbers, and one more of missing values."""
+    last = len(edges) + 1
+    if isinstance(column, Texts):
+        gone = np.array([text in missing for text in column.texts] + [True])
+        return np.where(gone[column.places], last, 0)
+    cells = np.searchsorted(edges, column, side="right")
+    return np.where(np.isnan(column), last, cells)
+
+
+def _places(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return which of some values each number is, the number of them where it is none."""
+    order = np.argsort(values)
+    at = np.minimum(np.searchsorted(values[order], numbers), len(values) - 1)
+    return np.where(values[order][at] == numbers, order[at], len(values))
+
+
+def _numbers(column: RawColumn) -> np.ndarray:
+    assert not isinstance(column, Texts)  # a column of numbers, by its type
+    return column
+
+
+def _texts(column: RawColumn) -> Texts:
+    assert isinstance(column, Texts)  # a column of categories, by its type
+    return column

@@ -1,0 +1,124 @@
+"""Texts of columns whose domain nobody knows, where enough records have them.
+
+Every text that occurs is counted, and one whose noisy count is above a threshold is released:
+
+    { t : c_t + N(0, s^2) > T },      T = k + s z,      Phi(-z) = threshold_delta / (k q)
+
+for q columns and persons with at most k records. A text that one person alone has is counted k
+times at most, and a person has at most k q of them. So none of these passes except with a chance
+of `threshold_delta`, and the rest is a Gaussian release of the counts of texts that others have.
+
+References:
+    Korolova, Kenthapadi, Mishra & Ntoulas (2009), "Releasing search queries and clicks privately"
+        (thresholds of noisy counts).
+    Wilkins, Kifer, Zhang & Karrer (2024), "Exact privacy analysis of the Gaussian sparse histogram
+        mechanism" (the two events, of which we add up the chances).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array, Int, Key
+from scipy.special import ndtri
+
+from jaxdp.privacy.cell_counts import SENSITIVITY, noisy_sums
+from jaxdp.privacy.mechanism import require_records_per_person
+from jaxdp.privacy.releases import GaussianRelease
+
+_MARGIN = 1e-9
+
+
+class Texts(NamedTuple):
+    """A column of texts.
+
+    Attributes:
+        places: (n,) of each record's text; -1 where it has none.
+        texts: all that occur, each once.
+    """
+
+    places: Int[np.ndarray, " n"]
+    texts: Sequence[str]
+
+
+def threshold(
+    stddev: float, *, threshold_delta: float, num_columns: int, records_per_person: int = 1
+) -> float:
+    """Return the noisy count that a text must pass, in records.
+
+    Args:
+        stddev: of the noise on a count; 0 without privacy.
+        threshold_delta: in (0, 1), the chance that any text of one person alone passes.
+        num_columns: q.
+        records_per_person: most records k of one person.
+
+    Examples:
+        >>> from jaxdp.privacy import unknown_texts
+        >>> round(unknown_texts.threshold(10.0, threshold_delta=1e-6, num_columns=1), 1)
+        48.5
+    """
+    require_records_per_person(records_per_person)
+    if not 0 < threshold_delta < 1:
+        raise ValueError(f"threshold_delta must be in (0, 1), got {threshold_delta}")
+    if stddev == 0:
+        return 0.0
+    chance = threshold_delta / (records_per_person * num_columns)
+    return (records_per_person - stddev * float(ndtri(chance))) * (1 + _MARGIN)
+
+
+def release_texts(
+    key: Key[Array, ""],
+    columns: Sequence[Texts],
+    release: GaussianRelease,
+    *,
+    threshold_delta: float,
+    records_per_person: int = 1,
+) -> tuple[dict[str, float], ...]:
+    """Return for each column its texts that pass the threshold, with their noisy counts.
+
+    Texts are in the order of their counts, the largest first.
+
+    Args:
+        key: of the noise, fresh and secret.
+        columns: private.
+        release: of the counts over the root of the number of columns.
+        threshold_delta: in (0, 1), as for `threshold`.
+        records_per_person: most records of one person; the release is calibrated for as many.
+
+    Raises:
+        ValueError: the release claims less than the true sensitivity, or a column has a text
+            twice or a record at no text of it.
+
+    Guarantee:
+        One Gaussian release, except with a chance of `threshold_delta`: replacing a record takes
+        one from the count of one text in every column, and adds one to another, so all counts over
+        the root of the number of columns move by at most sqrt(2) in norm. Which texts occur at all
+        is told of none that a single person alone has, except with that chance.
+    """
+    if release.sensitivity < SENSITIVITY * (1 - 1e-12):
+        raise ValueError(f"{release.name}: sensitivity is {SENSITIVITY}, not {release.sensitivity}")
+    for column in columns:
+        if len(set(column.texts)) < len(column.texts):
+            raise ValueError("a text is there twice")
+        if np.any(column.places < -1) or np.any(column.places >= len(column.texts)):
+            raise ValueError("a record has a text that is none of its column's")
+    root = math.sqrt(len(columns))
+    least = threshold(
+        release.stddev * root,
+        threshold_delta=threshold_delta,
+        num_columns=len(columns),
+        records_per_person=records_per_person,
+    )
+    found = []
+    for number, column in enumerate(columns):
+        there = column.places[column.places >= 0]
+        counts = np.bincount(there, minlength=len(column.texts))
+        own = jax.random.fold_in(key, number)
+        noisy = noisy_sums(own, counts / root, release) * root
+        # Texts that occur in no record have no count: nobody knows of them.
+        passed = [place for place in np.flatnonzero(counts) if noisy[place] > least]
+        ordered = sorted(passed, key=lambda place: -noisy[place])
+        found.append({column.texts[place]: float(noisy[place]) for place in ordered})
+    return tuple(found)

@@ -1,0 +1,118 @@
+"""A schema that leaves facts open: bounds, categories and what may be missing are null.
+
+A draft is one. What is open is bought (`jaxdp.bought`), or a person fills it in. The columns are
+read nevertheless, as `raw` describes: by their types and formats, which are public.
+"""
+
+import copy
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from jaxdp.tables import bought
+from jaxdp.tables.columns import CATEGORICAL, NUMERIC, SchemaError
+from jaxdp.tables.moments import MOMENTS, TIME, moment_of
+from jaxdp.tables.new_columns import NEW_TYPES
+from jaxdp.tables.schema import Schema
+
+_NUMBERS = (NUMERIC, *MOMENTS)
+# Bounds and categories that make a column valid until its own are there; nothing is read by them.
+_UNKNOWN = ["?", "??"]
+_TWO_YEARS = 2 * 366 * 86400 * 10**6  # microseconds
+
+
+@dataclasses.dataclass(frozen=True)
+class OpenSchema:
+    """A schema of which facts are open.
+
+    Attributes:
+        stored: as a file holds it.
+        schema: the same with every open fact filled by one that means nothing.
+        open: for each column the facts that are open, in the order of `bought.FACTS`.
+
+    Examples:
+        >>> import jaxdp
+        >>> draft = {"columns": {"age": {"type": "numeric", "lower": None, "upper": None}}}
+        >>> jaxdp.tables.OpenSchema.from_json(draft).open
+        {'age': ('bounds', 'bins')}
+    """
+
+    stored: Mapping[str, Any]
+    schema: Schema
+    open: Mapping[str, tuple[str, ...]]
+
+    @property
+    def must_be_bought(self) -> bool:
+        """Whether anything is open without which there is no schema; bins have a default."""
+        return any(set(facts) - {bought.BINS} for facts in self.open.values())
+
+    @classmethod
+    def from_json(cls, stored: Any, *, target: str | None = None) -> "OpenSchema":
+        """Return what a file holds.
+
+        Args:
+            stored: its content.
+            target: as for `Schema.from_json`.
+
+        Raises:
+            SchemaError: it holds something that is neither a fact nor open.
+        """
+        if not isinstance(stored, Mapping) or not isinstance(stored.get("columns"), Mapping):
+            raise SchemaError('a schema is {"columns": {name: {"type": ...}, ...}}')
+        # One by one: in Python one object may stand for several columns.
+        columns = {name: copy.deepcopy(facts) for name, facts in stored["columns"].items()}
+        filled = {**stored, "columns": columns}
+        found: dict[str, tuple[str, ...]] = {}
+        for name, facts in columns.items():
+            if isinstance(facts, dict) and not facts.get("drop"):
+                which = _open(facts)
+                _fill(facts, which)
+                found |= {str(name): which} if which else {}
+        return cls(stored, Schema.from_json(filled, target=target), found)
+
+
+def _open(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return which facts of a column are open."""
+    kind, found = facts.get("type"), []
+    if kind in NEW_TYPES:
+        return ()
+    if kind in _NUMBERS:
+        if kind != TIME and (facts.get("lower"), facts.get("upper")) == (None, None):
+            found.append(bought.BOUNDS)
+        if facts.get("bins") is None and not facts.get("log"):
+            found.append(bought.BINS)
+    elif kind == CATEGORICAL and facts.get("categories") is None:
+        # Of ordinal columns nobody can buy the order: the error is that of a schema.
+        found.append(bought.CATEGORIES)
+    if "nullable" in facts and facts["nullable"] is None and not facts.get("target"):
+        found.append(bought.NULLABLE)
+    return tuple(found)
+
+
+def _fill(facts: dict[str, Any], which: tuple[str, ...]) -> None:
+    """Fill what is open with what means nothing."""
+    if bought.BOUNDS in which and facts["type"] == NUMERIC:
+        facts["lower"], facts["upper"] = 0, 1
+    elif bought.BOUNDS in which and isinstance(facts.get("format"), str):
+        try:
+            moment = moment_of(facts["type"], facts["format"], facts.get("zone") or "UTC")
+        except ValueError:
+            return  # the error is that of a schema
+        facts["lower"], facts["upper"] = (moment.write(moment.cut(t)) for t in (0, _TWO_YEARS))
+    if bought.CATEGORIES in which:
+        facts["categories"] = list(_UNKNOWN)
+    if bought.NULLABLE in which:
+        facts["nullable"] = True
+    elif facts.get("nullable", 0) is None:
+        del facts["nullable"]
+
+
+def completed(stored: Mapping[str, Any], facts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a file's content in which open facts are filled.
+
+    Args:
+        stored: of an open schema.
+        facts: for each column what is filled in.
+    """
+    columns = {str(name): dict(own) for name, own in stored["columns"].items()}
+    return {**stored, "columns": {name: own | facts.get(name, {}) for name, own in columns.items()}}
