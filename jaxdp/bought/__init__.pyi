@@ -1,4 +1,15 @@
-from . import estimates, grids, purchase, release
-from .purchase import Purchase, buy_schema
+from . import buying, estimates, filled, grids, purchase, release, wanted
+from .purchase import Planned, Purchase, buy_schema
 
-__all__ = ["Purchase", "buy_schema", "estimates", "grids", "purchase", "release"]
+__all__ = [
+    "Planned",
+    "Purchase",
+    "buy_schema",
+    "buying",
+    "estimates",
+    "filled",
+    "grids",
+    "purchase",
+    "release",
+    "wanted",
+]

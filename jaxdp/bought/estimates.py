@@ -5,16 +5,12 @@ References:
         (sums that do not fall).
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 from sklearn.isotonic import isotonic_regression
-
-from jaxdp.bought import grids
-from jaxdp.tables.columns import Column
 
 MOST_BINS, FEWEST_BINS = 32, 4
 # Chance that noise alone passes in any cell of a column.
@@ -158,7 +154,7 @@ def _heavy(each: np.ndarray, stddev: float, size: float) -> list[int]:
     least = max(-float(ndtri(_BY_CHANCE / len(each))) * stddev, size / 2)
     beside = np.array([_beside(each, leaf) for leaf in range(len(each))])
     found = np.flatnonzero(each - np.maximum(beside, 0.0) > least)
-    return sorted(sorted(found, key=lambda leaf: -each[leaf])[:MOST_SPIKES])
+    return sorted(map(int, found[np.argsort(-each[found])][:MOST_SPIKES]))
 
 
 def _beside(each: np.ndarray, leaf: int) -> float:
@@ -177,9 +173,9 @@ def _used(rising: np.ndarray, heavy: list[int], found: Sums, size: float) -> tup
     least = np.minimum(_CERTAIN * found.stddevs, total / FEWEST_BINS)
     first = int(np.argmax(rising > least))
     last = min(top - int(np.argmax((total - rising > least)[::-1])) + 1, top)
-    one, two = (edges[np.searchsorted(rising, part * size)] for part in (1, 2))
-    ends = (edges[min(np.searchsorted(rising, total - part * size), top) + 1] for part in (1, 2))
-    from_end, before = ends
+    one, two = (float(edges[np.searchsorted(rising, part * size)]) for part in (1, 2))
+    at = [int(np.searchsorted(rising, total - part * size)) for part in (1, 2)]
+    from_end, before = (float(edges[min(leaf, top) + 1]) for leaf in at)
     low = min(edges[first], max(edges[0], one - 2 * (two - one)))
     high = max(edges[last + 1], min(edges[-1], from_end + 2 * (from_end - before)))
     first = int(np.searchsorted(edges, low, side="right")) - 1
@@ -200,17 +196,3 @@ def _quantiles(
     num = max(round(mass / size), 1)
     targets = below + mass * np.arange(1, num) / num
     return {float(leaves[start + np.searchsorted(rising[start:end], t) + 1]) for t in targets}
-
-
-def candidates(cuts: Cuts, column: Column) -> tuple[float, ...]:
-    """Return for each heavy leaf the one value in it that many records may have."""
-    return tuple(
-        low if high - low <= grids.finest(column) * 1.5 else grids.roundest(low, high)
-        for low, high in cuts.heavy
-    )
-
-
-def bins_of(num_records: float, stddev: float) -> int:
-    """Return how many bins noise of sums leaves."""
-    size = max(_LEAST * stddev, 1e-9)
-    return int(min(max(math.floor(num_records / size), FEWEST_BINS), MOST_BINS))

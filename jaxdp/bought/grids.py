@@ -49,6 +49,11 @@ def finest(column: Column) -> float:
     return 0.0 if column.decimals is None else 10.0**-column.decimals
 
 
+def is_one_value(column: Column, low: float, high: float) -> bool:
+    """Whether [low, high) has one number that a column may write."""
+    return high - low < 1.5 * finest(column)
+
+
 def leaves(
     edges: Float[np.ndarray, " k"], shares: Float[np.ndarray, " k-1"], column: Column
 ) -> Float[np.ndarray, " m+1"]:

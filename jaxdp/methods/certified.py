@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from jaxdp.methods import bought_schema
 from jaxdp.methods.settings import budget
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Terms
@@ -34,8 +35,9 @@ def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) ->
             covers=story.covers_again,
         )
         return again | {"reused": story.reused}
+    facts = () if bought_schema.of(spec) is None else (bought_schema.COVERS,)
     terms = Terms(
-        covers=story.covers,
+        covers=(*story.covers, *facts),
         target_epsilon=settings.eps if settings.eps < math.inf else None,
         allow_delta=settings.allow_delta,
         allow_epsilon=settings.allow_epsilon,
@@ -63,13 +65,14 @@ def epsilon(plan: "Plan[Any]") -> float:
 def counted(plan: "Plan[Any]") -> Ledger | None:
     """Return what a run adds to all that is released of its data; None where nothing may leave.
 
-    Without noise, or with noise that somebody knows, a result must not be released.
+    Without noise, or with noise that somebody knows, a result must not be released. What was bought
+    of the schema is no part of it: that has an entry of its own.
     """
     ledger = plan.ledger
     if ledger is None or not ledger.is_private or ledger.seeded_noise:
         return None
     _require_of_run(plan, ledger)
-    return ledger
+    return bought_schema.own_part(ledger, plan.spec)
 
 
 def _require_of_run(plan: "Plan[Any]", ledger: Ledger) -> None:

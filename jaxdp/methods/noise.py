@@ -3,6 +3,7 @@
 from typing import Any
 
 from jaxdp.data import Spec
+from jaxdp.methods import bought_schema
 from jaxdp.methods.settings import bad
 from jaxdp.privacy import calibration, sampling
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -27,6 +28,7 @@ def poisson_steps(settings: Any, spec: Spec) -> SubsampledGaussian:
 
 def calibrated(
     settings: Any,
+    spec: Spec,
     mechanism: SubsampledGaussian,
     *,
     accountant: str = "pld",
@@ -36,9 +38,10 @@ def calibrated(
 
     Args:
         settings: the budget.
+        spec: of the data; what was bought of its schema takes a part of the budget.
         mechanism: all but its noise.
         accountant: that judges it.
-        also: noise multipliers of what is accounted beside it.
+        also: noise multipliers of what else is accounted beside it.
 
     Raises:
         SettingsError: no noise is enough.
@@ -49,9 +52,9 @@ def calibrated(
         return calibration.calibrate(
             mechanism,
             target_epsilon=settings.eps,
-            delta=settings.delta,
+            delta=bought_schema.noise_delta(settings, spec),
             accountant=accountant,
-            also=also,
+            also=(*_of_schema(settings, spec), *also),
         )
     except calibration.UnreachableEpsilonError as error:
         raise bad(
@@ -60,3 +63,15 @@ def calibrated(
             f"not reachable in {mechanism.num_steps} steps of sampling rate "
             f"{mechanism.sampling_rate:.3g} ({error}); raise --eps or --delta, or lower --epochs",
         ) from error
+
+
+def _of_schema(settings: Any, spec: Spec) -> tuple[float, ...]:
+    """Return the noise multipliers of what was bought of the schema.
+
+    Raises:
+        SettingsError: it has none.
+    """
+    found = bought_schema.multipliers(spec)
+    if 0 in found:
+        raise bad(settings, "eps", "is a budget, and the schema was bought without noise")
+    return found

@@ -20,7 +20,7 @@ from tqdm import TqdmWarning
 
 from jaxdp import devices, large_arrays, numerics, processes
 from jaxdp.data import Private, Spec, checked
-from jaxdp.methods import certified, record
+from jaxdp.methods import bought_schema, certified, record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError
@@ -155,7 +155,13 @@ def _entered(
     file, name, persons = DatasetLedger(path), secrets.token_hex(16), plan.spec.persons_declared
     # It keeps no notes, so no folder can ever go on with it.
     earlier = file.enter(
-        name, certified.method_name(plan), counted, budget=total, persons=persons, notes=_NO_NOTES
+        name,
+        certified.method_name(plan),
+        counted,
+        budget=total,
+        persons=persons,
+        notes=_NO_NOTES,
+        schema=bought_schema.entry(plan.spec),
     )
     return _Entered(file, name, earlier)
 

@@ -33,6 +33,10 @@ from jaxdp.privacy.ledger_file import Contents, Entry, TotalBudget
 _MOST_BYTES = 2**26
 
 
+SCHEMA = "schema"
+"""What entries of a purchase have for a method."""
+
+
 class BudgetExceededError(ValueError):
     """A run would release more of a dataset than its budget allows."""
 
@@ -82,6 +86,7 @@ class DatasetLedger:
         name: str = "",
         budget: TotalBudget | None = None,
         persons: bool = False,
+        schema: tuple[str, Ledger] | None = None,
     ) -> None:
         """Raise where a run may not be entered; nothing is written.
 
@@ -91,12 +96,14 @@ class DatasetLedger:
             budget: that is to hold from now on, at its delta or the file's if that is less; None
                 for the one in the file.
             persons: whether somebody has declared how many records a person has at most.
+            schema: as for `enter`.
 
         Raises:
             BudgetExceededError: it would exceed the budget.
             ValueError: as `read`, or runs in the file protect another unit.
         """
         contents, run = self.read(), Entry(name, "", "", ledger, persons)
+        contents, _ = self._with_schema(contents, schema, persons)
         _require_room(contents, run, _at_least_delta(budget, contents), self.path)
 
     def enter(
@@ -108,6 +115,7 @@ class DatasetLedger:
         budget: TotalBudget | None = None,
         persons: bool = False,
         notes: str | None = None,
+        schema: tuple[str, Ledger] | None = None,
     ) -> tuple[Ledger, ...]:
         """Enter a run, before its first release; a run that is there already is not entered again.
 
@@ -118,9 +126,11 @@ class DatasetLedger:
             budget: that is to hold from now on; None for the one in the file.
             persons: whether somebody has declared how many records a person has at most.
             notes: digest of its notes, of a run that has begun to release; see `note`.
+            schema: the name of the purchase of its schema, and what was released for that. It has
+                an entry of its own, which is made if it is not there.
 
         Returns:
-            The ledgers of all runs that were entered before it.
+            The ledgers of all runs that were entered before it; not that of its own schema.
 
         Raises:
             BudgetExceededError: it would exceed the budget.
@@ -137,8 +147,9 @@ class DatasetLedger:
             raise ValueError("a run with no noise releases without limit; it is not entered")
         with self._adding(os.O_CREAT) as (contents, add):
             budget = _at_least_delta(budget, contents)
+            contents, lines = self._with_schema(contents, schema, persons)
             _require_room(contents, run, budget, self.path)
-            there, lines = contents.find(name), list[dict[str, Any]]()
+            there = contents.find(name)
             if there is not None and there.ledger != ledger:
                 raise ValueError(f"{self.path}: the run is in it, with other numbers")
             if budget is not None and budget != contents.budget:
@@ -146,7 +157,27 @@ class DatasetLedger:
             if there is None:
                 lines.append(ledger_file.entry_line(run))
             add(lines)
-        return contents.before(name)
+        return contents.before(name, but=None if schema is None else schema[0])
+
+    def _with_schema(
+        self, contents: Contents, schema: tuple[str, Ledger] | None, persons: bool
+    ) -> tuple[Contents, list[dict[str, Any]]]:
+        """Return what a file says with the purchase of a schema in it, and the lines that are new.
+
+        Raises:
+            ValueError: it is in it with other numbers.
+        """
+        if schema is None:
+            return contents, []
+        name, ledger = schema
+        there = contents.find(name)
+        if there is not None:
+            if there.ledger != ledger:
+                raise ValueError(f"{self.path}: what the schema cost is in it, with other numbers")
+            return contents, []
+        bought = Entry(name, SCHEMA, _now(), ledger, persons, finished={})
+        lines = [ledger_file.entry_line(bought), ledger_file.finished_line(name, {})]
+        return contents._replace(entries=(*contents.entries, bought)), lines
 
     def note(self, name: str, notes: str, *, before: str | None) -> None:
         """Note what a run is about to release, before anybody can see it.

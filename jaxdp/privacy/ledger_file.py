@@ -103,9 +103,15 @@ class Contents(NamedTuple):
         """Return a run; None where it is not in the file."""
         return next((entry for entry in self.entries if entry.name == name), None)
 
-    def before(self, name: str) -> tuple[Ledger, ...]:
-        """Return the ledgers of the runs that were entered before one; of all if it is not."""
-        return tuple(entry.ledger for entry in self.entries_before(name))
+    def before(self, name: str, *, but: str | None = None) -> tuple[Ledger, ...]:
+        """Return the ledgers of the runs that were entered before one; of all if it is not.
+
+        Args:
+            name: of the run.
+            but: name of an entry that is left out: the run's own ledger has it.
+        """
+        entries = self.entries_before(name)
+        return tuple(entry.ledger for entry in entries if entry.name != but)
 
     def entries_before(self, name: str) -> tuple[Entry, ...]:
         """Return the runs that were entered before one; all if it is not."""

@@ -118,7 +118,7 @@ def release_texts(
         own = jax.random.fold_in(key, number)
         noisy = noisy_sums(own, counts / root, release) * root
         # Texts that occur in no record have no count: nobody knows of them.
-        passed = [place for place in np.flatnonzero(counts) if noisy[place] > least]
+        passed = [int(place) for place in np.flatnonzero(counts) if noisy[place] > least]
         ordered = sorted(passed, key=lambda place: -noisy[place])
         found.append({column.texts[place]: float(noisy[place]) for place in ordered})
     return tuple(found)

@@ -115,4 +115,5 @@ def completed(stored: Mapping[str, Any], facts: Mapping[str, Mapping[str, Any]])
         facts: for each column what is filled in.
     """
     columns = {str(name): dict(own) for name, own in stored["columns"].items()}
-    return {**stored, "columns": {name: own | facts.get(name, {}) for name, own in columns.items()}}
+    filled = {name: {**own, **facts.get(name, {})} for name, own in columns.items()}
+    return {**stored, "columns": filled}

@@ -16,7 +16,7 @@ from jaxdp.data import Private, Spec
 from jaxdp.images import smoothing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet, initial_support, predict
-from jaxdp.methods import base
+from jaxdp.methods import base, bought_schema
 from jaxdp.methods.base import DISTILLED_TABLE, Story
 from jaxdp.methods.dp_kip import corruption
 from jaxdp.methods.dp_kip import release as algorithm
@@ -79,7 +79,7 @@ class KipPlan(base.Plan[SupportSet]):
     @property
     def ledger(self) -> Ledger:
         """What the run is accounted by."""
-        return Ledger(
+        own = Ledger(
             num_examples=self.spec.num_examples,
             delta=self.settings.delta,
             steps=self.mechanism,
@@ -87,6 +87,7 @@ class KipPlan(base.Plan[SupportSet]):
             seeded_noise=self.settings.noise_seed is not None,
             records_per_person=self.spec.records_per_person,
         )
+        return bought_schema.joint(own, self.spec)
 
     @property
     def keeps_features(self) -> bool:
@@ -217,7 +218,7 @@ def make_plan(
     if settings.accountant == "rdp" and spec.records_per_person > 1:
         raise bad(settings, "accountant", "knows no persons with several records; leave it out")
     mechanism = poisson_steps(settings, spec)
-    mechanism = calibrated(settings, mechanism, accountant=settings.accountant)
+    mechanism = calibrated(settings, spec, mechanism, accountant=settings.accountant)
     schedule = optax.cosine_decay_schedule(settings.learning_rate, mechanism.num_steps)
     config = algorithm.KIPConfig(
         ridge=settings.ridge,

@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 from jaxdp.data import Private, Spec
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
-from jaxdp.methods import base, certified
+from jaxdp.methods import base, bought_schema, certified
 from jaxdp.methods.base import Story
 from jaxdp.methods.dp_ntk import release as releasing
 from jaxdp.methods.dp_ntk.drawing import balanced_labels
@@ -24,7 +24,6 @@ from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError, bad, part_of
 from jaxdp.methods.steps import Cached, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form, Stored, require_same_data, require_width
-from jaxdp.privacy import releases
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables.schema import BINS
@@ -74,13 +73,14 @@ class NtkPlan(base.Plan[Released]):
         """Everything that the run's epsilon is computed from; None with an earlier release."""
         if self.earlier.stored is not None:
             return None
-        return Ledger(
+        own = Ledger(
             num_examples=self.spec.num_examples,
             delta=self.settings.delta,
             releases=self.releases,
             seeded_noise=self.settings.noise_seed is not None,
             records_per_person=self.spec.records_per_person,
         )
+        return bought_schema.joint(own, self.spec)
 
     @property
     def form(self) -> Form:
@@ -197,13 +197,7 @@ def _releases(settings: Settings, spec: Spec, features: FeatureMap) -> tuple[Gau
     if share:
         shares[releasing.WEIGHTS] = share
     bounds = releasing.sensitivities(features, spec.num_examples, class_weights=share > 0)
-    return releases.calibrate(
-        bounds,
-        target_epsilon=settings.eps,
-        delta=settings.delta,
-        shares=shares,
-        records_per_person=spec.records_per_person,
-    )
+    return bought_schema.calibrate(settings, spec, bounds, shares)
 
 
 def _stored_releases(stored: Stored[Any] | None) -> tuple[GaussianRelease, ...]:

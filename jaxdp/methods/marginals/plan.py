@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from jaxdp.data import Private, Spec, TableCodec
-from jaxdp.methods import base, certified
+from jaxdp.methods import base, bought_schema, certified
 from jaxdp.methods.base import Story
 from jaxdp.methods.made import Made
 from jaxdp.methods.marginals import model
@@ -22,7 +22,7 @@ from jaxdp.methods.marginals.story import STORY
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached, Runner, Steps, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form, Stored, require_same_data
-from jaxdp.privacy import cell_counts, releases
+from jaxdp.privacy import cell_counts
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables.domain import Domain, Pair
@@ -88,13 +88,14 @@ class MarginalsPlan(base.Plan[Released]):
         """Everything that the run's epsilon is computed from; None with earlier counts."""
         if self.earlier.stored is not None:
             return None
-        return Ledger(
+        own = Ledger(
             num_examples=self.spec.num_examples,
             delta=self.settings.delta,
             releases=self.releases,
             seeded_noise=self.settings.noise_seed is not None,
             records_per_person=self.spec.records_per_person,
         )
+        return bought_schema.joint(own, self.spec)
 
     @property
     def form(self) -> Form:
@@ -261,14 +262,9 @@ def _releases(
         SettingsError: its ledger has other releases.
     """
     if stored is None:
-        return releases.calibrate(
-            dict.fromkeys(shares, cell_counts.SENSITIVITY),
-            target_epsilon=settings.eps,
-            delta=settings.delta,
-            shares=shares,
-            records_per_person=spec.records_per_person,
-        )
-    found = Ledger.from_json(stored.certificate["ledger"]).releases
+        bounds = dict.fromkeys(shares, cell_counts.SENSITIVITY)
+        return bought_schema.calibrate(settings, spec, bounds, dict(shares))
+    found = bought_schema.own_part(Ledger.from_json(stored.certificate["ledger"]), spec).releases
     if [release.name for release in found] != list(shares):
         raise SettingsError(f"{stored.source}: its ledger has no {' and '.join(shares)}")
     return found

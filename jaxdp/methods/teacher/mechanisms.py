@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 from jaxdp.data import Spec
+from jaxdp.methods import bought_schema
 from jaxdp.methods.noise import calibrated, poisson_steps
 from jaxdp.methods.settings import bad
 from jaxdp.methods.stored import Earlier
@@ -52,7 +53,7 @@ def mechanisms_for(
         alone = one_release(
             spec.num_examples, noise_multiplier=0.0, records_per_person=spec.records_per_person
         )
-        alone = calibrated(settings, alone) if anew else alone
+        alone = calibrated(settings, spec, alone) if anew else alone
         return Mechanisms(alone, means=alone.noise_multiplier if anew else None)
     if anew and spent is not None and settings.is_private:
         _require_room(settings, spec, earlier)
@@ -70,7 +71,7 @@ def mechanisms_for(
         beside = (*beside, calibration)
     steps = poisson_steps(settings, spec)
     if anew and settings.is_private:
-        steps = calibrated(settings, steps, also=beside)
+        steps = calibrated(settings, spec, steps, also=beside)
     return Mechanisms(steps, mean, means, calibration, beside)
 
 
@@ -83,11 +84,14 @@ def _part(settings: Settings, spec: Spec, share: float, beside: tuple[float, ...
         return 0.0
     try:
         alone = accounting.analytic_gaussian_stddev(
-            epsilon=settings.eps, delta=settings.delta, sensitivity=float(spec.records_per_person)
+            epsilon=settings.eps,
+            delta=bought_schema.noise_delta(settings, spec),
+            sensitivity=float(spec.records_per_person),
         )
     except accounting.TooMuchNoiseError as error:
         raise bad(settings, "eps", f"asks for too much noise ({error}); raise it") from error
-    left = alone**-2 - sum(noise**-2 for noise in beside)
+    beside = (*bought_schema.multipliers(spec), *beside)
+    left = alone**-2 - sum(noise**-2 if noise else math.inf for noise in beside)
     if not left > 0:
         raise bad(settings, "eps", "what is released beside the teacher spends all of it; raise it")
     return 1 / math.sqrt(share * left)
@@ -99,7 +103,7 @@ def _require_room(settings: Settings, spec: Spec, earlier: Earlier) -> None:
     noise, spent = earlier.images.noise_multiplier, math.inf
     if noise > 0:
         noise /= spec.records_per_person
-        spent = accounting.gaussian_epsilon(noise, delta=settings.delta)
+        spent = accounting.gaussian_epsilon(noise, delta=bought_schema.noise_delta(settings, spec))
     if spent >= settings.eps:
         raise bad(
             settings,

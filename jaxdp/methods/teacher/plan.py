@@ -20,7 +20,7 @@ from jaxdp.features.random_networks import RandomNetworks, random_networks
 from jaxdp.images.packing import Packing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
-from jaxdp.methods import base, certified
+from jaxdp.methods import base, bought_schema, certified
 from jaxdp.methods.base import DISTILLED_TABLE, Story
 from jaxdp.methods.made import (
     Classifier,
@@ -128,7 +128,7 @@ class TeacherPlan(base.Plan[Released]):
         stored, images = self.earlier
         if stored is not None or (images is not None and not self.uses_teacher):
             return None
-        return Ledger(
+        own = Ledger(
             num_examples=self.spec.num_examples,
             delta=self.settings.delta,
             steps=self.mechanisms.steps,
@@ -137,6 +137,7 @@ class TeacherPlan(base.Plan[Released]):
             or (images is not None and images.certificate["ledger"]["seeded_noise"]),
             records_per_person=self.spec.records_per_person,
         )
+        return bought_schema.joint(own, self.spec)
 
     @property
     def uses_teacher(self) -> bool:

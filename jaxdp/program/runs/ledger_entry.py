@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from jaxdp.methods import certified
+from jaxdp.methods import bought_schema, certified
 from jaxdp.methods.base import Plan
 from jaxdp.privacy.dataset_ledger import ReleasedElsewhereError
 from jaxdp.privacy.ledger import Ledger
@@ -70,6 +70,7 @@ class LedgerEntry:
                     name=self.name,
                     budget=self._budget,
                     persons=self._plan.spec.persons_declared,
+                    schema=bought_schema.entry(self._plan.spec),
                 )
 
     def require_own_notes(self) -> None:
@@ -134,6 +135,7 @@ class LedgerEntry:
                 budget=self._budget,
                 persons=self._plan.spec.persons_declared,
                 notes=self.notes,
+                schema=bought_schema.entry(self._plan.spec),
             )
             if self._known is not None and self._known.notes == UNKNOWN:
                 assert self.notes is not None

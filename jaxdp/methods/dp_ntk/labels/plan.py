@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 
 from jaxdp.data import Codec, Private, Spec
 from jaxdp.features import base as feature_maps
-from jaxdp.methods import base
+from jaxdp.methods import base, bought_schema
 from jaxdp.methods.base import Story
 from jaxdp.methods.dp_ntk import plan as generation
 from jaxdp.methods.dp_ntk import release as embedding
@@ -73,7 +73,7 @@ class LabelledPlan(base.Plan[Released]):
         """Teacher and embedding under one relation; None where an earlier release is used."""
         if self.earlier.stored is not None:
             return None
-        return Ledger(
+        own = Ledger(
             num_examples=self.spec.num_examples,
             delta=self.settings.delta,
             steps=self.teaching.mechanisms.steps,
@@ -81,6 +81,7 @@ class LabelledPlan(base.Plan[Released]):
             seeded_noise=self.settings.noise_seed is not None,
             records_per_person=self.spec.records_per_person,
         )
+        return bought_schema.joint(own, self.spec)
 
     @property
     def form(self) -> Form:
@@ -221,7 +222,8 @@ def _embedding_release(
     """
     n, multiplier = generator.spec.num_examples, 0.0
     if earlier.stored is not None:
-        also = Ledger.from_json(earlier.stored.certificate["ledger"]).also
+        stored = Ledger.from_json(earlier.stored.certificate["ledger"])
+        also = bought_schema.own_part(stored, generator.spec).also
         if not also:
             raise SettingsError(f"{earlier.stored.source}: its ledger has no embedding of its own")
         multiplier = also[0]  # a teacher's mean of features comes after it

@@ -1,0 +1,90 @@
+"""What was released, as the fields of a schema file."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxdp.bought import grids
+from jaxdp.bought.estimates import MOST_BINS, Cuts
+from jaxdp.bought.wanted import Wanted
+from jaxdp.tables.bought import BINS, BOUNDS
+from jaxdp.tables.columns import CATEGORICAL, MOST_CATEGORIES, NUMERIC, OTHER, Column, SchemaError
+
+
+def categories(
+    column: Column, texts: Sequence[str], has_other: bool, of_classes: bool
+) -> dict[str, Any]:
+    """Return the fields of a column of categories.
+
+    Args:
+        column: as declared.
+        texts: that were released, the most frequent first.
+        has_other: whether more records have others than is likely by chance.
+        of_classes: whether it is the target, whose other classes are one.
+
+    Raises:
+        SchemaError: a target has fewer than two classes.
+    """
+    # A text that would run as a formula cannot stand in a table made.
+    kept = [text for text in texts[: MOST_CATEGORIES - 1] if _can_stand(text)]
+    has_other = has_other or len(kept) < len(texts)
+    if (of_classes and has_other and OTHER not in kept) or not kept:
+        kept, has_other = [*kept, OTHER], has_other and bool(kept)
+    if of_classes and len(kept) < 2:
+        raise column.error(
+            "is the target, and noise leaves fewer than two classes certain: declare its "
+            '"categories", or raise epsilon'
+        )
+    return {"categories": kept, "other": has_other}
+
+
+def _can_stand(text: str) -> bool:
+    try:
+        Column(name="any", type=CATEGORICAL, categories=(text,))
+    except SchemaError:
+        return False
+    return bool(text)
+
+
+def numbers(wanted: Wanted, name: str, cuts: Cuts, spikes: Sequence[float]) -> dict[str, Any]:
+    """Return the fields of a column of numbers, dates or times.
+
+    Args:
+        wanted: what is open.
+        name: of the column.
+        cuts: its part in use and its bins.
+        spikes: values that many records have.
+    """
+    column, facts = wanted.columns[name], dict[str, Any]()
+    low, end, inner = cuts.low, cuts.high, set(cuts.inner)
+    if wanted.is_open(name, BOUNDS):
+        low, end = _ends(column, low, end, spikes)
+        facts["lower"], facts["upper"] = low, end - column.is_whole
+    else:
+        inner |= {low, end}  # public bounds may lie far beyond the part in use
+        low, end = wanted.ends(name)
+    facts = {key: _written(column, value) for key, value in facts.items()}
+    if not wanted.is_open(name, BINS):
+        return facts
+    if column.is_whole and end - low <= MOST_BINS:
+        return facts | {"bins": max(int(end - low), 1)}
+    edges = sorted(edge for edge in inner if low < edge < end)
+    kept = sorted(value for value in set(spikes) if low <= value < end)
+    facts["bins"] = [_written(column, edge) for edge in edges]
+    return facts | ({"spikes": [_written(column, value) for value in kept]} if kept else {})
+
+
+def _ends(column: Column, low: float, end: float, spikes: Sequence[float]) -> tuple[float, float]:
+    """Return bounds that a column may have: apart, and beyond a spike that is the largest."""
+    step = grids.finest(column) or max(end - low, abs(low) * 1e-6, 1e-6)
+    if column.is_whole:
+        return low, max(end, low + 2)
+    return low, max(end, low + step) + (step if end in spikes else 0.0)
+
+
+def _written(column: Column, value: float) -> Any:
+    """Return a number as a schema file has it."""
+    if column.type != NUMERIC:
+        return column.moment.write(round(value))
+    if column.integer:
+        return round(value)
+    return float(value) if column.decimals is None else round(float(value), column.decimals)

@@ -1,0 +1,156 @@
+"""What was released for a schema, which every run with that schema is accounted with.
+
+A schema may have facts that were bought with a part of epsilon (`jaxdp.bought`). What a run makes
+tells these, too. So its certificate is of both together, and its own noise has what the schema has
+left of the budget.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+from jaxdp.data import Spec
+from jaxdp.methods.settings import SettingsError, bad
+from jaxdp.privacy import accounting, releases
+from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.releases import GaussianRelease
+from jaxdp.tables.bought import Bought
+
+COVERS = "the facts of the schema that were bought: bounds, bins, categories, missing values"
+
+
+def of(spec: Spec) -> Bought | None:
+    """Return what was bought of the schema of data; None for nothing."""
+    return None if spec.schema is None else spec.schema.bought
+
+
+def ledger_of(spec: Spec) -> Ledger | None:
+    """Return the ledger of what was bought; None where nothing was.
+
+    Raises:
+        SettingsError: a schema file holds no such ledger, or one that protects another unit.
+    """
+    bought = of(spec)
+    if bought is None:
+        return None
+    try:
+        found = Ledger.from_json(bought.ledger)
+        if found.steps is not None:
+            raise ValueError("it has steps")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SettingsError(f'--schema: "bought" has no ledger of a purchase ({error})') from error
+    if found.records_per_person != spec.records_per_person:
+        raise SettingsError(
+            f"--schema: was bought for persons with at most {found.records_per_person} records, "
+            f"and this run is about {spec.records_per_person}: give "
+            f"--records_per_person={found.records_per_person}, or buy it again"
+        )
+    return found
+
+
+def entry(spec: Spec) -> tuple[str, Ledger] | None:
+    """Return the name and the ledger of the purchase, for the ledger of a dataset."""
+    bought, found = of(spec), ledger_of(spec)
+    return None if bought is None or found is None else (bought.name, found)
+
+
+def multipliers(spec: Spec) -> tuple[float, ...]:
+    """Return the noise multiplier of what was bought, for one record; none where nothing was."""
+    found = ledger_of(spec)
+    return () if found is None else (found.noise_multiplier,)
+
+
+def noise_delta(settings: Any, spec: Spec) -> float:
+    """Return what thresholds leave of delta to noise.
+
+    Raises:
+        SettingsError: they take all of it.
+    """
+    found = ledger_of(spec)
+    taken = 0.0 if found is None else found.threshold_delta
+    if taken >= settings.delta:
+        raise bad(settings, "delta", f"is no more than the {taken:g} that the schema takes of it")
+    return settings.delta - taken
+
+
+def calibrate(
+    settings: Any, spec: Spec, sensitivities: dict[str, float], shares: dict[str, float]
+) -> tuple[GaussianRelease, ...]:
+    """Return a run's own releases, with the noise that the schema leaves of the budget to them.
+
+    Args:
+        settings: the budget.
+        spec: of the data.
+        sensitivities: as for `releases.calibrate`.
+        shares: likewise.
+
+    Raises:
+        SettingsError: the schema has spent all of it.
+    """
+    before = ledger_of(spec)
+    if before is None or not settings.is_private:
+        return releases.calibrate(
+            sensitivities,
+            target_epsilon=settings.eps,
+            delta=settings.delta,
+            shares=shares,
+            records_per_person=spec.records_per_person,
+        )
+    whole = accounting.analytic_gaussian_stddev(
+        epsilon=settings.eps,
+        delta=noise_delta(settings, spec),
+        sensitivity=float(spec.records_per_person),
+    )
+    left = whole**-2 - (before.noise_multiplier**-2 if before.is_private else math.inf)
+    if not left > 1e-9 * whole**-2:
+        raise bad(settings, "eps", f"is no more than what the schema has spent: {_spent(before)}")
+    total = sum(shares.values())
+    return tuple(
+        GaussianRelease(
+            name=name,
+            sensitivity=bound,
+            stddev=bound / math.sqrt(left * shares[name] / total),
+        )
+        for name, bound in sensitivities.items()
+    )
+
+
+def _spent(before: Ledger) -> str:
+    return f"epsilon {before.epsilon():.3g}" if before.is_private else "it was bought without noise"
+
+
+def joint(ledger: Ledger, spec: Spec) -> Ledger:
+    """Return a run's ledger with what was bought of the schema in it."""
+    found = ledger_of(spec)
+    if found is None:
+        return ledger
+    if ledger.steps is None:
+        ledger = dataclasses.replace(ledger, releases=(*found.releases, *ledger.releases))
+    else:
+        ledger = dataclasses.replace(ledger, also=(found.noise_multiplier, *ledger.also))
+    return dataclasses.replace(
+        ledger,
+        threshold_delta=found.threshold_delta,
+        seeded_noise=ledger.seeded_noise or found.seeded_noise,
+    )
+
+
+def own_part(ledger: Ledger, spec: Spec) -> Ledger:
+    """Return a run's ledger without what was bought of the schema, which has an entry of its own.
+
+    Raises:
+        ValueError: it is not in it.
+    """
+    found = ledger_of(spec)
+    if found is None:
+        return ledger
+    if ledger.steps is None:
+        own = ledger.releases[len(found.releases) :]
+        is_in = ledger.releases[: len(found.releases)] == found.releases
+        changed = dataclasses.replace(ledger, releases=own, threshold_delta=0.0)
+    else:
+        is_in = ledger.also[:1] == (found.noise_multiplier,)
+        changed = dataclasses.replace(ledger, also=ledger.also[1:], threshold_delta=0.0)
+    if not is_in or ledger.threshold_delta != found.threshold_delta:
+        raise ValueError("the ledger of a run leaves out what was bought of its schema")
+    return changed
