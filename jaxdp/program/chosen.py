@@ -48,8 +48,11 @@ def run(asked: str | None) -> None:
     from jaxdp import processes  # imports jax: not before flags are checked
     from jaxdp.program.data.load import dataset_for
     from jaxdp.program.runs import driver
+    from jaxdp.program.runs.schema_purchase import SchemaBuyer
 
-    data = dataset_for(command_line.settings_of(RunFlags), seed=budget.seed)
+    run_flags = command_line.settings_of(RunFlags)
+    buyer = SchemaBuyer(run_flags, budget, counts_cells=asked in (None, "marginals"))
+    data = dataset_for(run_flags, seed=budget.seed, completes=buyer)
     chosen = _choice(data, budget.eps, asked)
     _require_fit(chosen.method)
     words = [f"jaxdp run {chosen.method}", *_put(chosen.flags)]

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import ClassVar
 
-from jaxdp.methods.settings import bad, check_fields, setting
+from jaxdp.methods.settings import LEAST_SHARE, bad, check_fields, setting
 from jaxdp.program.data.resizing import LARGEST
 from jaxdp.program.evaluation import registry
 from jaxdp.tables.schema import BUILT_IN, FORMS
@@ -140,6 +140,21 @@ class RunFlags(ProgramFlags, DataFlags):
 
     out_dir: str | None = setting(
         None, "Where results go (default: a folder in runs/).", fixed=False, usual=True
+    )
+    schema_share: float | None = setting(
+        None,
+        "Part of the budget that buys what the schema of a table leaves open: bounds, bins, "
+        "categories, missing values (default: 0.2, for bins alone 0.1); 0 buys nothing.",
+        at_least=0,
+        at_most=1 - LEAST_SHARE,
+        usual=True,
+        group="privacy",
+    )
+    schema_out: str | None = setting(
+        None,
+        "Where the complete schema goes when facts of it are bought (default: beside --csv, "
+        "NAME.bought.json); one that is there is used again at no cost.",
+        fixed=False,
     )
     ledger: str | None = setting(
         None,

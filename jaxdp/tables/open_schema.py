@@ -16,6 +16,13 @@ from jaxdp.tables.new_columns import NEW_TYPES
 from jaxdp.tables.schema import Schema
 
 _NUMBERS = (NUMERIC, *MOMENTS)
+# The fields of a file that hold each fact.
+_FIELDS = {
+    bought.BOUNDS: ("lower", "upper"),
+    bought.BINS: ("bins", "spikes"),
+    bought.CATEGORIES: ("categories", "other"),
+    bought.NULLABLE: ("nullable",),
+}
 # Bounds and categories that make a column valid until its own are there; nothing is read by them.
 _UNKNOWN = ["?", "??"]
 _TWO_YEARS = 2 * 366 * 86400 * 10**6  # microseconds
@@ -41,10 +48,35 @@ class OpenSchema:
     schema: Schema
     open: Mapping[str, tuple[str, ...]]
 
+    def with_header(self, header: bool) -> "OpenSchema":
+        """Return the same for files with a first line of names, or without one."""
+        dialect = dataclasses.replace(self.schema.csv, header=header)
+        stored = {**self.stored, "csv": dialect.to_json()}
+        return OpenSchema(stored, dataclasses.replace(self.schema, csv=dialect), self.open)
+
     @property
     def must_be_bought(self) -> bool:
         """Whether anything is open without which there is no schema; bins have a default."""
         return any(set(facts) - {bought.BINS} for facts in self.open.values())
+
+    def is_of(self, schema: Schema) -> bool:
+        """Whether a schema is this one with its open facts filled, by a purchase of all of these.
+
+        Args:
+            schema: complete.
+        """
+        if schema.bought is None or dict(schema.bought.facts) != dict(self.open):
+            return False
+        return self._public(schema) == self._public(self.schema)
+
+    def _public(self, schema: Schema) -> dict[str, Any]:
+        """Return a schema as JSON, without what is open here."""
+        stored = schema.to_json()
+        stored.pop("bought", None)
+        for name, facts in self.open.items():
+            for field in (field for fact in facts for field in _FIELDS[fact]):
+                stored["columns"][name].pop(field, None)
+        return stored
 
     @classmethod
     def from_json(cls, stored: Any, *, target: str | None = None) -> "OpenSchema":

@@ -14,10 +14,11 @@ missing values have categories of their own, and how many there were is never to
 """
 
 import dataclasses
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jaxdp.tables import declarations, dtypes
 from jaxdp.tables.bought import CATEGORIES, Bought
@@ -26,6 +27,7 @@ from jaxdp.tables.dialects import PLAIN, Dialect
 from jaxdp.tables.formulas import opens_as_formula
 from jaxdp.tables.new_columns import NewColumn
 
+Read = TypeVar("Read")
 ALL = "all"
 """The one class of records without classes."""
 ONE_HOT, RAW, BINS = "one_hot", "raw", "bins"
@@ -213,10 +215,22 @@ def read_schema(name: str | Path, *, target: str | None = None) -> Schema:
         >>> schema.target.name, schema.class_names, len(schema.columns)
         ('income', ('<=50K', '>50K'), 14)
     """
+    return read_stored(name, functools.partial(Schema.from_json, target=target))
+
+
+def read_stored(name: str | Path, from_json: Callable[[Any], Read]) -> Read:
+    """Return what a schema file holds, or one that comes with the package.
+
+    Args:
+        name: as for `read_schema`.
+        from_json: makes it of the file's content.
+
+    Raises:
+        SchemaError: as `read_schema`.
+    """
     path = _DIRECTORY / f"{name}.json" if str(name) in BUILT_IN else Path(name).expanduser()
     try:
-        stored = json.loads(path.read_text("utf-8-sig"), object_pairs_hook=_once)
-        return Schema.from_json(stored, target=target)
+        return from_json(json.loads(path.read_text("utf-8-sig"), object_pairs_hook=_once))
     except FileNotFoundError as error:
         raise SchemaError(
             f"{name}: there is no such file, and the schemas known by name are "

@@ -13,7 +13,7 @@ image shape and the sizes of the two splits. Scaling constants are fixed per sto
 import dataclasses
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,8 +36,11 @@ from jaxdp.program.data.persons import Persons
 from jaxdp.program.data.resizing import ImageSize
 from jaxdp.program.data.sources import TFDS_NAMES, RawData, Wanted, dataset_error
 from jaxdp.program.data.splits import in_random_order
+from jaxdp.program.data.tables import Split
 from jaxdp.program.errors import InputError
-from jaxdp.tables.schema import ONE_HOT
+from jaxdp.tables.open_schema import OpenSchema
+from jaxdp.tables.raw import RawRecords
+from jaxdp.tables.schema import ONE_HOT, Schema
 
 _BY_DEFAULT = Wanted()
 
@@ -196,8 +199,23 @@ def _in_range(codec: Codec | TableCodec) -> str:
     return "scale them by public constants, or store uint8"
 
 
-def dataset_for(flags: Any, *, seed: int) -> Dataset:
+class Completes(Protocol):
+    """What fills in the open facts of a schema."""
+
+    def wants(self, opened: OpenSchema) -> bool:
+        """Whether anything is to be filled in."""
+
+    def complete(self, opened: OpenSchema, records: RawRecords) -> Schema:
+        """Return the complete schema; it may see private records, and tells what it releases."""
+
+
+def dataset_for(flags: Any, *, seed: int, completes: Completes | None = None) -> Dataset:
     """Return the dataset that a driver's flags name, cut to `--subset`.
+
+    Args:
+        flags: that name it.
+        seed: chooses what is drawn without the data.
+        completes: fills in the open facts of a table's schema; None refuses these.
 
     Raises:
         InputError: as `load_dataset`.
@@ -222,7 +240,7 @@ def dataset_for(flags: Any, *, seed: int) -> Dataset:
         )
         data = load_dataset(flags.dataset, data_dir=flags.data_dir, wanted=wanted)
     else:
-        data = load_table(flags, persons, seed=seed)
+        data = load_table(flags, persons, seed=seed, completes=completes)
     if flags.subset is None:
         return data
     return random_subset(data, flags.subset, seed=seed)
@@ -234,13 +252,16 @@ def _require_no_table(flags: Any) -> None:
             raise InputError(f"--{name}={getattr(flags, name)}: is about a table; name it by --csv")
 
 
-def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
+def load_table(
+    flags: Any, persons: Persons, *, seed: int, completes: Completes | None = None
+) -> Dataset:
     """Return the table that `--csv` names, by its schema.
 
     Args:
         flags: that name it.
         persons: whose a record is.
         seed: chooses test records.
+        completes: as for `dataset_for`.
 
     Raises:
         InputError: a file cannot be read, or does not hold what the schema declares.
@@ -252,10 +273,7 @@ def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
     for name in ("image_size", "pixel_bits", "channels", "validation", "person_separator"):
         if getattr(flags, name):
             raise InputError(f"--{name}={getattr(flags, name)}: is about images, --csv is a table")
-    schema = tables.schema_of(flags.schema, flags.target, flags.no_header)
-    train, test = tables.read_splits(flags, schema, seed=seed)
-    used = persons.used(train.persons, where=f"--person_column={persons.column}")
-    train = train if used is None else train.part(used)
+    schema, train, test = _table_parts(flags, persons, seed=seed, completes=completes)
     spec = Spec.table(
         Path(flags.csv).name.split(".")[0], schema, len(train.x), form=flags.codes or ONE_HOT
     )
@@ -270,6 +288,26 @@ def load_table(flags: Any, persons: Persons, *, seed: int) -> Dataset:
         source=flags.csv,
         names=train.names,
     )
+
+
+def _table_parts(
+    flags: Any, persons: Persons, *, seed: int, completes: Completes | None
+) -> tuple[Schema, Split, Split]:
+    """Return the complete schema of a table, its training and its test records."""
+    where = f"--person_column={persons.column}"
+    opened = None
+    if completes is not None and flags.schema:
+        opened = tables.open_schema_of(flags.schema, flags.target, flags.no_header)
+    if completes is None or opened is None or not completes.wants(opened):
+        schema = tables.schema_of(flags.schema, flags.target, flags.no_header)
+        train, test = tables.read_splits(flags, schema, seed=seed)
+        used = persons.used(train.persons, where=where)
+        return schema, train if used is None else train.part(used), test
+    raw_train, raw_test = tables.read_raw_splits(flags, opened.schema, seed=seed)
+    used = persons.used(raw_train.persons, where=where)
+    raw_train = raw_train if used is None else raw_train.part(used)
+    schema = completes.complete(opened, raw_train.records)
+    return schema, raw_train.encoded(schema), raw_test.encoded(schema)
 
 
 def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
+import functools
 import gzip
 import io
 import json
@@ -12,9 +13,9 @@ import math
 import re
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,14 +25,16 @@ from jaxdp.program.data.persons import held_out_persons
 from jaxdp.program.data.splits import TEST_FRACTION
 from jaxdp.program.errors import InputError
 from jaxdp.saved.files import open_plain
-from jaxdp.tables import cells, frames
+from jaxdp.tables import cells, frames, raw
 from jaxdp.tables.columns import SchemaError
 from jaxdp.tables.dialects import PLAIN, Dialect
-from jaxdp.tables.schema import Schema, read_schema
+from jaxdp.tables.open_schema import OpenSchema
+from jaxdp.tables.schema import Schema, read_schema, read_stored
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Part = TypeVar("Part")
 _CHUNK = 200_000
 _PARQUET = (".parquet", ".pq")
 # Of a file that is looked through, at a time.
@@ -82,6 +85,42 @@ def schema_of(text: str | None, target: str | None = None, no_header: bool | Non
     return dataclasses.replace(schema, csv=dataclasses.replace(schema.csv, header=not no_header))
 
 
+def open_schema_of(
+    text: str, target: str | None = None, no_header: bool | None = None
+) -> OpenSchema:
+    """Return the schema that a flag names, of which facts may be open; as `schema_of`."""
+    from_json = functools.partial(OpenSchema.from_json, target=target)
+    try:
+        found = read_stored(text, from_json)
+    except SchemaError as error:
+        raise InputError(f"--schema={error}") from error
+    return found if no_header is None else found.with_header(not no_header)
+
+
+class RawSplit(NamedTuple):
+    """Records of a table as they were read.
+
+    Attributes:
+        records: columns by name.
+        persons: as for `Split`.
+        names: likewise.
+    """
+
+    records: raw.RawRecords
+    persons: np.ndarray | None = None
+    names: np.ndarray | None = None
+
+    def part(self, chosen: np.ndarray) -> RawSplit:
+        """Return those records that are chosen."""
+        whose = None if self.persons is None else self.persons[chosen]
+        names = None if self.names is None else self.names[chosen]
+        return RawSplit(raw.part(self.records, chosen), whose, names)
+
+    def encoded(self, schema: Schema) -> Split:
+        """Return the records as stored by a schema."""
+        return Split(*raw.encode(self.records, schema), self.persons, self.names)
+
+
 class Split(NamedTuple):
     """Records of a table.
 
@@ -115,6 +154,37 @@ def read_table(source: Source, schema: Schema, person_column: str | None = None)
     Raises:
         InputError: it cannot be read, or does not hold what the schema declares.
     """
+    parts, persons = _read(source, schema, person_column, frames.encode)
+    if not sum(len(y) for _, y in parts):
+        raise source.error("holds no records")
+    x, y = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return Split(x, y, persons, _names(persons))
+
+
+def read_raw_table(source: Source, schema: Schema, person_column: str | None = None) -> RawSplit:
+    """Return the records of a file as they are, by the types and formats of a schema.
+
+    Raises:
+        InputError: as `read_table`.
+    """
+    parts, persons = _read(source, schema, person_column, raw.read)
+    if not sum(map(raw.length, parts)):
+        raise source.error("holds no records")
+    return RawSplit(raw.joined(parts), persons, _names(persons))
+
+
+def _names(persons: np.ndarray | None) -> np.ndarray | None:
+    """Return what tells records apart where persons choose which are there."""
+    return None if persons is None else np.arange(len(persons)).astype(str)
+
+
+def _read(
+    source: Source,
+    schema: Schema,
+    person_column: str | None,
+    read: Callable[[pd.DataFrame, Schema], Part],
+) -> tuple[list[Part], np.ndarray | None]:
+    """Return what is read of each chunk of a file, and whose each record is."""
     fault = None if schema.csv.header is not None else headers.fault_of_schema(schema)
     if fault is not None and not _is_parquet(source):
         raise source.error(fault)
@@ -124,15 +194,10 @@ def read_table(source: Source, schema: Schema, person_column: str | None = None)
             frame, persons = _without_persons(source, frame, schema, person_column)
             whose.append(persons)
         try:
-            parts.append(frames.encode(frame, schema))
+            parts.append(read(frame, schema))
         except SchemaError as error:
             raise source.error(str(error)) from error
-    if not sum(len(y) for _, y in parts):
-        raise source.error("holds no records")
-    x, y = (np.concatenate(each) for each in zip(*parts, strict=True))
-    if not whose:
-        return Split(x, y)
-    return Split(x, y, np.concatenate(whose), np.arange(len(x)).astype(str))
+    return parts, np.concatenate(whose) if whose else None
 
 
 def _without_persons(
@@ -184,20 +249,46 @@ def read_splits(flags: Any, schema: Schema, *, seed: int) -> tuple[Split, Split]
         Which records are held out depends on their number and their places alone, or on the names
         of persons alone.
     """
+    _require_one_test_set(flags)
     table = read_table(Source("csv", flags.csv), schema, flags.person_column)
     if flags.test_csv is not None:
-        if flags.test_fraction is not None:
-            raise InputError(f"--test_fraction={flags.test_fraction}: --test_csv has the test data")
         source = Source("test_csv", flags.test_csv)
         return table, read_table(source, schema, flags.person_column)
-    if len(table.x) < 2:
+    test = _held_out(flags, len(table.x), table.persons, seed=seed)
+    return table.part(~test), table.part(test)
+
+
+def read_raw_splits(flags: Any, schema: Schema, *, seed: int) -> tuple[RawSplit, RawSplit]:
+    """Return the training and the test records that flags name, as they are.
+
+    Raises:
+        InputError: as `read_splits`.
+
+    Guarantee:
+        As `read_splits`.
+    """
+    _require_one_test_set(flags)
+    table = read_raw_table(Source("csv", flags.csv), schema, flags.person_column)
+    if flags.test_csv is not None:
+        source = Source("test_csv", flags.test_csv)
+        return table, read_raw_table(source, schema, flags.person_column)
+    test = _held_out(flags, raw.length(table.records), table.persons, seed=seed)
+    return table.part(~test), table.part(test)
+
+
+def _require_one_test_set(flags: Any) -> None:
+    if flags.test_csv is not None and flags.test_fraction is not None:
+        raise InputError(f"--test_fraction={flags.test_fraction}: --test_csv has the test data")
+
+
+def _held_out(flags: Any, num: int, persons: np.ndarray | None, *, seed: int) -> np.ndarray:
+    """Return which records are held out."""
+    if num < 2:
         raise InputError(f"--csv={flags.csv}: two records are needed, one of them to test on")
     fraction = flags.test_fraction or TEST_FRACTION
-    if table.persons is None:
-        test = held_out(len(table.x), fraction, seed=seed)
-    else:
-        test = held_out_persons(table.persons, fraction, seed=seed)
-    return table.part(~test), table.part(test)
+    if persons is None:
+        return held_out(num, fraction, seed=seed)
+    return held_out_persons(persons, fraction, seed=seed)
 
 
 def held_out(num: int, fraction: float, *, seed: int) -> np.ndarray:

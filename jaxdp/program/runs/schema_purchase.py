@@ -1,0 +1,211 @@
+"""What nobody knows of a table's schema is bought before a run, once, and kept beside the table.
+
+The file NAME.bought.json holds the complete schema. Its facts may be released with whatever the
+certificate of a run covers. Later runs on the table use it again and pay nothing for it.
+"""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from jaxdp import new_files
+from jaxdp.bought import Planned, Purchase
+from jaxdp.methods.marginals.settings import MOST_PAIRED
+from jaxdp.privacy.ledger_file import TotalBudget
+from jaxdp.program.data.outside_files import user_path
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs import dataset_ledgers
+from jaxdp.tables import raw
+from jaxdp.tables.bought import BINS
+from jaxdp.tables.columns import SchemaError
+from jaxdp.tables.open_schema import OpenSchema
+from jaxdp.tables.raw import RawRecords
+from jaxdp.tables.schema import Schema, read_schema
+
+SHARE, SHARE_OF_BINS = 0.2, 0.1
+"""Part of the budget for a schema that cannot be used without, and for bins alone."""
+ENDING = ".bought.json"
+_METHOD = "schema"
+
+
+@dataclasses.dataclass(frozen=True)
+class SchemaBuyer:
+    """Buys what is open of a schema for a run.
+
+    Attributes:
+        run_flags: of the run.
+        budget: its settings, or those of its budget alone.
+        counts_cells: whether the run counts records in cells, for which quantiles are good.
+    """
+
+    run_flags: Any
+    budget: Any
+    counts_cells: bool
+
+    def wants(self, opened: OpenSchema) -> bool:
+        """Whether something is to be bought, or was bought before.
+
+        Raises:
+            InputError: a schema is needed, and none is to be bought.
+        """
+        share, reused = self.run_flags.schema_share, _reused(self.run_flags)
+        if opened.stored.get("bought") is not None:
+            return False
+        if opened.must_be_bought and (share == 0 or reused):
+            flag = f"--{reused}" if reused else "--schema_share=0"
+            facts = "; ".join(f"{name}: {', '.join(own)}" for name, own in _open(opened).items())
+            raise InputError(f"{flag}: nothing is bought, and the schema leaves open {facts}")
+        if reused or share == 0:
+            return False
+        if opened.must_be_bought:
+            return True
+        few = len(opened.schema.declared) <= MOST_PAIRED
+        has_bins = any(BINS in facts for facts in opened.open.values())
+        return has_bins and ((self.counts_cells and few) or share is not None)
+
+    def complete(self, opened: OpenSchema, records: RawRecords) -> Schema:
+        """Return the schema: that of an earlier purchase, or of one that is made now.
+
+        Raises:
+            InputError: there is another schema in the file's place, it cannot be written, or the
+                budget of the dataset does not suffice.
+
+        Guarantee:
+            The purchase is in the ledger of the dataset before it draws noise, and on disk before
+            anything is made of it.
+        """
+        path = file_of(self.run_flags)
+        if path.exists():
+            return self._again(path, opened)
+        share = self.run_flags.schema_share or (SHARE if opened.must_be_bought else SHARE_OF_BINS)
+        purchase = Purchase(
+            epsilon=self.budget.eps,
+            delta=self.budget.delta,
+            share=share,
+            records_per_person=self.run_flags.records_per_person or 1,
+            noise_seed=self.budget.noise_seed,
+        )
+        return bought(self.run_flags, opened, purchase, records, path)
+
+    def _again(self, path: Path, opened: OpenSchema) -> Schema:
+        """Return the schema of an earlier purchase.
+
+        Raises:
+            InputError: it is of another draft, or a share is asked for.
+        """
+        try:
+            found = read_schema(path, target=self.run_flags.target)
+        except SchemaError as error:
+            raise InputError(f"{error}; remove the file to buy it anew") from error
+        if self.run_flags.schema_share is not None:
+            raise InputError(
+                f"--schema_share={self.run_flags.schema_share:g}: {path} was bought before; leave "
+                "the flag out to use it again, or remove the file to buy it anew"
+            )
+        if self.run_flags.no_header is not None:
+            dialect = dataclasses.replace(found.csv, header=not self.run_flags.no_header)
+            found = dataclasses.replace(found, csv=dialect)
+        if not opened.is_of(found):
+            raise InputError(
+                f"{path}: was bought for another schema than --schema={self.run_flags.schema}; "
+                "remove it to buy a new one, or give it by --schema"
+            )
+        print(f"{path}: bought before, and used again at no cost", file=sys.stderr)
+        return found
+
+
+def bought(
+    run_flags: Any, opened: OpenSchema, purchase: Purchase, records: RawRecords, path: Path
+) -> Schema:
+    """Buy a schema, enter that into the ledger of the dataset, and write the file.
+
+    Raises:
+        InputError: as `SchemaBuyer.complete`.
+    """
+    planned = Planned(opened, purchase, raw.length(records))
+    _require_writable(path)
+    ledger = planned.ledger
+    counts = ledger is not None and ledger.is_private and not ledger.seeded_noise
+    file = dataset_ledgers.of_run(run_flags) if counts else None
+    if file is not None and ledger is not None:
+        budget = run_flags.budget and TotalBudget(run_flags.budget, purchase.delta)
+        with dataset_ledgers.in_one_line(file):
+            file.path.parent.mkdir(parents=True, exist_ok=True)
+            persons = run_flags.records_per_person is not None
+            file.enter(planned.name, _METHOD, ledger, budget=budget, persons=persons)
+            file.finish(planned.name, {})
+    try:
+        found = planned.buy(records)
+    except SchemaError as error:
+        raise InputError(f"--schema: {error}") from error
+    write(path, found)
+    spent = "" if ledger is None else f", for epsilon {ledger.epsilon():.3g}"
+    print(
+        f"bought of {raw.length(records)} records{spent}: {_told(opened)}\n"
+        f"  the complete schema is in {path}; its facts may leave with the run's result",
+        file=sys.stderr,
+    )
+    return found
+
+
+def file_of(run_flags: Any) -> Path:
+    """Return the file of a table's schema that was bought."""
+    if run_flags.schema_out is not None:
+        return user_path(run_flags.schema_out, "schema_out")
+    data = user_path(run_flags.csv, "csv")
+    return data.with_name(f"{data.name.split('.')[0]}{ENDING}")
+
+
+def write(path: Path, schema: Schema) -> None:
+    """Write a schema file, one column a line.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    stored = schema.to_json()
+    columns = ",\n".join(
+        f"  {_text(name)}: {_text(facts)}" for name, facts in stored.pop("columns").items()
+    )
+    head = "".join(f" {_text(key)}: {_text(value)},\n" for key, value in stored.items())
+    try:
+        new_files.write(path, f'{{\n{head} "columns": {{\n{columns}\n }}\n}}\n'.encode())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _require_writable(path: Path) -> None:
+    """Raise an `InputError` where a file cannot be made; before anything is spent on it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe = path.with_name(f".{path.name}.probe")
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); name another file by --schema_out"
+        ) from error
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _reused(run_flags: Any) -> str | None:
+    """Return the flag of an earlier release that the run uses again, which has its own schema."""
+    named = ("counts", "embedding", "teacher")
+    return next((flag for flag in named if getattr(run_flags, flag, None) is not None), None)
+
+
+def _open(opened: OpenSchema) -> dict[str, tuple[str, ...]]:
+    """Return the facts that a run cannot do without."""
+    left = {name: tuple(f for f in facts if f != BINS) for name, facts in opened.open.items()}
+    return {name: facts for name, facts in left.items() if facts}
+
+
+def _told(opened: OpenSchema) -> str:
+    """Say what was bought, in a line."""
+    facts = [fact for own in opened.open.values() for fact in own]
+    counts = {fact: facts.count(fact) for fact in dict.fromkeys(facts)}
+    return ", ".join(f"{fact} of {num} column{'s' * (num > 1)}" for fact, num in counts.items())
