@@ -17,6 +17,7 @@ MOST_BINS, FEWEST_BINS = 32, 4
 _BY_CHANCE = 0.02
 # The same for any one cell of a first look, or for a few side by side.
 _HARDLY, _WINDOWS = 2.8, (1, 2, 4, 8)
+_BELOW_ZERO = 4.0
 # Sums so many times their noise are told from nothing, and from all.
 _CERTAIN = 2.5
 # A part of a column has at least so much more than the noise of its sum.
@@ -95,6 +96,10 @@ def range_of(
     inside = counts[1:-1].copy()
     inside[0] += counts[0]
     inside[-1] += counts[-1]
+    if edges[0] < 0 < edges[-1]:
+        # Few numbers are below 0, so that takes more than a weak sign.
+        below = edges[:-1] < 0
+        inside[below & (inside < _BELOW_ZERO * stddev)] = 0.0
     first, last = _told(inside, stddev)
     low, high = edges[first], edges[last + 1]
     zero = np.flatnonzero(edges == 0)

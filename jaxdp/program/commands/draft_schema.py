@@ -8,7 +8,6 @@ and a single record can change one: a person checks each of them, too.
 """
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from jaxdp.methods.settings import check_fields, setting
 from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
 
-_ROWS = 1000
+ROWS = 1000
+"""First records by which types are guessed."""
 _ABOUT = (
     "Types, formats, texts for missing values, and what is said about columns were guessed from "
     "records of the table, and one record can change a guess: check every one by what can occur "
@@ -78,11 +78,11 @@ def main(argv: Sequence[str]) -> None:
         if asked.csv is None:
             raise InputError("--csv: name the table")
         source = tables.Source("csv", asked.csv)
-        frame, dialect = tables.header(source, rows=_ROWS, no_header=asked.no_header)
+        frame, dialect = tables.header(source, rows=ROWS, no_header=asked.no_header)
         found = draft(frame, dialect.to_json())
         name = Path(asked.csv).name.split(".")[0]
         out = Path(asked.out or Path(asked.csv).with_name(f"{name}.json")).expanduser()
-        _write(out, found)
+        write(out, found)
         print(
             f"{out}: fill in every null, and check every type: types and notes were guessed from "
             "the table's records, names of columns are from its header; no bounds and no "
@@ -90,19 +90,18 @@ def main(argv: Sequence[str]) -> None:
         )
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def write(out: Path, found: dict[str, Any]) -> None:
+    """Write a draft to a new file.
 
+    Raises:
+        InputError: the file is there, or cannot be written.
+    """
+    from jaxdp.program.data import schema_files
 
-def _write(out: Path, found: dict[str, Any]) -> None:
-    columns = ",\n".join(
-        f"  {_text(name)}: {_text(facts)}" for name, facts in found["columns"].items()
-    )
-    head = "".join(
-        f" {_text(k)}: {_text(found[k])},\n" for k in ("about", "missing", "csv") if k in found
-    )
     try:
         with out.open("x", encoding="utf-8") as file:
-            file.write(f'{{\n{head} "columns": {{\n{columns}\n }}\n}}\n')
+            file.write(schema_files.as_text(found))
     except FileExistsError as error:
         raise InputError(f"--out={out}: is there already; name another file") from error
+    except OSError as error:
+        raise InputError(f"--out={out}: cannot be written ({error.strerror})") from error

@@ -1,11 +1,12 @@
 """Make a synthetic table of a private one, CSV or Parquet; how is chosen for your data.
 
-jaxdp table patients.csv --schema=patients.json --eps=1
+jaxdp table patients.csv --eps=1
 jaxdp table patients.csv --schema=patients.json --target=outcome --eps=3 --out_dir=runs/patients
 
-The schema says what is public about the columns: `jaxdp schema patients.csv` begins one. The run
-leaves synthetic.csv, with the columns of the table. The command says which method and settings it
-takes, and why. `jaxdp run METHOD --help` has all flags of a method.
+Without a schema the command walks through the columns with you, or takes its guesses by
+--accept_guesses. What you do not declare is bought with a part of epsilon. The run leaves
+synthetic.csv, with the columns of the table. The command says which method and settings it takes,
+and why. `jaxdp run METHOD --help` has all flags of a method.
 """
 
 import dataclasses
@@ -34,6 +35,14 @@ class TableFlags:
         usual=True,
     )
 
+    accept_guesses: bool = setting(
+        False,
+        "Take the guessed types of a table without a schema as public: you have looked at them.",
+        fixed=False,
+        usual=True,
+        group="data",
+    )
+
     def __post_init__(self) -> None:
         check_fields(self)
 
@@ -55,4 +64,10 @@ def main(argv: Sequence[str]) -> None:
             command_line.put("csv", words[0])
         if not command_line.is_given("csv"):
             raise InputError("name a table, a CSV or Parquet file")
+        if not command_line.is_given("schema"):
+            from jaxdp.program import first_schema  # numpy: not before flags are parsed
+
+            csv = str(command_line.FLAGS["csv"].value)
+            found = first_schema.of_run(csv, accept_guesses=asked.accept_guesses)
+            command_line.put("schema", str(found))
         chosen.run(asked.method)

@@ -5,7 +5,6 @@ certificate of a run covers. Later runs on the table use it again and pay nothin
 """
 
 import dataclasses
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from jaxdp import new_files
 from jaxdp.bought import Planned, Purchase
 from jaxdp.methods.marginals.settings import MOST_PAIRED
 from jaxdp.privacy.ledger_file import TotalBudget
+from jaxdp.program.data import schema_files
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs import dataset_ledgers
@@ -164,13 +164,8 @@ def write(path: Path, schema: Schema) -> None:
     Raises:
         InputError: it cannot be written.
     """
-    stored = schema.to_json()
-    columns = ",\n".join(
-        f"  {_text(name)}: {_text(facts)}" for name, facts in stored.pop("columns").items()
-    )
-    head = "".join(f" {_text(key)}: {_text(value)},\n" for key, value in stored.items())
     try:
-        new_files.write(path, f'{{\n{head} "columns": {{\n{columns}\n }}\n}}\n'.encode())
+        new_files.write(path, schema_files.as_text(schema.to_json()).encode())
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 
@@ -186,10 +181,6 @@ def _require_writable(path: Path) -> None:
         raise InputError(
             f"{path}: cannot be written ({error.strerror}); name another file by --schema_out"
         ) from error
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _reused(run_flags: Any) -> str | None:

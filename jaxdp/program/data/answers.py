@@ -1,0 +1,100 @@
+"""Answers to what a draft of a schema leaves to a person: open facts are bought, the rest is left.
+
+A draft has null where somebody is to fill something in. Here a column gets a type in any case. Its
+bounds, its categories and whether it can be missing stay open, and are bought.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jaxdp.tables.columns import CATEGORICAL, NUMERIC
+from jaxdp.tables.new_columns import CONSTANT, IDENTIFIER, TEXT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_OF_RECORDS = re.compile(r"(^|[_ .-])(id|no|nr|num|number|key|index|rownames?)$|id$|^$", re.I)
+_LEFT_OUT = {"drop": True}
+NUMBER: dict[str, Any] = {"type": NUMERIC, "lower": None, "upper": None, "nullable": None}
+WHOLE = NUMBER | {"integer": True}
+CATEGORY: dict[str, Any] = {"type": CATEGORICAL, "categories": None, "nullable": None}
+COUNTER: dict[str, Any] = {"type": IDENTIFIER, "pattern": "counter"}
+
+
+def settled(drafted: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of a draft, none of which needs an answer any more.
+
+    Args:
+        drafted: columns by name, as a draft has them.
+        frame: the first records, by which they were guessed.
+    """
+    found = {}
+    for name, facts in drafted.items():
+        values = next(frame[key] for key in frame.columns if str(key).strip() == name)
+        found[name] = _settled(name, {k: v for k, v in facts.items() if k != "about"}, values)
+    return found
+
+
+def _settled(name: str, facts: dict[str, Any], values: pd.Series) -> dict[str, Any]:
+    kind = facts.get("type")
+    if kind is None:  # whole numbers, all different
+        return dict(COUNTER if _OF_RECORDS.search(name) else WHOLE)
+    if kind == CONSTANT:
+        # Its one value is a category that nobody has named; nothing at all is left out.
+        is_empty = not (values.astype(str).str.strip() != "").any()
+        return dict(_LEFT_OUT) if is_empty else dict(CATEGORY)
+    if kind == TEXT:
+        return dict(_LEFT_OUT)
+    if kind == CATEGORICAL and "categories" in facts and facts["categories"] is None:
+        return _category(facts, values)
+    if kind == "ordinal" and facts.get("categories") is None:
+        return CATEGORY | {key: facts[key] for key in ("dtype",) if key in facts}
+    return facts
+
+
+def _category(facts: dict[str, Any], values: pd.Series) -> dict[str, Any]:
+    """Return what is said of categories: few whole numbers are cheaper to buy as numbers."""
+    texts = values.dropna().astype(str).str.strip()
+    texts = texts[texts != ""]
+    if len(texts) and texts.nunique() == len(texts) > _MANY:
+        return dict(_LEFT_OUT)  # names or free text, of which no one is frequent
+    if "dtype" not in facts and len(texts) and texts.map(_is_plain_whole).all():
+        return dict(WHOLE)
+    return facts
+
+
+_MANY = 50
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,9})")
+
+
+def _is_plain_whole(text: str) -> bool:
+    return _WHOLE.fullmatch(text) is not None
+
+
+def in_words(facts: Mapping[str, Any]) -> str:
+    """Return what is said of a column, for a terminal.
+
+    Examples:
+        >>> from jaxdp.program.data import answers
+        >>> answers.in_words({"type": "date", "format": "%Y-%m-%d"})
+        'dates as %Y-%m-%d'
+        >>> answers.in_words({"drop": True})
+        'left out'
+    """
+    if facts.get("drop"):
+        return "left out"
+    kind = facts["type"]
+    if kind == NUMERIC:
+        marks = f"{facts.get('prefix', '')}1{facts.get('suffix', '')}"
+        written = f" as {marks}" if marks != "1" else ""
+        return ("whole numbers" if facts.get("integer") else "numbers") + written
+    if kind == IDENTIFIER:
+        return "identifiers, made new"
+    if "format" in facts:
+        return f"{kind}s as {facts['format']}"
+    return {CATEGORICAL: "categories", "ordinal": "ordered categories", "boolean": "yes or no"}.get(
+        kind, kind
+    )

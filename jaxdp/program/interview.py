@@ -1,0 +1,135 @@
+"""A walk through the columns of a table in a terminal: Enter takes what is proposed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from jaxdp.escapes import for_terminal
+from jaxdp.program.data import answers
+from jaxdp.program.errors import InputError
+from jaxdp.tables.columns import CATEGORICAL, NUMERIC
+from jaxdp.tables.moments import DATE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Ask = Callable[[str], str]
+_HELP = """\
+  Enter  as proposed        a  as proposed, for this column and all others
+  n      numbers            w  whole numbers
+  c      categories         d  dates; their format is asked
+  i      identifiers, made new without the data
+  x      leave the column out"""
+_SHOWN, _LONGEST = 3, 60
+
+
+def ask(prompt: str) -> str:
+    """Return a line that a person types.
+
+    Raises:
+        InputError: there are no more.
+    """
+    print(prompt, end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        raise InputError("the walk through the columns ended early; nothing was read or spent")
+    return line.strip()
+
+
+def walk(
+    columns: Mapping[str, Any], frame: pd.DataFrame, *, asks: Ask = ask
+) -> dict[str, dict[str, Any]]:
+    """Return what a person says of each column.
+
+    What is shown of records is for who has the table. Only answers are kept.
+
+    Args:
+        columns: what is proposed.
+        frame: the first records.
+        asks: returns a line for a prompt.
+
+    Raises:
+        InputError: lines end early.
+    """
+    print(
+        "Is this what can stand in each column? Enter says yes, ? lists other answers. What you\n"
+        "declare counts as public. What you do not know is bought with a part of epsilon.",
+        file=sys.stderr,
+    )
+    found, rest = {}, False
+    for number, (name, proposed) in enumerate(columns.items(), 1):
+        values = next(frame[key] for key in frame.columns if str(key).strip() == name)
+        facts = dict(proposed)
+        if not rest:
+            facts, rest = _column(f"{number}/{len(columns)} {name}", facts, values, asks)
+        found[name] = facts
+    return found
+
+
+def _column(
+    title: str, proposed: dict[str, Any], values: pd.Series, asks: Ask
+) -> tuple[dict[str, Any], bool]:
+    """Return what is said of a column, and whether all others are as proposed."""
+    prompt = f"{for_terminal(title)} ({_first(values)}): {answers.in_words(proposed)} "
+    while True:
+        answer = asks(prompt).lower()
+        if answer == "a":
+            return proposed, True
+        if answer in _KINDS:
+            facts = dict(_KINDS[answer] or proposed)
+            break
+        if answer == "d":
+            facts = _dates(asks)
+            break
+        print(_HELP, file=sys.stderr)
+    if facts.get("type") == NUMERIC and facts.get("lower", 0) is None:
+        facts |= _bounds(facts, asks)
+    if facts.get("type") == CATEGORICAL and facts.get("categories", 0) is None:
+        facts |= _categories(asks)
+    return facts, False
+
+
+_KINDS: dict[str, dict[str, Any] | None] = {
+    "": None,
+    "n": answers.NUMBER,
+    "w": answers.WHOLE,
+    "c": answers.CATEGORY,
+    "i": answers.COUNTER,
+    "x": {"drop": True},
+}
+
+
+def _dates(asks: Ask) -> dict[str, Any]:
+    format = asks("  format (Enter: %Y-%m-%d) ") or "%Y-%m-%d"
+    return {"type": DATE, "format": format, "lower": None, "upper": None, "nullable": None}
+
+
+def _bounds(facts: Mapping[str, Any], asks: Ask) -> dict[str, Any]:
+    """Return public bounds; nothing where they are to be bought."""
+    while True:
+        words = asks("  least and largest that can occur, as 0 120 (Enter: buy them) ").split()
+        if not words:
+            return {}
+        try:
+            low, high = map(float, words)
+        except ValueError:
+            continue
+        if low < high:
+            whole = facts.get("integer", False)
+            return {"lower": int(low) if whole else low, "upper": int(high) if whole else high}
+
+
+def _categories(asks: Ask) -> dict[str, Any]:
+    """Return public categories; nothing where they are to be bought."""
+    words = asks("  all that can occur, with commas between (Enter: buy those that are frequent) ")
+    found = list(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
+    return {"categories": found, "other": True} if found else {}
+
+
+def _first(values: pd.Series) -> str:
+    """Return the first values, for who has the table."""
+    shown = [for_terminal(str(value)) for value in values.head(_SHOWN)]
+    text = ", ".join(shown)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
