@@ -16,6 +16,7 @@ Where to go:
     jaxdp.networks    networks in flax: classifiers, generators, and their per-example gradients
     jaxdp.images      views, smoothing and augmentation of images
     jaxdp.tables      schemas of tables: which columns there are, what may stand in them
+    jaxdp.bought      facts of a schema that nobody knows, bought with a part of epsilon
     jaxdp.saved       what `jaxdp.load` gives
     jaxdp.data        what is public about data, what is private
     jaxdp.numerics    64-bit mode

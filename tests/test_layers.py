@@ -24,6 +24,7 @@ LAYERS = {
     "kernels": 2,
     "features": 2,
     "privacy": 2,
+    "bought": 3,
     "methods": 3,
     "saved": 4,
     "program": 5,

@@ -188,7 +188,7 @@ class _Buyer:
 
 
 def _sums(
-    leaves: Float[np.ndarray, " m+1"],
+    leaves: Float[np.ndarray, " _"],
     counted: Float[np.ndarray, " m"],
     num_there: float,
     stddev: float,

@@ -36,7 +36,7 @@ class Range(NamedTuple):
     """
 
     edges: Float[np.ndarray, " k"]
-    shares: Float[np.ndarray, " k-1"]
+    shares: Float[np.ndarray, " _"]
 
 
 class Sums(NamedTuple):
@@ -50,7 +50,7 @@ class Sums(NamedTuple):
         leaf_stddev: of the difference of two sums that follow each other.
     """
 
-    leaves: Float[np.ndarray, " m+1"]
+    leaves: Float[np.ndarray, " _"]
     sums: Float[np.ndarray, " m"]
     num_records: float
     stddevs: Float[np.ndarray, " m"]
@@ -79,7 +79,7 @@ class Cuts(NamedTuple):
 
 
 def range_of(
-    counts: Float[np.ndarray, " k+1"], stddev: float, edges: Float[np.ndarray, " k"]
+    counts: Float[np.ndarray, " _"], stddev: float, edges: Float[np.ndarray, " k"]
 ) -> Range:
     """Return the part of a scale that is in use.
 

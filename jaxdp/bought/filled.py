@@ -1,6 +1,6 @@
 """What was released, as the fields of a schema file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxdp.bought import grids
@@ -67,10 +67,9 @@ def numbers(wanted: Wanted, name: str, cuts: Cuts, spikes: Sequence[float]) -> d
         return facts
     if column.is_whole and end - low <= MOST_BINS:
         return facts | {"bins": max(int(end - low), 1)}
-    edges = sorted(edge for edge in inner if low < edge < end)
-    kept = sorted(value for value in set(spikes) if low <= value < end)
-    facts["bins"] = [_written(column, edge) for edge in edges]
-    return facts | ({"spikes": [_written(column, value) for value in kept]} if kept else {})
+    facts["bins"] = _each_once(column, (edge for edge in inner if low < edge < end))
+    kept = _each_once(column, (value for value in spikes if low <= value < end))
+    return facts | ({"spikes": kept} if kept else {})
 
 
 def _ends(column: Column, low: float, end: float, spikes: Sequence[float]) -> tuple[float, float]:
@@ -79,6 +78,11 @@ def _ends(column: Column, low: float, end: float, spikes: Sequence[float]) -> tu
     if column.is_whole:
         return low, max(end, low + 2)
     return low, max(end, low + step) + (step if end in spikes else 0.0)
+
+
+def _each_once(column: Column, values: Iterable[float]) -> list[Any]:
+    """Return numbers as a schema file has them, ascending."""
+    return list(dict.fromkeys(_written(column, value) for value in sorted(values)))
 
 
 def _written(column: Column, value: float) -> Any:

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from jaxdp.tables.columns import Column
 from jaxdp.tables.moments import DATE, TIMESTAMP
 
-NUM_LEAVES = 2048
+NUM_LEAVES = 4096
 _LEAST_POWER, _LARGEST_POWER = -20, 45
 _FIRST_YEAR, _LAST_YEAR = 1900, 2101
 _DAY = 86400 * 10**6  # microseconds
@@ -37,7 +37,8 @@ def scales(column: Column) -> Float[np.ndarray, " k"]:
         days = [datetime.date(y, 1, 1).toordinal() for y in range(_FIRST_YEAR, _LAST_YEAR + 1)]
         found = [column.moment.cut((day - epoch) * _DAY) for day in days]
         return np.unique(np.array(found, np.float64))
-    least = 0 if column.is_whole else _LEAST_POWER
+    step = finest(column)
+    least = math.ceil(math.log2(step)) if step else _LEAST_POWER
     powers = 2.0 ** np.arange(least, _LARGEST_POWER + 1)
     return np.concatenate([-powers[::-1], [0.0], powers])
 
@@ -55,8 +56,8 @@ def is_one_value(column: Column, low: float, high: float) -> bool:
 
 
 def leaves(
-    edges: Float[np.ndarray, " k"], shares: Float[np.ndarray, " k-1"], column: Column
-) -> Float[np.ndarray, " m+1"]:
+    edges: Float[np.ndarray, " k"], shares: Float[np.ndarray, " _"], column: Column
+) -> Float[np.ndarray, " _"]:
     """Return the edges of m cells between the first of given edges and the last.
 
     Args:
@@ -66,8 +67,12 @@ def leaves(
     """
     weights = np.maximum(shares, 0.0)
     weights = weights / max(float(weights.sum()), 1e-300) + 0.25 / len(weights)
+    if column.decimals is not None:
+        edges = np.round(edges, column.decimals)
     found = [edges]
     for low, high, weight in zip(edges[:-1], edges[1:], weights / weights.sum(), strict=True):
+        if high <= low:  # they differ by less than the column can write
+            continue
         step = max(_round_up((high - low) / max(NUM_LEAVES * weight, 1.0)), finest(column))
         first, last = math.ceil(low / step), math.ceil(high / step)
         found.append(_multiples(step, np.arange(first, last)))

@@ -39,7 +39,7 @@ def look(
     release: GaussianRelease,
     *,
     num_records: int,
-) -> dict[str, Float[np.ndarray, " k+2"]]:
+) -> dict[str, Float[np.ndarray, " _"]]:
     """Return for each column noisy counts of its cells, and of missing values, which are last.
 
     Args:
@@ -106,7 +106,7 @@ def texts(
 def sums(
     key: Key[Array, ""],
     records: RawRecords,
-    leaves: Mapping[str, Float[np.ndarray, " m+1"]],
+    leaves: Mapping[str, Float[np.ndarray, " _"]],
     release: GaussianRelease,
 ) -> dict[str, Float[np.ndarray, " m"]]:
     """Return for each column how many records lie below the end of each leaf, with noise.

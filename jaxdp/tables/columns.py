@@ -170,7 +170,9 @@ class Column:
     def _numbers(self, field: str, values: tuple[float | int | str, ...]) -> list[float]:
         found = [self._number(value) for value in values]
         if None in found:
-            raise self.error(f'"{field}" must hold values as they are, dates as "format" has it')
+            raise self.error(
+                f'values in "{field}" must be as values are, and dates as "format" has it'
+            )
         return [value for value in found if value is not None]
 
     @property

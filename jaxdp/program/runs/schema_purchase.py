@@ -50,20 +50,22 @@ class SchemaBuyer:
         Raises:
             InputError: a schema is needed, and none is to be bought.
         """
-        share, reused = self.run_flags.schema_share, _reused(self.run_flags)
         if opened.stored.get("bought") is not None:
             return False
-        if opened.must_be_bought and (share == 0 or reused):
+        share, reused = self.run_flags.schema_share, _reused(self.run_flags)
+        if share == 0 or reused:
+            if reused and file_of(self.run_flags).exists():
+                return bool(opened.open)
+            if not opened.must_be_bought:
+                return False
             flag = f"--{reused}" if reused else "--schema_share=0"
             facts = "; ".join(f"{name}: {', '.join(own)}" for name, own in _open(opened).items())
             raise InputError(f"{flag}: nothing is bought, and the schema leaves open {facts}")
-        if reused or share == 0:
-            return False
-        if opened.must_be_bought:
-            return True
         few = len(opened.schema.declared) <= MOST_PAIRED
         has_bins = any(BINS in facts for facts in opened.open.values())
-        return has_bins and ((self.counts_cells and few) or share is not None)
+        return opened.must_be_bought or (
+            has_bins and ((self.counts_cells and few) or share is not None)
+        )
 
     def complete(self, opened: OpenSchema, records: RawRecords) -> Schema:
         """Return the schema: that of an earlier purchase, or of one that is made now.

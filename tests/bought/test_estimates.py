@@ -1,0 +1,125 @@
+"""What noisy counts tell of a column: without noise the truth, with noise no more than is there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jaxdp.bought import estimates, grids
+from jaxdp.bought.buying import _sums
+from jaxdp.bought.estimates import Cuts
+from jaxdp.tables import Column
+
+NUMBER = Column(name="x", type="numeric", lower=0, upper=1)
+WHOLE = Column(name="x", type="numeric", lower=0, upper=1, integer=True)
+
+
+def cuts_of(column: Column, values: np.ndarray, stddev: float = 0.0, seed: int = 0) -> Cuts:
+    """Return how a column is cut, with noise on its counts that is drawn here."""
+    rng = np.random.default_rng(seed)
+    edges = grids.scales(column)
+    counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+    noisy = counts + rng.normal(0, stddev, len(counts))
+    part = estimates.range_of(noisy, max(stddev, 1e-6), edges)
+    leaves = grids.leaves(part.edges, part.shares, column)
+    cells = np.searchsorted(leaves[1:-1], values, side="right")
+    exact = np.bincount(cells, minlength=len(leaves) - 1)
+    from jaxdp.privacy import ordered_counts
+
+    r = ordered_counts.root(len(exact))
+    norm = float(np.linalg.norm(r))
+    released = np.convolve(r, exact)[: len(r)] + rng.normal(0, stddev * norm, len(r))
+    counted = np.convolve(r, released)[: len(r)]
+    return estimates.cuts_of(_sums(leaves, counted, float(len(values)), max(stddev, 1e-6)))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng: rng.normal(50, 10, 20_000),
+        lambda rng: rng.lognormal(3, 1, 20_000),
+        lambda rng: -rng.exponential(1e-3, 20_000),
+        lambda rng: rng.normal(1.6e4, 100, 20_000),
+        lambda rng: rng.uniform(-1, 1, 20_000),
+    ],
+)
+def test_without_noise_bins_hold_equally_many(draw: object) -> None:
+    values = draw(np.random.default_rng(0))  # type: ignore[operator]
+    cuts = cuts_of(NUMBER, values)
+    assert len(cuts.inner) >= 30
+    assert cuts.low <= values.min()
+    assert cuts.high >= values.max()
+    edges = [cuts.low, *cuts.inner, cuts.high]
+    shares = np.histogram(values, edges)[0] / len(values)
+    # A leaf of the grid is the least that can be told apart.
+    assert np.max(shares) < 0.06
+    assert not cuts.heavy
+
+
+def test_spikes_are_bins_of_their_own() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(10, 4, 20_000)
+    values[:4000], values[4000:6000] = -200, 0
+    cuts = cuts_of(NUMBER, values)
+    spikes = [grids.roundest(low, high) for low, high in cuts.heavy]
+    assert spikes == [-200, 0]
+    for low, high in cuts.heavy:
+        assert {low, high} - {cuts.low, cuts.high} <= set(cuts.inner)
+
+
+def test_whole_numbers_are_cut_between_them() -> None:
+    values = np.random.default_rng(2).integers(1, 13, 5000).astype(float)
+    cuts = cuts_of(WHOLE, values)
+    assert (cuts.low, cuts.high) == (0, 13) or (cuts.low, cuts.high) == (1, 13)
+    assert all(edge % 1 == 0 for edge in cuts.inner)
+
+
+def test_noise_makes_fewer_bins_and_never_none() -> None:
+    values = np.random.default_rng(3).normal(50, 10, 3000)
+    numbers = [len(cuts_of(NUMBER, values, stddev).inner) for stddev in (1.0, 20.0, 100.0, 2000.0)]
+    assert numbers == sorted(numbers, reverse=True)
+    assert numbers[0] > 25
+    assert numbers[-1] <= 2 * estimates.FEWEST_BINS
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_does_not_stretch_bounds(seed: int) -> None:
+    values = np.random.default_rng(seed).normal(50, 10, 5000)
+    cuts = cuts_of(NUMBER, values, stddev=40.0, seed=seed)
+    assert -60 < cuts.low < 45
+    assert 55 < cuts.high < 160
+
+
+def test_nothing_but_noise_is_no_error() -> None:
+    for seed in range(5):
+        cuts = cuts_of(NUMBER, np.array([3.0]), stddev=50.0, seed=seed)
+        assert cuts.low < cuts.high
+
+
+def test_constant_columns_have_one_spike() -> None:
+    cuts = cuts_of(NUMBER, np.full(500, 7.0))
+    assert [grids.roundest(low, high) for low, high in cuts.heavy] == [7.0]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (97.5, 102.5, 100.0),
+        (-203.0, -198.0, -200.0),
+        (-1.0, 1.0, 0.0),
+        (0.311, 0.33, 0.32),
+        (7.0, 7.005, 7.0),
+    ],
+)
+def test_the_roundest_number_is_found(low: float, high: float, expected: float) -> None:
+    assert grids.roundest(low, high) == pytest.approx(expected, abs=1e-12)
+
+
+def test_leaves_are_round_and_finer_where_records_are() -> None:
+    leaves = grids.leaves(np.array([0.0, 64.0, 128.0]), np.array([0.95, 0.05]), NUMBER)
+    steps = np.diff(leaves)
+    assert np.all(steps > 0)
+    assert steps[leaves[:-1] < 64].max() < steps[leaves[:-1] >= 64].min()
+    assert 500 < len(leaves) < 2 * grids.NUM_LEAVES
+    whole = grids.leaves(np.array([0.0, 64.0]), np.ones(1), WHOLE)
+    np.testing.assert_array_equal(whole, np.arange(65))

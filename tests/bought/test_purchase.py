@@ -1,0 +1,254 @@
+"""A schema that is bought: what it tells, what it costs, and that nothing else gets into it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jaxdp.bought import Planned, Purchase, buy_schema, release
+from jaxdp.privacy import Ledger, cell_counts, ordered_counts, releases, unknown_texts
+from jaxdp.tables import OpenSchema, Schema, SchemaError, encode, raw
+
+NUM = 4000
+NUMBER: dict[str, Any] = {"type": "numeric", "lower": None, "upper": None, "nullable": None}
+DRAFT: dict[str, Any] = {
+    "columns": {
+        "age": NUMBER | {"integer": True},
+        "pay": NUMBER | {"decimals": 2},
+        "score": {"type": "numeric", "lower": 0, "upper": 1000, "decimals": 1},
+        "sensor": NUMBER,
+        "rating": {"type": "numeric", "lower": 1, "upper": 5, "integer": True},
+        "day": {"type": "date", "format": "%Y-%m-%d", "lower": None, "upper": None},
+        "city": {"type": "categorical", "categories": None, "nullable": None},
+        "ill": {"type": "categorical", "categories": ["no", "yes"], "target": True},
+    }
+}
+
+
+def frame_of(num: int = NUM, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    days = pd.Timestamp("2015-03-01") + pd.to_timedelta(rng.integers(0, 900, num), unit="D")
+    pay = np.where(rng.random(num) < 0.3, 0, np.round(rng.lognormal(8, 0.7, num), 2))
+    frame = pd.DataFrame(
+        {
+            "age": np.clip(rng.normal(50, 15, num), 18, 95).astype(int).astype(str),
+            "pay": [f"{each:.2f}" for each in pay],
+            "score": np.round(rng.beta(5, 2, num) * 100, 1).astype(str),
+            "sensor": np.where(rng.random(num) < 0.2, -200, rng.normal(20, 5, num)).astype(str),
+            "rating": rng.integers(1, 6, num).astype(str),
+            "day": days.strftime("%Y-%m-%d"),
+            "city": rng.choice(["Rome", "Oslo", "Bern", "NA"], num, p=[0.5, 0.3, 0.05, 0.15]),
+            "ill": rng.choice(["no", "yes"], num),
+        }
+    )
+    frame.loc[0, "city"] = "Nobody else"
+    return frame
+
+
+def bought(
+    frame: pd.DataFrame | None = None, *, epsilon: float = 20.0, draft: Any = DRAFT, **more: Any
+) -> Schema:
+    purchase = Purchase(epsilon=epsilon, delta=1e-6, **more)
+    return buy_schema(frame_of() if frame is None else frame, draft, purchase)
+
+
+def column(schema: Schema, name: str) -> Any:
+    return next(each for each in schema.declared if each.name == name)
+
+
+@pytest.mark.parametrize("epsilon", [20.0, math.inf])
+def test_a_schema_tells_what_is_in_the_table(epsilon: float) -> None:
+    schema = bought(epsilon=epsilon)
+    age, pay, score, sensor, rating, day, city, _ = (column(schema, name) for name in DRAFT["columns"])
+    assert 10 <= age.lower <= 20
+    assert 85 <= age.upper <= 110
+    assert not age.nullable
+    assert pay.lower == 0
+    assert 0.0 in pay.spikes
+    assert 10_000 < pay.upper < 150_000
+    assert score.bounds == (0, 1000), "what is public stays"
+    assert 20 < len(score.inner_edges) < 40
+    assert np.mean(np.array(score.inner_edges) <= 100) > 0.9, "bins lie where records do"
+    assert sensor.spikes == (-200.0,)
+    assert (rating.bins, rating.spikes) == (5, ())
+    assert "2015-01" <= day.lower <= "2015-03-04"
+    assert "2017-08-10" <= day.upper <= "2018-03"
+    assert city.nullable
+    assert set(city.categories) >= {"Rome", "Oslo", "Bern"}
+    assert ("Nobody else" in city.categories) == (epsilon == math.inf)
+    x, y = encode(frame_of(), schema)
+    assert np.isfinite(x).all()
+    assert set(y) == {0, 1}
+
+
+def test_guarantee_a_purchase_costs_its_share_of_the_budget() -> None:
+    for share, most in ((1.0, 1), (0.2, 1), (0.2, 3)):
+        schema = bought(epsilon=1.0, share=share, records_per_person=most)
+        assert schema.bought is not None
+        ledger = Ledger.from_json(schema.bought.ledger)
+        whole = releases.calibrate(
+            {"all": 1.0}, target_epsilon=1.0, delta=0.9e-6, records_per_person=most
+        )[0]
+        assert ledger.noise_multiplier == pytest.approx(whole.stddev / math.sqrt(share))
+        assert ledger.records_per_person == most
+        assert ledger.threshold_delta == pytest.approx(1e-7)
+        assert ledger.epsilon() <= 1 + 1e-6
+        assert not ledger.seeded_noise
+    assert Ledger.from_json(bought(noise_seed=1).bought.ledger).seeded_noise  # type: ignore[union-attr]
+
+
+def test_nothing_open_costs_nothing() -> None:
+    columns = {"rating": DRAFT["columns"]["rating"], "ill": DRAFT["columns"]["ill"]}
+    closed = {"columns": columns | {"rating": columns["rating"] | {"bins": 5}}}
+    frame = frame_of()[["rating", "ill"]]
+    assert bought(frame, draft=closed).bought is None
+    few = bought(frame, draft={"columns": columns})
+    assert few.bought is None, "five values are known in public"
+    assert column(few, "rating").bins == 5
+
+
+class Watched:
+    """All exact sums, in the order in which noise is added; fixed noisy ones take their place."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.exact: list[np.ndarray] = []
+        self.stddevs: list[float] = []
+        self.kept: list[np.ndarray] | None = None
+        for module in (cell_counts, ordered_counts, unknown_texts):
+            monkeypatch.setattr(module, "noisy_sums", self._noisy)
+
+    def _noisy(self, key: Any, exact: np.ndarray, release: Any) -> np.ndarray:
+        self.exact.append(exact)
+        self.stddevs.append(release.stddev)
+        if self.kept is None:
+            return exact + release.stddev * np.random.default_rng(len(self.exact)).normal(
+                size=len(exact)
+            )
+        kept = self.kept[len(self.exact) - 1]
+        # A text that is new has a count of its own, which is far from the threshold.
+        return np.append(kept, exact[len(kept) :])
+
+    def again(self) -> list[np.ndarray]:
+        exact, self.exact = self.exact, []
+        return exact
+
+
+CHANGES: dict[str, Callable[[pd.DataFrame], None]] = {
+    "other values": lambda f: f.__setitem__("age", _first(f.age, "77")),
+    "a missing value": lambda f: f.__setitem__("age", _first(f.age, "NA")),
+    "far beyond": lambda f: f.__setitem__("pay", _first(f.pay, "1e12")),
+    "below zero": lambda f: f.__setitem__("pay", _first(f.pay, "-5000000")),
+    "outside of public bounds": lambda f: f.__setitem__("score", _first(f.score, "99999")),
+    "a category that nobody has": lambda f: f.__setitem__("city", _first(f.city, "Atlantis")),
+    "no category": lambda f: f.__setitem__("city", _first(f.city, "")),
+    "another year": lambda f: f.__setitem__("day", _first(f.day, "1850-01-01")),
+    "another class": lambda f: f.__setitem__("ill", _first(f.ill, "yes")),
+}
+
+
+def _first(values: pd.Series, value: str) -> pd.Series:
+    return pd.Series([value, *values[1:]])
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_guarantee_a_record_moves_noised_sums_alone(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever one record holds: sums move by their sensitivity, and nothing else moves."""
+    watched = Watched(monkeypatch)
+    before = bought(epsilon=3.0)
+    sums = watched.again()
+    watched.kept = [
+        each + stddev * np.random.default_rng(number).normal(size=len(each))
+        for number, (each, stddev) in enumerate(zip(sums, watched.stddevs, strict=True), 1)
+    ]
+    changed = frame_of()
+    CHANGES[change](changed)
+    after = bought(changed, epsilon=3.0)
+    assert after.to_json()["columns"] == before.to_json()["columns"]
+    # By release, of which some add noise column by column.
+    parts: dict[float, float] = {}
+    for then, now, stddev in zip(sums, watched.again(), watched.stddevs, strict=False):
+        moved = now.astype(float).copy()
+        moved[: len(then)] -= then
+        parts[stddev] = parts.get(stddev, 0.0) + float(np.sum(moved**2))
+    assert max(parts.values()) <= 2 + 1e-6
+    assert len(parts) == 4, "each release has its own noise"
+
+
+def test_guarantee_releases_have_keys_of_their_own() -> None:
+    schema = bought(noise_seed=3)
+    assert bought(noise_seed=3).to_json()["columns"] == schema.to_json()["columns"]
+    assert bought(noise_seed=4).to_json()["columns"] != schema.to_json()["columns"]
+    seen = []
+    original = {name: getattr(release, name) for name in ("look", "texts", "sums", "spikes")}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, function in original.items():
+            patch.setattr(
+                release,
+                name,
+                lambda key, *rest, _f=function, **more: (seen.append(key), _f(key, *rest, **more))[
+                    1
+                ],
+            )
+        bought(noise_seed=3)
+    assert len({str(np.asarray(key_data(key)).tolist()) for key in seen}) == 4
+
+
+def key_data(key: Any) -> Any:
+    import jax
+
+    return jax.random.key_data(key)
+
+
+def test_guarantee_a_purchase_is_for_as_many_records_as_were_planned() -> None:
+    opened = OpenSchema.from_json(DRAFT)
+    planned = Planned(opened, Purchase(epsilon=1.0, delta=1e-6), NUM + 1)
+    with pytest.raises(ValueError, match="records were planned"):
+        planned.buy(raw.read(frame_of(), opened.schema))
+
+
+def test_a_target_is_bought_with_a_class_of_others() -> None:
+    draft = {
+        "columns": {
+            "age": DRAFT["columns"]["age"],
+            "city": {"type": "categorical", "categories": None, "target": True},
+        }
+    }
+    frame = frame_of()[["age", "city"]]
+    frame.loc[:200, "city"] = [f"village {number}" for number in range(201)]
+    schema = bought(frame, draft=draft)
+    assert schema.class_names[-1] == "other"
+    _, y = encode(frame, schema)
+    assert (y[:201] == len(schema.class_names) - 1).all()
+    assert Schema.from_json(schema.to_json()) == schema
+    with pytest.raises(SchemaError, match="fewer than two classes"):
+        bought(frame[:20], draft=draft, epsilon=0.1)
+
+
+@pytest.mark.parametrize("num", [1, 2, 30])
+def test_few_records_make_a_schema_all_the_same(num: int) -> None:
+    schema = bought(frame_of(num), epsilon=1.0)
+    x, _ = encode(frame_of(num), schema)
+    assert np.isfinite(x).all()
+
+
+def test_columns_of_nothing_make_a_schema_all_the_same() -> None:
+    frame = frame_of().assign(age="", city="NA", pay="7")
+    schema = bought(frame, epsilon=1.0)
+    assert column(schema, "age").nullable
+    assert column(schema, "city").nullable
+    encode(frame, schema)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"epsilon": 0.0}, {"delta": 0.0}, {"delta": 1.0}, {"share": 0.0}, {"share": 1.1}]
+)
+def test_a_purchase_out_of_range_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="need epsilon"):
+        Purchase(**{"epsilon": 1.0, "delta": 1e-6} | wrong)

@@ -1,0 +1,110 @@
+"""A schema of which facts are open, and one of which these were bought."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from jaxdp.tables import Bought, OpenSchema, Schema, SchemaError
+from jaxdp.tables.open_schema import completed
+
+DRAFT: dict[str, Any] = {
+    "columns": {
+        "age": {"type": "numeric", "lower": None, "upper": None, "integer": True, "nullable": None},
+        "score": {"type": "numeric", "lower": 0, "upper": 1},
+        "day": {"type": "date", "format": "%Y", "lower": None, "upper": None},
+        "hue": {"type": "categorical", "categories": None, "nullable": None},
+        "sure": {"type": "boolean", "nullable": None},
+        "note": {"drop": True},
+        "ill": {"type": "categorical", "categories": ["no", "yes"], "target": True},
+    }
+}
+FACTS = {
+    "age": {"lower": 0, "upper": 90, "bins": [20, 40], "nullable": False},
+    "score": {"bins": [0.5], "spikes": [0.0]},
+    "day": {"lower": "1990", "upper": "2020", "bins": ["2000"]},
+    "hue": {"categories": ["red"], "other": True, "nullable": True},
+    "sure": {"nullable": False},
+}
+OPEN = {
+    "age": ("bounds", "bins", "nullable"),
+    "score": ("bins",),
+    "day": ("bounds", "bins"),
+    "hue": ("categories", "nullable"),
+    "sure": ("nullable",),
+}
+NAME = "0123456789abcdef" * 2
+
+
+def bought_schema(**changes: Any) -> Schema:
+    bought = Bought(NAME, OPEN, {"any": "ledger"}).to_json()
+    return Schema.from_json(completed(DRAFT, FACTS | changes) | {"bought": bought})
+
+
+def test_what_is_open_is_found() -> None:
+    opened = OpenSchema.from_json(DRAFT)
+    assert dict(opened.open) == OPEN
+    assert opened.must_be_bought
+    assert [column.name for column in opened.schema.declared] == [*OPEN, "ill"]
+
+
+def test_a_draft_is_left_as_it_was() -> None:
+    before = copy.deepcopy(DRAFT)
+    OpenSchema.from_json(DRAFT)
+    completed(DRAFT, FACTS)
+    assert before == DRAFT
+
+
+def test_bins_alone_need_not_be_bought() -> None:
+    columns = {"score": {"type": "numeric", "lower": 0, "upper": 1}}
+    opened = OpenSchema.from_json({"columns": columns})
+    assert dict(opened.open) == {"score": ("bins",)}
+    assert not opened.must_be_bought
+    for facts in ({"bins": 16}, {"bins": [0.5]}, {"log": True}):
+        assert not OpenSchema.from_json({"columns": {"score": columns["score"] | facts}}).open
+
+
+def test_a_purchase_is_known_by_its_draft() -> None:
+    opened = OpenSchema.from_json(DRAFT)
+    assert opened.is_of(bought_schema())
+    assert not opened.is_of(Schema.from_json(completed(DRAFT, FACTS))), "it was declared"
+    other = copy.deepcopy(DRAFT)
+    other["columns"]["score"]["upper"] = 2
+    assert not OpenSchema.from_json(other).is_of(bought_schema())
+    del other["columns"]["score"]
+    assert not OpenSchema.from_json(other).is_of(bought_schema())
+
+
+def test_a_bought_schema_comes_back() -> None:
+    schema = bought_schema()
+    assert Schema.from_json(schema.to_json()) == schema
+    assert schema.bought is not None
+    assert dict(schema.bought.facts) == OPEN
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": "short"}, "hexadecimal"),
+        ({"facts": {"age": ["width"]}}, "facts are bounds"),
+        ({"facts": {"age": "bounds"}}, "lists of names"),
+        ({"facts": {"nobody": ["bounds"]}}, "not there"),
+        ({"ledger": 3}, "another kind"),
+        ({"more": 1}, "has name, facts, ledger"),
+    ],
+)
+def test_guarantee_what_no_purchase_writes_is_refused(change: dict[str, Any], said: str) -> None:
+    stored = bought_schema().to_json()
+    with pytest.raises(SchemaError, match=said):
+        Schema.from_json(stored | {"bought": stored["bought"] | change})
+
+
+def test_what_nobody_can_buy_is_an_error_as_before() -> None:
+    with pytest.raises(SchemaError, match='needs "categories"'):
+        OpenSchema.from_json({"columns": {"x": {"type": "ordinal", "categories": None}}})
+    with pytest.raises(SchemaError, match="'type' must be"):
+        OpenSchema.from_json({"columns": {"x": {"type": None}}})
+    with pytest.raises(SchemaError, match="a schema is"):
+        OpenSchema.from_json([])

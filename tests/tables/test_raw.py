@@ -1,0 +1,80 @@
+"""Records as they were read: stored later as they would have been at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jaxdp.tables import Schema, frames, raw
+
+SCHEMA = Schema.from_json(
+    {
+        "missing": ["", "NA", "none"],
+        "columns": {
+            "age": {"type": "numeric", "lower": 0, "upper": 99, "integer": True},
+            "pay": {"type": "numeric", "lower": -5, "upper": 1e6, "prefix": "$", "nullable": True},
+            "day": {
+                "type": "date",
+                "format": "%d.%m.%Y",
+                "lower": "01.01.2000",
+                "upper": "31.12.2020",
+            },
+            "hue": {"type": "categorical", "categories": ["red", "none", "2"], "nullable": True},
+            "sure": {"type": "boolean"},
+            "ill": {"type": "categorical", "categories": ["no", "yes"], "target": True},
+        },
+    }
+)
+
+
+def frame_of() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "age": ["18", "120", "7.0", "NA", "-3", "50"],
+            "pay": ["$1", "", "-$3", "$1e9", "none", "2"],
+            "day": ["01.02.2003", "31.12.2030", "NA", "01.01.1990", "05.06.2007", ""],
+            "hue": ["red", "none", "2.0", "green", "", None],
+            "sure": ["True", "false", "0", "1", "NA", "TRUE"],
+            "ill": ["no", "yes", "yes", "no", "no", "yes."],
+        }
+    )
+
+
+def test_records_are_stored_as_if_they_had_been_at_once() -> None:
+    x, y = raw.encode(raw.read(frame_of(), SCHEMA), SCHEMA)
+    for found, expected in zip((x, y), frames.encode(frame_of(), SCHEMA), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_parts_are_those_of_the_whole() -> None:
+    parts = [raw.read(frame_of()[start : start + 2], SCHEMA) for start in (0, 2, 4)]
+    whole = raw.joined(parts)
+    assert raw.length(whole) == 6
+    x, y = frames.encode(frame_of(), SCHEMA)
+    chosen = np.array([5, 0, 3])
+    for found, expected in zip(
+        raw.encode(raw.part(whole, chosen), SCHEMA), (x[chosen], y[chosen]), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+    hue = raw.part(whole, np.array([0]))["hue"]
+    assert isinstance(hue, raw.Texts)
+    assert hue.texts == ("red",), "texts of other records are not kept"
+
+
+def test_typed_columns_are_read_as_texts_are() -> None:
+    frame = frame_of().assign(
+        age=pd.array([18, 120, 7, None, -3, 50], dtype="Int64"),
+        hue=pd.Categorical(["red", "none", "2", "green", "red", None]),
+    )
+    for found, expected in zip(
+        raw.encode(raw.read(frame, SCHEMA), SCHEMA), frames.encode(frame, SCHEMA), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("value", ["x", "$"])
+def test_what_is_no_number_is_refused_without_being_quoted(value: str) -> None:
+    with pytest.raises(ValueError, match="is numeric") as caught:
+        raw.read(frame_of().assign(pay=value), SCHEMA)
+    assert repr(value) not in str(caught.value)
