@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from support import classified, drivers, toy_tables
 
 import jaxdp
 from jaxdp.program.commands import marginals, sample, table
+from jaxdp.program.main import METHODS
+from jaxdp.program.runs import folder
 
 FAST = ("--steps=3", "--num_synthetic=40", "--evaluate=none", "--eps=2", "--delta=1e-3")
 
@@ -94,3 +97,20 @@ def test_the_command_for_tables_takes_one_without_a_target(
     assert (tmp_path / "out.not_for_release" / "fidelity.json").exists()
     assert classified.run(f"--run={out}", str(tmp_path / "plain.csv")) == 2
     assert "no classes to tell" in capsys.readouterr().err
+
+
+def test_guarantee_a_run_that_replaces_another_releases_anew(
+    source: tuple[str, str], tmp_path: Path
+) -> None:
+    """Counts of the run before, under other noise, are not taken for those of the new one."""
+    out = f"--out_dir={tmp_path / 'out'}"
+    assert drivers.drive(marginals.main, *source, *FAST, out) == 0
+    before = (tmp_path / "out" / "counts.npz").read_bytes()
+    assert drivers.drive(marginals.main, *source, *FAST, out, "--overwrite", "--eps=5") == 0
+    assert (tmp_path / "out" / "counts.npz").read_bytes() != before
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_guarantee_what_any_method_releases_is_removed_with_its_run(method: str) -> None:
+    story = importlib.import_module(f"jaxdp.methods.{method}.story").STORY
+    assert {story.released, f"{story.result}.npz"} - {None} <= set(folder.OWN_FILES)

@@ -60,6 +60,13 @@ def multipliers(spec: Spec) -> tuple[float, ...]:
     return () if found is None else (found.noise_multiplier,)
 
 
+def require_noise(settings: Any, spec: Spec) -> None:
+    """Raise a `SettingsError` where there is a budget, and the schema was bought without noise."""
+    found = ledger_of(spec)
+    if settings.is_private and found is not None and not found.is_private:
+        raise bad(settings, "eps", "is a budget, and the schema was bought without noise")
+
+
 def noise_delta(settings: Any, spec: Spec) -> float:
     """Return what thresholds leave of delta to noise.
 
@@ -96,14 +103,16 @@ def calibrate(
             shares=shares,
             records_per_person=spec.records_per_person,
         )
+    require_noise(settings, spec)
     whole = accounting.analytic_gaussian_stddev(
         epsilon=settings.eps,
         delta=noise_delta(settings, spec),
         sensitivity=float(spec.records_per_person),
     )
-    left = whole**-2 - (before.noise_multiplier**-2 if before.is_private else math.inf)
+    left = whole**-2 - before.noise_multiplier**-2
     if not left > 1e-9 * whole**-2:
-        raise bad(settings, "eps", f"is no more than what the schema has spent: {_spent(before)}")
+        spent = f"{before.epsilon():.3g}"
+        raise bad(settings, "eps", f"is no more than the {spent} that the schema has spent")
     total = sum(shares.values())
     return tuple(
         GaussianRelease(
@@ -113,10 +122,6 @@ def calibrate(
         )
         for name, bound in sensitivities.items()
     )
-
-
-def _spent(before: Ledger) -> str:
-    return f"epsilon {before.epsilon():.3g}" if before.is_private else "it was bought without noise"
 
 
 def joint(ledger: Ledger, spec: Spec) -> Ledger:
@@ -144,13 +149,15 @@ def own_part(ledger: Ledger, spec: Spec) -> Ledger:
     found = ledger_of(spec)
     if found is None:
         return ledger
+    num = len(found.releases)
     if ledger.steps is None:
-        own = ledger.releases[len(found.releases) :]
-        is_in = ledger.releases[: len(found.releases)] == found.releases
-        changed = dataclasses.replace(ledger, releases=own, threshold_delta=0.0)
+        is_in = ledger.releases[:num] == found.releases
     else:
         is_in = ledger.also[:1] == (found.noise_multiplier,)
-        changed = dataclasses.replace(ledger, also=ledger.also[1:], threshold_delta=0.0)
     if not is_in or ledger.threshold_delta != found.threshold_delta:
         raise ValueError("the ledger of a run leaves out what was bought of its schema")
-    return changed
+    if ledger.steps is None:
+        ledger = dataclasses.replace(ledger, releases=ledger.releases[num:])
+    else:
+        ledger = dataclasses.replace(ledger, also=ledger.also[1:])
+    return dataclasses.replace(ledger, threshold_delta=0.0)

@@ -48,13 +48,14 @@ def calibrated(
     """
     if not settings.is_private:
         return mechanism
+    bought_schema.require_noise(settings, spec)
     try:
         return calibration.calibrate(
             mechanism,
             target_epsilon=settings.eps,
             delta=bought_schema.noise_delta(settings, spec),
             accountant=accountant,
-            also=(*_of_schema(settings, spec), *also),
+            also=(*bought_schema.multipliers(spec), *also),
         )
     except calibration.UnreachableEpsilonError as error:
         raise bad(
@@ -63,15 +64,3 @@ def calibrated(
             f"not reachable in {mechanism.num_steps} steps of sampling rate "
             f"{mechanism.sampling_rate:.3g} ({error}); raise --eps or --delta, or lower --epochs",
         ) from error
-
-
-def _of_schema(settings: Any, spec: Spec) -> tuple[float, ...]:
-    """Return the noise multipliers of what was bought of the schema.
-
-    Raises:
-        SettingsError: it has none.
-    """
-    found = bought_schema.multipliers(spec)
-    if 0 in found:
-        raise bad(settings, "eps", "is a budget, and the schema was bought without noise")
-    return found

@@ -51,7 +51,9 @@ def run(asked: str | None) -> None:
     from jaxdp.program.runs.schema_purchase import SchemaBuyer
 
     run_flags = command_line.settings_of(RunFlags)
-    buyer = SchemaBuyer(run_flags, budget, counts_cells=asked in (None, "marginals"))
+    given = (flag for flag in _REUSED if command_line.is_given(flag))
+    counts = asked in (None, "marginals")
+    buyer = SchemaBuyer(run_flags, budget, counts_cells=counts, reused=next(given, None))
     data = dataset_for(run_flags, seed=budget.seed, completes=buyer)
     chosen = _choice(data, budget.eps, asked)
     _require_fit(chosen.method)

@@ -92,7 +92,10 @@ class OpenSchema:
         if not isinstance(stored, Mapping) or not isinstance(stored.get("columns"), Mapping):
             raise SchemaError('a schema is {"columns": {name: {"type": ...}, ...}}')
         # One by one: in Python one object may stand for several columns.
-        columns = {name: copy.deepcopy(facts) for name, facts in stored["columns"].items()}
+        columns = {str(name): copy.deepcopy(facts) for name, facts in stored["columns"].items()}
+        if target is not None:
+            stored = {**stored, "columns": _with_target(columns, target)}
+            columns = copy.deepcopy(stored["columns"])
         filled = {**stored, "columns": columns}
         found: dict[str, tuple[str, ...]] = {}
         for name, facts in columns.items():
@@ -103,8 +106,19 @@ class OpenSchema:
         return cls(stored, Schema.from_json(filled, target=target), found)
 
 
+def _with_target(columns: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """Return columns of which one is the target, whichever a file marks."""
+    return {
+        name: {k: v for k, v in facts.items() if k != "target"}
+        | ({"target": True} if name == target else {})
+        if isinstance(facts, dict)
+        else facts
+        for name, facts in columns.items()
+    }
+
+
 def _open(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return which facts of a column are open."""
+    """Return which facts of a column are open; a class cannot be missing."""
     kind, found = facts.get("type"), []
     if kind in NEW_TYPES:
         return ()
@@ -116,7 +130,8 @@ def _open(facts: Mapping[str, Any]) -> tuple[str, ...]:
     elif kind == CATEGORICAL and facts.get("categories") is None:
         # Of ordinal columns nobody can buy the order: the error is that of a schema.
         found.append(bought.CATEGORIES)
-    if "nullable" in facts and facts["nullable"] is None and not facts.get("target"):
+    is_class = facts.get("target") is True and kind not in _NUMBERS
+    if "nullable" in facts and facts["nullable"] is None and not is_class:
         found.append(bought.NULLABLE)
     return tuple(found)
 
@@ -148,4 +163,7 @@ def completed(stored: Mapping[str, Any], facts: Mapping[str, Mapping[str, Any]])
     """
     columns = {str(name): dict(own) for name, own in stored["columns"].items()}
     filled = {name: {**own, **facts.get(name, {})} for name, own in columns.items()}
+    for own in filled.values():
+        if own.get("nullable", 0) is None:  # of a class, which cannot be missing
+            del own["nullable"]
     return {**stored, "columns": filled}

@@ -64,7 +64,9 @@ def column(schema: Schema, name: str) -> Any:
 @pytest.mark.parametrize("epsilon", [20.0, math.inf])
 def test_a_schema_tells_what_is_in_the_table(epsilon: float) -> None:
     schema = bought(epsilon=epsilon)
-    age, pay, score, sensor, rating, day, city, _ = (column(schema, name) for name in DRAFT["columns"])
+    age, pay, score, sensor, rating, day, city, _ = (
+        column(schema, name) for name in DRAFT["columns"]
+    )
     assert 10 <= age.lower <= 20
     assert 85 <= age.upper <= 110
     assert not age.nullable

@@ -90,8 +90,9 @@ def _part(settings: Settings, spec: Spec, share: float, beside: tuple[float, ...
         )
     except accounting.TooMuchNoiseError as error:
         raise bad(settings, "eps", f"asks for too much noise ({error}); raise it") from error
+    bought_schema.require_noise(settings, spec)
     beside = (*bought_schema.multipliers(spec), *beside)
-    left = alone**-2 - sum(noise**-2 if noise else math.inf for noise in beside)
+    left = alone**-2 - sum(noise**-2 for noise in beside)
     if not left > 0:
         raise bad(settings, "eps", "what is released beside the teacher spends all of it; raise it")
     return 1 / math.sqrt(share * left)

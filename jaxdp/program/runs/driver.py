@@ -30,7 +30,7 @@ from jaxdp.program.runs.planning import (
     with_preset,
 )
 from jaxdp.program.runs.runner import METRICS, FolderRunner, first_metrics
-from jaxdp.program.runs.schema_purchase import SchemaBuyer
+from jaxdp.program.runs.schema_purchase import REUSED, SchemaBuyer
 from jaxdp.saved import public_cache
 
 
@@ -49,7 +49,9 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
     if run_flags.evaluate is not None:
         registry.parse(run_flags.evaluate)  # before features are built
     if data is None:
-        buyer = SchemaBuyer(run_flags, settings, counts_cells=method == "marginals")
+        given = (flag for flag in REUSED if getattr(run_flags, flag, None) is not None)
+        counts = method == "marginals"
+        buyer = SchemaBuyer(run_flags, settings, counts_cells=counts, reused=next(given, None))
         data = dataset_for(run_flags, seed=settings.seed, completes=buyer)
     try:
         processes.own_part(data.spec.num_examples)

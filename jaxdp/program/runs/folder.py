@@ -40,7 +40,7 @@ _UNTOLD = {
     **{"priors": "data", "teacher_priors": "data"},
 }
 _CONFIG = "config.json"
-_OWN_FILES = (
+OWN_FILES = (
     "distilled.npz",
     "distilled.csv",
     "distilled.png",
@@ -50,6 +50,7 @@ _OWN_FILES = (
     "embedding.npz",
     "labelled.npz",
     "teacher.npz",
+    "counts.npz",
     "not_for_release.json",
     "report.html",
     "metrics.json",
@@ -57,6 +58,7 @@ _OWN_FILES = (
     "released.json",
     _CONFIG,
 )
+"""Files that a run writes; `--overwrite` removes them."""
 _COMPARISONS = ("copies.json", "fidelity.json", "fidelity.html")
 _CHECKPOINTS, _TEACHER_CHECKPOINTS = "checkpoints", "teacher_checkpoints"
 _GENERATOR = "generator"
@@ -253,7 +255,7 @@ class RunFolder:
                 path.unlink()
         if card.may_write(self.path / card.NAME):
             (self.path / card.NAME).unlink(missing_ok=True)
-        for name in _OWN_FILES:
+        for name in OWN_FILES:
             (self.path / name).unlink(missing_ok=True)
         self.remove_leftovers()
 

@@ -27,6 +27,8 @@ from jaxdp.tables.schema import Schema, read_schema
 SHARE, SHARE_OF_BINS = 0.2, 0.1
 """Part of the budget for a schema that cannot be used without, and for bins alone."""
 ENDING = ".bought.json"
+REUSED = ("teacher", "embedding", "counts")
+"""Flags of an earlier release that a run uses again."""
 _METHOD = "schema"
 
 
@@ -38,11 +40,13 @@ class SchemaBuyer:
         run_flags: of the run.
         budget: its settings, or those of its budget alone.
         counts_cells: whether the run counts records in cells, for which quantiles are good.
+        reused: flag of an earlier release that the run uses again, and that has its own schema.
     """
 
     run_flags: Any
     budget: Any
     counts_cells: bool
+    reused: str | None = None
 
     def wants(self, opened: OpenSchema) -> bool:
         """Whether something is to be bought, or was bought before.
@@ -52,13 +56,13 @@ class SchemaBuyer:
         """
         if opened.stored.get("bought") is not None:
             return False
-        share, reused = self.run_flags.schema_share, _reused(self.run_flags)
-        if share == 0 or reused:
-            if reused and file_of(self.run_flags).exists():
+        share = self.run_flags.schema_share
+        if share == 0 or self.reused:
+            if self.reused and file_of(self.run_flags).exists():
                 return bool(opened.open)
             if not opened.must_be_bought:
                 return False
-            flag = f"--{reused}" if reused else "--schema_share=0"
+            flag = f"--{self.reused}" if self.reused else "--schema_share=0"
             facts = "; ".join(f"{name}: {', '.join(own)}" for name, own in _open(opened).items())
             raise InputError(f"{flag}: nothing is bought, and the schema leaves open {facts}")
         few = len(opened.schema.declared) <= MOST_PAIRED
@@ -183,12 +187,6 @@ def _require_writable(path: Path) -> None:
         raise InputError(
             f"{path}: cannot be written ({error.strerror}); name another file by --schema_out"
         ) from error
-
-
-def _reused(run_flags: Any) -> str | None:
-    """Return the flag of an earlier release that the run uses again, which has its own schema."""
-    named = ("counts", "embedding", "teacher")
-    return next((flag for flag in named if getattr(run_flags, flag, None) is not None), None)
 
 
 def _open(opened: OpenSchema) -> dict[str, tuple[str, ...]]:

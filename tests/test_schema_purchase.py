@@ -1,0 +1,247 @@
+"""`jaxdp table` on a table whose schema nobody has written: asked, guessed, bought, used again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from support import drivers
+
+from jaxdp.privacy import DatasetLedger
+from jaxdp.program import interview
+from jaxdp.program.commands import dp_ntk, marginals, table
+from jaxdp.program.data import answers
+from jaxdp.program.errors import InputError
+from jaxdp.tables import read_schema
+
+FAST = ("--steps=2", "--num_synthetic=30", "--evaluate=none", "--eps=3")
+NUM = 600
+
+
+def frame_of(num: int = NUM) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "id": np.arange(1, num + 1),
+            "age": rng.integers(18, 90, num),
+            "city": rng.choice(["Rome", "Oslo"], num),
+            "pay": np.round(rng.lognormal(8, 0.5, num), 2),
+            "ill": rng.choice(["no", "yes"], num),
+            "empty": "",
+        }
+    )
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    frame_of().to_csv(path, index=False)
+    return path
+
+
+def drive(csv: Path, *more: str) -> int:
+    return drivers.drive(
+        table.main, f"--csv={csv}", *FAST, f"--out_dir={csv.parent / 'out'}", *more
+    )
+
+
+def test_guesses_count_when_somebody_accepts_them(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drive(csv) == 2
+    said = capsys.readouterr().err
+    assert "has no schema" in said
+    assert "age whole numbers" in said
+    assert "--accept_guesses" in said
+    assert "Rome" not in said
+    assert {path.name for path in csv.parent.iterdir()} == {"people.csv"}, "nothing was written"
+
+    assert drive(csv, "--accept_guesses", "--target=ill", "--eps=20") == 0
+    made = pd.read_csv(csv.parent / "out" / "synthetic.csv")
+    assert list(made.columns) == ["id", "age", "city", "pay", "ill"]
+    assert len(made) == 30
+    assert made.id.is_unique
+    assert made.age.between(0, 130).all()
+    schema = read_schema(csv.parent / "people.bought.json", target="ill")
+    assert schema.bought is not None
+    facts = drivers.read(csv.parent / "out", "privacy.json")
+    assert facts["releasable"]
+    assert 19 < facts["epsilon"] <= 20 + 1e-6
+    entries = DatasetLedger(csv.parent / "people.ledger.jsonl").read().entries
+    assert [entry.method for entry in entries] == ["schema", "marginals"]
+    assert entries[0].name == schema.bought.name
+
+
+def test_a_purchase_is_made_once(csv: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert drive(csv, "--accept_guesses") == 0
+    bought = (csv.parent / "people.bought.json").read_bytes()
+    assert drive(csv, "--overwrite") == 0
+    assert drive(csv, "--resume") == 0
+    counts = f"--counts={csv.parent / 'out' / 'counts.npz'}"
+    both = (f"--csv={csv}", f"--schema={csv.parent / 'people.json'}", *FAST, counts)
+    assert drivers.drive(marginals.main, *both, f"--out_dir={csv.parent / 'again'}") == 0
+    assert (csv.parent / "people.bought.json").read_bytes() == bought
+    entries = DatasetLedger(csv.parent / "people.ledger.jsonl").read().entries
+    assert [entry.method for entry in entries] == ["schema", "marginals", "marginals"]
+    capsys.readouterr()
+    assert drive(csv, "--schema_share=0.3", "--overwrite") == 0, "the complete schema is found"
+    draft = f"--schema={csv.parent / 'people.json'}"
+    assert drive(csv, draft, "--schema_share=0.3", "--overwrite") == 2
+    assert "was bought before" in capsys.readouterr().err
+    stored = json.loads((csv.parent / "people.json").read_text())
+    stored["columns"]["age"]["lower"], stored["columns"]["age"]["upper"] = 0, 120
+    (csv.parent / "people.json").write_text(json.dumps(stored))
+    assert drive(csv, draft, "--overwrite") == 2
+    assert "was bought for another schema" in capsys.readouterr().err
+
+
+def test_other_methods_take_a_bought_schema(csv: Path) -> None:
+    assert drive(csv, "--accept_guesses", "--target=ill", "--eps=20") == 0
+    flags = (f"--csv={csv}", f"--schema={csv.parent / 'people.bought.json'}", "--target=ill")
+    out = f"--out_dir={csv.parent / 'ntk'}"
+    assert drivers.drive(dp_ntk.main, *flags, *FAST, out, "--eps=20") == 0
+    facts = drivers.read(csv.parent / "ntk", "privacy.json")
+    assert facts["epsilon"] <= 20 + 1e-6
+    assert len(facts["releases"]) > 1
+
+
+def test_a_complete_schema_gets_bins_by_quantiles(csv: Path) -> None:
+    columns = {
+        "id": {"drop": True},
+        "age": {"type": "numeric", "lower": 0, "upper": 120, "integer": True},
+        "city": {"type": "categorical", "categories": ["Rome", "Oslo"]},
+        "pay": {"type": "numeric", "lower": 0, "upper": 1e6},
+        "ill": {"type": "categorical", "categories": ["no", "yes"], "target": True},
+        "empty": {"drop": True},
+    }
+    schema = csv.parent / "mine.json"
+    schema.write_text(json.dumps({"columns": columns}))
+    assert drive(csv, f"--schema={schema}") == 0
+    bought = read_schema(csv.parent / "people.bought.json").bought
+    assert bought is not None
+    assert dict(bought.facts) == {"age": ("bins",), "pay": ("bins",)}
+    (csv.parent / "people.bought.json").unlink()
+    assert drive(csv, f"--schema={schema}", "--schema_share=0", "--overwrite") == 0
+    assert not (csv.parent / "people.bought.json").exists()
+
+
+def test_guarantee_a_purchase_is_entered_before_its_noise_and_within_the_budget(
+    csv: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drive(csv, "--accept_guesses", "--budget=0.5") == 2
+    assert "budget" in capsys.readouterr().err
+    assert not (csv.parent / "people.bought.json").exists()
+    shutil.rmtree(csv.parent / "out", ignore_errors=True)
+    (csv.parent / "people.ledger.jsonl").unlink(missing_ok=True)
+
+    from jaxdp.bought import purchase
+
+    def killed(*args: Any, **options: Any) -> Any:
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(purchase, "facts_of", killed)
+    with pytest.raises(RuntimeError, match="killed"):
+        drive(csv)
+    entries = DatasetLedger(csv.parent / "people.ledger.jsonl").read().entries
+    assert [entry.method for entry in entries] == ["schema"]
+    assert not (csv.parent / "people.bought.json").exists()
+
+
+def test_nothing_is_spent_where_the_schema_cannot_be_kept(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = csv.parent / "file"
+    there.touch()
+    assert drive(csv, "--accept_guesses", f"--schema_out={there / 'x.json'}") == 2
+    assert "--schema_out" in capsys.readouterr().err
+    assert not (csv.parent / "people.ledger.jsonl").exists()
+
+
+def test_a_schema_that_is_open_needs_to_be_bought(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drive(csv, "--accept_guesses", "--schema_share=0") == 2
+    assert "leaves open age: bounds" in capsys.readouterr().err
+    assert drive(csv, "--counts=nowhere.npz") == 2
+    assert "leaves open" in capsys.readouterr().err
+
+
+def test_persons_are_bought_for(csv: Path) -> None:
+    frame = frame_of().assign(person=np.arange(NUM) // 3)
+    frame.to_csv(csv, index=False)
+    more = ("--person_column=person", "--records_per_person=2", "--accept_guesses")
+    assert drive(csv, *more) == 0
+    made = pd.read_csv(csv.parent / "out" / "synthetic.csv")
+    assert "person" not in made
+    facts = drivers.read(csv.parent / "out", "privacy.json")
+    assert facts["ledger"]["records_per_person"] == 2
+    assert facts["epsilon"] <= 3 + 1e-6
+
+
+def said(*lines: str) -> interview.Ask:
+    left = list(lines)
+
+    def asks(prompt: str) -> str:
+        if not left:
+            raise InputError("ended")
+        return left.pop(0)
+
+    return asks
+
+
+def test_a_walk_takes_what_a_person_says(capsys: pytest.CaptureFixture[str]) -> None:
+    frame = frame_of(50).astype(str)
+    proposed = {
+        "id": answers.COUNTER,
+        "age": answers.WHOLE,
+        "city": answers.CATEGORY,
+        "pay": answers.NUMBER,
+        "ill": answers.CATEGORY,
+        "empty": {"drop": True},
+    }
+    lines = ("?", "x", "", "oops", "120 0", "0 120", "", "Rome, Oslo, Bern", "a")
+    found = interview.walk(proposed, frame, asks=said(*lines))
+    assert found["id"] == {"drop": True}
+    assert (found["age"]["lower"], found["age"]["upper"]) == (0, 120)
+    assert found["city"]["categories"] == ["Rome", "Oslo", "Bern"]
+    assert found["pay"] == answers.NUMBER
+    assert found["ill"] == answers.CATEGORY
+    assert "identifiers, made new" in capsys.readouterr().err
+    dated = interview.walk({"age": answers.WHOLE}, frame[["age"]], asks=said("d", "%d.%m.%Y"))
+    assert dated["age"]["format"] == "%d.%m.%Y"
+    with pytest.raises(InputError):
+        interview.walk(proposed, frame, asks=said("", ""))
+
+
+@pytest.mark.parametrize(
+    ("values", "drafted", "expected"),
+    [
+        (["1", "2"], {"type": None}, "whole numbers"),
+        (["1", "2"], {"type": "categorical", "categories": None}, "whole numbers"),
+        (["01", "02"], {"type": "categorical", "categories": None}, "categories"),
+        (["a", "a"], {"type": "constant", "value": None}, "categories"),
+        (["", ""], {"type": "constant", "value": None}, "left out"),
+        ([f"n{i}" for i in range(60)], {"type": "categorical", "categories": None}, "left out"),
+        (["3", "1"], {"type": "ordinal", "categories": None}, "categories"),
+        (["x"], {"type": "text"}, "left out"),
+    ],
+)
+def test_a_draft_gets_an_answer_for_every_column(
+    values: list[str], drafted: dict[str, Any], expected: str
+) -> None:
+    frame = pd.DataFrame({"x": values})
+    found = answers.settled({"x": drafted | {"about": "a note"}}, frame)["x"]
+    assert answers.in_words(found) == expected
+    assert "about" not in found
+
+
+def test_whole_numbers_that_number_records_are_made_new() -> None:
+    frame = pd.DataFrame({"patient_id": ["1", "2"], "width": ["3", "4"]})
+    found = answers.settled({name: {"type": None} for name in frame}, frame)
+    assert found["patient_id"] == answers.COUNTER
+    assert found["width"] == answers.WHOLE
