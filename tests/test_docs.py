@@ -37,8 +37,8 @@ DRIVERS = (
     *("dp_kip", "dp_kip_teacher", "dp_ntk", "marginals"),
     *(command.module for name, command in main.COMMANDS.items() if name != "run"),
 )
-RUN_ELSEWHERE = (DOCS / "own_images.md",)
-"""Pages whose commands and Python are one session: tests/test_own_images_page.py runs them."""
+RUN_ELSEWHERE = (DOCS / "own_images.md", DOCS / "own_tables.md")
+"""Pages whose commands and Python are one session, which tests/test_own_*_page.py run."""
 SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
     *sorted((ROOT / "tests").glob("offline_*.py")),

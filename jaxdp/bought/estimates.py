@@ -14,7 +14,7 @@ from sklearn.isotonic import isotonic_regression
 
 MOST_BINS, FEWEST_BINS = 32, 4
 # Chance that noise alone passes in any cell of a column.
-_BY_CHANCE = 0.02
+_BY_CHANCE = 0.002
 # The same for any one cell of a first look, or for a few side by side.
 _HARDLY, _WINDOWS = 2.8, (1, 2, 4, 8)
 _BELOW_ZERO = 4.0
@@ -25,6 +25,8 @@ _LEAST = 2.0
 # Numbers of one sign begin at 0 where they reach over so many times their least.
 _RATIO = 16.0
 MOST_SPIKES = 12
+# The first bin, and the last, are longer than those beside them by so much of these.
+_ROOM = 3.0
 
 
 class Range(NamedTuple):
@@ -156,6 +158,8 @@ def cuts_of(found: Sums) -> Cuts:
 
 def _heavy(each: np.ndarray, stddev: float, size: float) -> list[int]:
     """Return the leaves that hold more than their neighbours and noise explain."""
+    # Eight leaves beside one have noise of their own.
+    stddev *= 1.125**0.5
     least = max(-float(ndtri(_BY_CHANCE / len(each))) * stddev, size / 2)
     beside = np.array([_beside(each, leaf) for leaf in range(len(each))])
     found = np.flatnonzero(each - np.maximum(beside, 0.0) > least)
@@ -171,18 +175,19 @@ def _beside(each: np.ndarray, leaf: int) -> float:
 def _used(rising: np.ndarray, heavy: list[int], found: Sums, size: float) -> tuple[int, int]:
     """Return the first and the last leaf that are in use, with room for what noise hides.
 
-    The first and the last bin are three times as long as those beside them, up to the ends of the
-    leaves, where noise does not tell where they end.
+    Noise hides where the first bin begins and where the last one ends: these are longer than those
+    beside them.
     """
     total, edges, top = found.num_records, found.leaves, len(rising) - 1
     least = np.minimum(_CERTAIN * found.stddevs, total / FEWEST_BINS)
     first = int(np.argmax(rising > least))
-    last = min(top - int(np.argmax((total - rising > least)[::-1])) + 1, top)
+    # The first leaf from which on nothing is left; the first of all where one leaf has everything.
+    last = min(int(np.max(np.flatnonzero(total - rising > least), initial=-1)) + 1, top)
     one, two = (float(edges[np.searchsorted(rising, part * size)]) for part in (1, 2))
     at = [int(np.searchsorted(rising, total - part * size)) for part in (1, 2)]
     from_end, before = (float(edges[min(leaf, top) + 1]) for leaf in at)
-    low = min(edges[first], max(edges[0], one - 2 * (two - one)))
-    high = max(edges[last + 1], min(edges[-1], from_end + 2 * (from_end - before)))
+    low = min(edges[first], max(edges[0], one - _ROOM * (two - one)))
+    high = max(edges[last + 1], min(edges[-1], from_end + _ROOM * (from_end - before)))
     first = int(np.searchsorted(edges, low, side="right")) - 1
     last = int(np.searchsorted(edges, high)) - 1
     if heavy:

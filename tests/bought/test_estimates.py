@@ -96,6 +96,15 @@ def test_nothing_but_noise_is_no_error() -> None:
         assert cuts.low < cuts.high
 
 
+def test_a_column_of_one_value_does_not_reach_far_beyond() -> None:
+    values = np.zeros(5000)
+    values[:40] = 400
+    for seed in range(6):
+        cuts = cuts_of(WHOLE, values, stddev=60.0, seed=seed)
+        assert (cuts.low, cuts.heavy) == (0, ((0, 1),))
+        assert cuts.high <= 4
+
+
 def test_constant_columns_have_one_spike() -> None:
     cuts = cuts_of(NUMBER, np.full(500, 7.0))
     assert [grids.roundest(low, high) for low, high in cuts.heavy] == [7.0]

@@ -2,6 +2,7 @@
 
 from planted_bugs import (
     accounting,
+    bought_schemas,
     clipping,
     counts,
     drivers,
@@ -27,6 +28,7 @@ from planted_bugs import (
 from planted_bugs.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
+    *bought_schemas.MUTANTS,
     *noise.MUTANTS,
     *sampling.MUTANTS,
     *clipping.MUTANTS,

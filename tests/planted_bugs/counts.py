@@ -4,7 +4,7 @@ from planted_bugs.mutant import Mutant
 
 _COUNTS, _C = "jaxdp/privacy/cell_counts.py", "tests/privacy/test_cell_counts.py::"
 _DOMAIN, _D = "jaxdp/tables/domain.py", "tests/tables/test_domain.py::"
-_PLAN, _RELEASE = "jaxdp/methods/marginals/plan.py", "jaxdp/methods/marginals/release.py"
+_RELEASE = "jaxdp/methods/marginals/release.py"
 _R = "tests/methods/marginals/test_release.py::"
 _MOVES = f"{_C}test_guarantee_replacing_a_record_moves_counts_by_at_most_the_sensitivity"
 _NOISE = f"{_C}test_guarantee_independent_noise_of_the_release_is_on_every_count"
@@ -92,9 +92,9 @@ MUTANTS = (
     ),
     Mutant(
         "persons with several records count as one",
-        _PLAN,
-        "            records_per_person=spec.records_per_person,\n        )\n    found",
-        "            records_per_person=1,\n        )\n    found",
+        "jaxdp/methods/bought_schema.py",
+        "            shares=shares,\n            records_per_person=spec.records_per_person,\n",
+        "            shares=shares,\n            records_per_person=1,\n",
         (f"{_R}test_guarantee_persons_get_noise_for_all_of_their_records",),
     ),
 )

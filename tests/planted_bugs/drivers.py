@@ -91,9 +91,9 @@ MUTANTS = (
     ),
     Mutant(
         "the embedding is calibrated to another budget",
-        _NTK_PLAN,
-        "        target_epsilon=settings.eps,\n",
-        "        target_epsilon=1.1 * settings.eps,\n",
+        "jaxdp/methods/bought_schema.py",
+        "            target_epsilon=settings.eps,\n",
+        "            target_epsilon=1.1 * settings.eps,\n",
         _NTK_RUNS,
     ),
     Mutant(
@@ -127,8 +127,8 @@ MUTANTS = (
     Mutant(
         "the teacher leaves class means no budget",
         _MECHANISMS,
-        "steps = calibrated(settings, steps, also=beside)",
-        "steps = calibrated(settings, steps)",
+        "steps = calibrated(settings, spec, steps, also=beside)",
+        "steps = calibrated(settings, spec, steps)",
         _MEANS_RUN,
     ),
     Mutant(

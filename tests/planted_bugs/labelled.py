@@ -67,7 +67,7 @@ MUTANTS = (
     Mutant(
         "teacher and embedding are calibrated at a larger delta",
         "jaxdp/methods/noise.py",
-        "            delta=settings.delta,\n",
+        "            delta=bought_schema.noise_delta(settings, spec),\n",
         "            delta=10 * settings.delta,\n",
         _BUDGET,
     ),

@@ -174,8 +174,8 @@ MUTANTS = (
     Mutant(
         "a run from Python is entered as one that has not begun",
         "jaxdp/methods/runner.py",
-        "persons=persons, notes=_NO_NOTES",
-        "persons=persons",
+        "        notes=_NO_NOTES,\n",
+        "",
         (
             "tests/test_runs_on_one_dataset.py::"
             "test_guarantee_a_run_from_python_has_begun_and_finished_in_the_file",

@@ -151,10 +151,8 @@ MUTANTS = (
     Mutant(
         "an epsilon of a profile is on the wrong side",
         _PROFILES,
-        "            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)\n"
-        "        return high\n",
-        "            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)\n"
-        "        return low\n",
+        "<= delta else (middle, high)\n        return high\n",
+        "<= delta else (middle, high)\n        return low\n",
         (f"{_P}test_guarantee_an_epsilon_of_a_profile_keeps_its_delta",),
     ),
     Mutant(

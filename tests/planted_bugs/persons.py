@@ -105,8 +105,8 @@ MUTANTS = (
     Mutant(
         "all records of a person of a table are used in a run",
         "jaxdp/program/data/load.py",
-        "    train = train if used is None else train.part(used)\n",
-        "",
+        "        return schema, train if used is None else train.part(used), test\n",
+        "        return schema, train, test\n",
         (f"{_RUNS}test_a_column_of_a_table_tells_persons",),
     ),
     Mutant(
@@ -156,9 +156,9 @@ MUTANTS = (
     ),
     Mutant(
         "an embedding of persons has the noise of records",
-        "jaxdp/methods/dp_ntk/plan.py",
-        "        records_per_person=spec.records_per_person,\n    )\n\n\ndef _stored",
-        "    )\n\n\ndef _stored",
+        "jaxdp/methods/bought_schema.py",
+        "            records_per_person=spec.records_per_person,\n        )\n    require_noise",
+        "        )\n    require_noise",
         (f"{_NOISE}[dp_ntk]",),
     ),
     Mutant(

@@ -50,6 +50,8 @@ def _settled(name: str, facts: dict[str, Any], values: pd.Series) -> dict[str, A
         return dict(_LEFT_OUT)
     if kind == CATEGORICAL and "categories" in facts and facts["categories"] is None:
         return _category(facts, values)
+    if kind == NUMERIC and not facts.get("integer") and "decimals" not in facts:
+        return facts | _decimals(values)
     if kind == "ordinal" and facts.get("categories") is None:
         return CATEGORY | {key: facts[key] for key in ("dtype",) if key in facts}
     return facts
@@ -66,6 +68,16 @@ def _category(facts: dict[str, Any], values: pd.Series) -> dict[str, Any]:
     return facts
 
 
+def _decimals(values: pd.Series) -> dict[str, int]:
+    """Return how many digits numbers are written with, where that is few."""
+    texts = values.dropna().astype(str).str.strip()
+    found = [_DIGITS.fullmatch(text) for text in texts if text]
+    digits = [len(match[1]) for match in found if match is not None]
+    return {"decimals": max(digits)} if digits and max(digits) <= _FEW_DIGITS else {}
+
+
+_DIGITS = re.compile(r"[-+]?\d*\.(\d*)")
+_FEW_DIGITS = 4
 _MANY = 50
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,9})")
 

@@ -1,0 +1,213 @@
+"""Bugs of schemas that are bought: of thresholds, sums, their ledger and who counts it."""
+
+from planted_bugs.mutant import Mutant
+
+_TEXTS, _T = "jaxdp/privacy/unknown_texts.py", "tests/privacy/test_unknown_texts.py::"
+_SUMS, _S = "jaxdp/privacy/ordered_counts.py", "tests/privacy/test_ordered_counts.py::"
+_PURCHASE, _P = "jaxdp/bought/purchase.py", "tests/bought/test_purchase.py::"
+_BUYING, _RELEASE = "jaxdp/bought/buying.py", "jaxdp/bought/release.py"
+_RUNS, _R = "jaxdp/methods/bought_schema.py", "tests/methods/test_bought_schema.py::"
+_LEDGER, _PROFILES = "jaxdp/privacy/ledger.py", "jaxdp/privacy/profiles.py"
+_L = "tests/privacy/test_threshold_delta.py::"
+_SELDOM = f"{_T}test_guarantee_a_text_of_one_person_passes_as_seldom_as_is_said"
+_ALONE = f"{_P}test_guarantee_a_record_moves_noised_sums_alone"
+
+MUTANTS = (
+    Mutant(
+        "a threshold forgets that a person has several records",
+        _TEXTS,
+        "return (records_per_person - stddev",
+        "return (1 - stddev",
+        (f"{_SELDOM}[3-1]",),
+    ),
+    Mutant(
+        "a threshold is for one column alone",
+        _TEXTS,
+        "chance = threshold_delta / (records_per_person * num_columns)",
+        "chance = threshold_delta / records_per_person",
+        (f"{_SELDOM}[1-4]",),
+    ),
+    Mutant(
+        "texts that occur pass without a threshold",
+        _TEXTS,
+        "if noisy[place] > least]",
+        "if noisy[place] > 0]",
+        (f"{_SELDOM}[1-1]",),
+    ),
+    Mutant(
+        "texts of all columns are counted in full",
+        _TEXTS,
+        "noisy_sums(own, counts / root, release) * root",
+        "noisy_sums(own, counts, release)",
+        (f"{_T}test_guarantee_independent_noise_of_the_release_is_on_every_count",),
+    ),
+    Mutant(
+        "columns of texts share their noise",
+        _TEXTS,
+        "own = jax.random.fold_in(key, number)",
+        "own = jax.random.fold_in(key, 0)",
+        (f"{_T}test_guarantee_independent_noise_of_the_release_is_on_every_count",),
+    ),
+    Mutant(
+        "ordered counts are longer than 1",
+        _SUMS,
+        "exact = _times_root(r, counts) / (norm * share)",
+        "exact = _times_root(r, counts) / share",
+        (f"{_S}test_guarantee_a_record_has_norm_one_at_most",),
+    ),
+    Mutant(
+        "ordered counts of all columns are counted in full",
+        _SUMS,
+        "found, share = [], math.sqrt(len(columns))",
+        "found, share = [], 1.0",
+        (f"{_S}test_guarantee_replacing_a_record_moves_sums_by_at_most_the_sensitivity",),
+    ),
+    Mutant(
+        "columns of ordered counts share their noise",
+        _SUMS,
+        "noisy_sums(jax.random.fold_in(key, number), exact, release)",
+        "noisy_sums(jax.random.fold_in(key, 0), exact, release)",
+        (f"{_S}test_guarantee_noise_of_sums_is_that_of_the_release",),
+    ),
+    Mutant(
+        "bounds are read off the records",
+        _BUYING,
+        "        spikes = self._spikes(cuts)\n",
+        "        spikes = self._spikes(cuts)\n"
+        "        cuts = {n: c._replace(high=float(np.nanmax(self._records[n])) + 1)\n"
+        "                for n, c in cuts.items()}\n",
+        (f"{_ALONE}[far beyond]",),
+    ),
+    Mutant(
+        "missing values are told without noise",
+        _BUYING,
+        "return float(self._looked[name][-1]) if name in self._looked else 0.0",
+        "column = self._records[name]\n"
+        "        return float(np.sum(np.isnan(column))) if not isinstance(column, tuple) else 0.0",
+        (f"{_P}test_columns_of_nothing_make_a_schema_all_the_same",),
+    ),
+    Mutant(
+        "releases of a purchase share a key",
+        _BUYING,
+        "jax.random.split(key, len(names))",
+        "[key] * len(names)",
+        (f"{_P}test_guarantee_releases_have_keys_of_their_own",),
+    ),
+    Mutant(
+        "a purchase takes all of the budget, whatever its share is",
+        _PURCHASE,
+        "        if purchase.share < 1:\n",
+        "        if purchase.share < 0:\n",
+        (f"{_P}test_guarantee_a_purchase_costs_its_share_of_the_budget",),
+    ),
+    Mutant(
+        "a ledger of a purchase keeps quiet about its threshold",
+        _PURCHASE,
+        "            threshold_delta=self._threshold_delta,\n        )\n\n\ndef buy_schema",
+        "        )\n\n\ndef buy_schema",
+        (f"{_P}test_guarantee_a_purchase_costs_its_share_of_the_budget",),
+    ),
+    Mutant(
+        "a purchase for persons has the noise of one record",
+        _PURCHASE,
+        "            records_per_person=purchase.records_per_person,\n        )\n        return",
+        "        )\n        return",
+        (f"{_P}test_guarantee_a_purchase_costs_its_share_of_the_budget",),
+    ),
+    Mutant(
+        "texts that stand for a missing value are categories",
+        _RELEASE,
+        "        places = np.where(gone[column.places], -1, column.places)\n",
+        "        places = column.places\n",
+        (f"{_P}test_a_schema_tells_what_is_in_the_table[20.0]",),
+    ),
+    Mutant(
+        "a run forgets what its schema has cost",
+        _RUNS,
+        "    left = whole**-2 - before.noise_multiplier**-2\n",
+        "    left = whole**-2\n",
+        (
+            f"{_R}test_guarantee_a_run_and_its_schema_are_within_the_budget_together[marginals]",
+            f"{_R}test_guarantee_a_run_and_its_schema_are_within_the_budget_together[dp_ntk]",
+        ),
+    ),
+    Mutant(
+        "a training forgets what its schema has cost",
+        "jaxdp/methods/noise.py",
+        "also=(*bought_schema.multipliers(spec), *also),",
+        "also=also,",
+        (f"{_R}test_guarantee_a_run_and_its_schema_are_within_the_budget_together[dp_kip]",),
+    ),
+    Mutant(
+        "a run's ledger leaves out what was bought",
+        _RUNS,
+        "releases=(*found.releases, *ledger.releases))\n",
+        "releases=ledger.releases)\n",
+        (f"{_R}test_guarantee_a_run_and_its_schema_are_within_the_budget_together[marginals]",),
+    ),
+    Mutant(
+        "noise of a schema that somebody knows is secret in a run",
+        _RUNS,
+        "seeded_noise=ledger.seeded_noise or found.seeded_noise,",
+        "seeded_noise=ledger.seeded_noise,",
+        (
+            f"{_R}test_guarantee_a_schema_that_was_bought_without_noise_is_never_releasable[marginals]",
+        ),
+    ),
+    Mutant(
+        "a schema that was bought for single records serves persons",
+        _RUNS,
+        "    if found.records_per_person != spec.records_per_person:\n",
+        "    if found.records_per_person > spec.records_per_person:\n",
+        (f"{_R}test_guarantee_persons_are_protected_by_both_or_by_none",),
+    ),
+    Mutant(
+        "noise gets all of delta, and thresholds a part of it, too",
+        _LEDGER,
+        "        return self.delta - self.threshold_delta\n",
+        "        return self.delta\n",
+        (f"{_L}test_guarantee_noise_has_what_thresholds_leave_of_delta",),
+    ),
+    Mutant(
+        "thresholds of several runs are counted once",
+        _LEDGER,
+        "return math.fsum(ledger.threshold_delta for ledger in ledgers)",
+        "return max(ledger.threshold_delta for ledger in ledgers)",
+        (f"{_L}test_guarantee_thresholds_of_several_runs_add_up",),
+    ),
+    Mutant(
+        "a profile leaves out the chance that a threshold fails",
+        _PROFILES,
+        "return self._noise_delta(epsilon) + self.threshold_delta",
+        "return self._noise_delta(epsilon)",
+        (f"{_L}test_guarantee_profiles_have_the_chance_of_a_threshold_added",),
+    ),
+    Mutant(
+        "an attacker finds nothing where a threshold fails",
+        _PROFILES,
+        "return min(found + self.threshold_delta, 1.0)",
+        "return min(found, 1.0)",
+        (f"{_L}test_guarantee_profiles_have_the_chance_of_a_threshold_added",),
+    ),
+    Mutant(
+        "a purchase is entered when it has been made",
+        "jaxdp/program/runs/schema_purchase.py",
+        "            file.enter(planned.name, _METHOD, ledger, budget=budget, persons=persons)\n"
+        "            file.finish(planned.name, {})\n",
+        "            pass\n",
+        (
+            "tests/test_schema_purchase.py::"
+            "test_guarantee_a_purchase_is_entered_before_its_noise_and_within_the_budget",
+        ),
+    ),
+    Mutant(
+        "a run that replaces another takes over its counts",
+        "jaxdp/program/runs/folder.py",
+        '    "counts.npz",\n',
+        "",
+        (
+            "tests/test_marginals_driver.py::"
+            "test_guarantee_a_run_that_replaces_another_releases_anew",
+        ),
+    ),
+)
