@@ -167,6 +167,11 @@ class Column:
             edges += [spike, spike + 1 if self.is_whole else math.nextafter(spike, math.inf)]
         return tuple(sorted({edge for edge in edges if low < edge < high + self.is_whole}))
 
+    @property
+    def numbers_of_spikes(self) -> tuple[float, ...]:
+        """The values in `spikes` as numbers."""
+        return tuple(self._numbers("spikes", self.spikes))
+
     def _numbers(self, field: str, values: tuple[float | int | str, ...]) -> list[float]:
         found = [self._number(value) for value in values]
         if None in found:

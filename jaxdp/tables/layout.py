@@ -213,11 +213,20 @@ class Layout:
         return found
 
     def from_cells(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return records as stored, drawn evenly from cells (n, columns)."""
+        """Return records as stored, drawn evenly from cells (n, columns).
+
+        Bins that were bought hold about equally many records. So a long one at an end is nearly
+        empty far out, and numbers are drawn from it the more seldom the farther out they lie.
+        """
         stored = np.empty(cells.shape, np.float32)
+        bought = {} if self.schema.bought is None else self.schema.bought.facts
         for number, column in enumerate(self.schema.columns):
             cell = cells[:, number]
-            stored[:, number] = _drawn(column, cell, rng) if column.is_numeric else cell
+            if column.is_numeric:
+                rates = _rates(column) if BINS in bought.get(column.name, ()) else (0.0, 0.0)
+                stored[:, number] = _drawn(column, cell, rng, rates)
+            else:
+                stored[:, number] = cell
         return stored
 
     def _middles(self, column: Column) -> np.ndarray:
@@ -256,12 +265,45 @@ def _intervals(column: Column, form: str, width: int) -> tuple[np.ndarray, np.nd
     return np.zeros(width, bool), places - 0.5, places + 0.5
 
 
-def _drawn(column: Column, cell: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return positions of numbers drawn evenly from bins; a cell past the last is missing."""
+def _rates(column: Column) -> tuple[float, float]:
+    """Return how fast the density falls in the first bin and in the last, over its length.
+
+    Within twice the length of the bins beside it, it falls by a factor e; 0 is even.
+    """
+    ends = edges(column)
+    if column.inner_edges is None or len(ends) < _LEAST_ENDS:
+        return 0.0, 0.0
+    lengths = np.diff(ends)
+    spikes = np.isin(ends[:-1], column.numbers_of_spikes)
+    beside = [
+        np.median(lengths[1:-1][~spikes[1:-1]][part]) if np.any(~spikes[1:-1]) else np.inf
+        for part in (slice(None, _BESIDE), slice(-_BESIDE, None))
+    ]
+    first, last = (
+        length / (2 * each) for length, each in zip(lengths[[0, -1]], beside, strict=True)
+    )
+    return (first if first > 1 else 0.0), (last if last > 1 else 0.0)
+
+
+_LEAST_ENDS, _BESIDE = 5, 3
+
+
+def _falling(even: np.ndarray, rate: float) -> np.ndarray:
+    """Return numbers in [0, 1) whose density falls as exp(-rate x), of even ones."""
+    return even if rate == 0 else -np.log1p(-even * -np.expm1(-rate)) / rate
+
+
+def _drawn(
+    column: Column, cell: np.ndarray, rng: np.random.Generator, rates: tuple[float, float]
+) -> np.ndarray:
+    """Return positions of numbers drawn from bins; a cell past the last is missing."""
     low, high = _ends(column)
     inside = np.minimum(cell, len(low) - 1)
     at_low, at_high = positions(column, low)[inside], positions(column, high)[inside]
-    drawn = at_low + rng.random(len(cell)) * (at_high - at_low)
+    part = rng.random(len(cell))
+    part = np.where(inside == 0, 1 - _falling(1 - part, rates[0]), part)
+    part = np.where(inside == len(low) - 1, _falling(part, rates[1]), part)
+    drawn = at_low + part * (at_high - at_low)
     if column.is_whole:  # evenly in the column's own scale, and never across an edge
         values = np.clip(values_at(column, drawn), low[inside], high[inside])
         drawn = positions(column, values)

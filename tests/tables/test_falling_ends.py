@@ -1,0 +1,58 @@
+"""Numbers that are drawn from long bins at the ends, where those were bought."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from jaxdp.tables import Bought, Column, Layout, Schema
+from jaxdp.tables.layout import _falling, values_at
+
+BINS = (10.0, 11.0, 12.0, 13.0)
+
+
+def values_of(column: Column, cell: int, *, bought: bool = True) -> np.ndarray:
+    schema = Schema(columns=(column,), target=None, order=(column.name,))
+    if bought:
+        facts = Bought("0" * 32, {column.name: ("bins",)}, {})
+        schema = dataclasses.replace(schema, bought=facts)
+    layout = Layout(schema, "bins")
+    cells = np.full((20_000, 1), cell)
+    stored = layout.from_cells(cells, np.random.default_rng(0))
+    np.testing.assert_array_equal(layout.cells(stored), cells)
+    return values_at(column, stored[:, 0])
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_values_of_a_long_last_bin_lie_near_the_others(whole: bool) -> None:
+    bins = tuple(map(int, BINS)) if whole else BINS
+    column = Column(name="x", type="numeric", lower=0, upper=1000, bins=bins, integer=whole)
+    last, first = values_of(column, 4), values_of(column, 0)
+    assert np.mean(last < 13 + 2 * 2.5) > 0.85
+    assert last.max() > 20
+    assert np.mean(first > 10 - 2 * 2.5) > 0.85
+    assert np.mean(values_of(column, 4, bought=False) < 500) == pytest.approx(0.5, abs=0.02)
+
+
+def test_bins_of_about_one_length_are_drawn_evenly() -> None:
+    column = Column(name="x", type="numeric", lower=9, upper=14.5, bins=BINS)
+    last = values_of(column, 4)
+    assert np.mean(last) == pytest.approx(13.75, abs=0.02)
+    assert np.mean(values_of(column, 2)) == pytest.approx(11.5, abs=0.02)
+
+
+def test_spikes_are_no_measure_of_length() -> None:
+    column = Column(name="x", type="numeric", lower=0, upper=16, bins=BINS, spikes=(13.0,))
+    assert np.mean(values_of(column, 5)) > 13.9
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-6, 1.0, 30.0, 1e4])
+def test_densities_fall_as_exponentials(rate: float) -> None:
+    even = np.linspace(0, 1, 10_001)[:-1]
+    found = _falling(even, rate)
+    assert found.min() == 0
+    assert found.max() < 1
+    expected = 0.5 if rate == 0 else 1 / rate - np.exp(-rate) / -np.expm1(-rate)
+    assert found.mean() == pytest.approx(expected, abs=2e-3)
