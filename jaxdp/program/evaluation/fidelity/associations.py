@@ -50,14 +50,18 @@ class _Side(NamedTuple):
     """A column in one of the tables.
 
     Attributes:
-        values: as they are.
+        values: numbers less their mean, as shares of the largest of these; or categories' codes.
         codes: whole numbers that can be counted beside a category.
+        there: where there are numbers; None if that is everywhere.
         order: of numbers: places of the values among all that differ.
+        ranks: of numbers: mean ranks of all.
     """
 
     values: np.ndarray
     codes: np.ndarray
+    there: np.ndarray | None
     order: np.ndarray
+    ranks: np.ndarray
 
 
 class _Prepared(NamedTuple):
@@ -69,8 +73,13 @@ class _Prepared(NamedTuple):
 
 def compare(columns: Sequence[Values], places: Sequence[int]) -> list[Pair]:
     """Compare all pairs of the columns at some places, the lower one first."""
+    from threadpoolctl import threadpool_limits
+
     ready = {place: _prepared(columns[place]) for place in places}
-    return [_pair((a, b), ready[a], ready[b]) for a, b in itertools.combinations(sorted(places), 2)]
+    with threadpool_limits(1):  # of sums that end before threads have begun
+        return [
+            _pair((a, b), ready[a], ready[b]) for a, b in itertools.combinations(sorted(places), 2)
+        ]
 
 
 def differences(pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -94,7 +103,10 @@ def correlations(a: _Side, b: _Side) -> tuple[float | None, float | None]:
     They are None where one of the two does not vary. Ranks are counted, which is linear where
     values have been sorted once.
     """
-    there = ~(np.isnan(a.values) | np.isnan(b.values))
+    masks = [side.there for side in (a, b) if side.there is not None]
+    if not masks:
+        return _correlation(a.values, b.values), _correlation(a.ranks, b.ranks)
+    there = np.flatnonzero(np.logical_and.reduce(masks))
     pearson = _correlation(a.values[there], b.values[there])
     return pearson, _correlation(_ranks(a.order[there]), _ranks(b.order[there]))
 
@@ -146,7 +158,7 @@ def _prepared(column: Values) -> _Prepared:
     if not column.is_number:
         size = len(column.names)  # what is missing is a category more
         codes = [np.where(side < 0, size, side) for side in (column.real, column.made)]
-        return _Prepared(False, size + 1, *(_Side(code, code, code) for code in codes))
+        return _Prepared(False, size + 1, *(_Side(c, c, None, c, c) for c in codes))
     there = column.real[~np.isnan(column.real)]
     inner = np.histogram_bin_edges(there if len(there) else np.zeros(1), bins=_BINS)[1:-1]
     sides = [_side_of_numbers(side, inner) for side in (column.real, column.made)]
@@ -155,7 +167,12 @@ def _prepared(column: Values) -> _Prepared:
 
 def _side_of_numbers(values: np.ndarray, inner: np.ndarray) -> _Side:
     codes = np.where(np.isnan(values), _BINS, np.digitize(values, inner))
-    return _Side(values, codes, np.unique(values, return_inverse=True)[1].reshape(-1))
+    order = np.unique(values, return_inverse=True)[1].reshape(-1)
+    there = ~np.isnan(values)
+    if there.any():
+        values = values - values[there].mean()
+        values = values / (np.abs(values[there]).max() or 1.0)  # whose squares do not overflow
+    return _Side(values, codes, None if there.all() else there, order, _ranks(order))
 
 
 def _pair(columns: tuple[int, int], a: _Prepared, b: _Prepared) -> Pair:
@@ -184,7 +201,7 @@ def _pair(columns: tuple[int, int], a: _Prepared, b: _Prepared) -> Pair:
 def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
     if len(a) < 2 or a.min() == a.max() or b.min() == b.max():
         return None
-    a, b = (each / np.abs(each).max() for each in (a - a.mean(), b - b.mean()))
+    a, b = a - a.mean(), b - b.mean()
     found = float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))
     return min(max(found, -1.0), 1.0)
 
