@@ -10,6 +10,7 @@ from jaxdp.program.report.fidelity import svg
 
 NAMES = {PEARSON: "correlation", CRAMER: "Cramér's V", ETA: "correlation ratio"}
 _PLANE, _MARGIN = 300.0, 34.0
+_NEARLY = 0.05  # so much below 0 the plane has no room of its own for
 _CELL, _LETTER, _LONGEST = 14.0, 5.6, 16
 _SIDE_BY_SIDE = 15  # columns, up to which three maps stand in one row
 
@@ -39,8 +40,8 @@ def told(found: Fidelity, pair: Pair) -> str:
 
 
 def _plane(found: Fidelity) -> str:
-    least = min(0.0, *(min(pair.real, pair.made) for pair in found.pairs))
-    low = math.floor(2 * least) / 2
+    least = min(min(pair.real, pair.made) for pair in found.pairs)
+    low = math.floor(2 * min(least + _NEARLY, 0)) / 2
     size = _PLANE + _MARGIN + 8
 
     def across(value: float) -> float:
@@ -93,7 +94,8 @@ def _maps(found: Fidelity) -> str:
 def _map(found: Fidelity, title: str, of: dict[tuple[int, int], float], room: float) -> str:
     """Draw a map, with so much room for names on the left and below."""
     names = [found.values[place].name for place in found.paired]
-    size, parts = len(names), list[str]()
+    size = len(names)
+    parts = [svg.rectangle(room, 0, _CELL * size - 1, _CELL * size - 1, "frame")]
     for row, name in enumerate(names):
         at = _CELL * row
         parts.append(svg.text(room - 4, at + _CELL - 3.5, svg.cut(name, _LONGEST), anchor="end"))

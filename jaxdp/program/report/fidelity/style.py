@@ -24,7 +24,8 @@ svg circle:hover, .maps rect:hover { stroke: var(--ink); stroke-width: 1.5; }
 .pearson, .up { --colour: var(--up); }
 .cramers_v, .down { --colour: var(--down); }
 .correlation_ratio { --colour: var(--third); }
-svg circle, .maps rect { fill: var(--colour); }
+svg circle, .maps rect { fill: var(--colour, none); }
+.maps .frame { stroke: var(--line); stroke-width: 1; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin-bottom: .3rem;
   font-size: .92rem; }
 .legend span::before { content: ""; display: inline-block; width: .8rem; height: .8rem;
@@ -48,5 +49,8 @@ svg circle, .maps rect { fill: var(--colour); }
 .sheet td.words { min-width: 6.5rem; max-width: 26rem; overflow-wrap: anywhere; }
 .sheet .far { color: var(--bad); font-weight: 600; }
 .sheet small { color: var(--faint); display: block; }
-@media print { .scroll { overflow: visible; } section { break-inside: auto; } }
+@media print { .scroll { overflow: visible; } h2, p { break-after: avoid; }
+  section:has(.panels, .sheet, .maps) { break-inside: auto; }
+  p, tr, .maps figure { break-inside: avoid; } }
+@page { @bottom-center { content: "NOT FOR RELEASE"; color: #b42318; font: 700 9pt sans-serif; } }
 """
