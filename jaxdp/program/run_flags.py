@@ -176,9 +176,9 @@ class RunFlags(ProgramFlags, DataFlags):
     evaluate: str | None = setting(None, registry.help_text(), fixed=False, usual=True)
     check_fidelity: bool = setting(
         False,
-        "Also compare what is made of a table with its private records, column by column and pair "
-        "by pair: figures that are private themselves, in a folder beside the run's, "
-        "{out_dir}.not_for_release.",
+        "Also compare what is made of a table with its private records, by values, pairs of "
+        "columns and what models learn of them: figures that are private themselves, in a folder "
+        "beside the run's, {out_dir}.not_for_release.",
         fixed=False,
         usual=True,
     )

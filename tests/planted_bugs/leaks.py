@@ -95,8 +95,8 @@ MUTANTS = (
     Mutant(
         "a distance to private records on the terminal",
         "jaxdp/program/runs/judging.py",
-        "    text = json.dumps(fidelity.figures(found)",
-        "    print(found.columns)\n    text = json.dumps(fidelity.figures(found)",
+        "    text = json.dumps(comparison.figures(found)",
+        "    print(found.compared)\n    text = json.dumps(comparison.figures(found)",
         (_COMPARED,),
     ),
     Mutant(

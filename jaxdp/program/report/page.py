@@ -88,14 +88,14 @@ def render_report(
     return document(title, sections)
 
 
-def document(title: str, sections: Iterable[str]) -> str:
-    """Return a page of sections, each HTML or empty."""
+def document(title: str, sections: Iterable[str], *, more_css: str = "") -> str:
+    """Return a page of sections, each HTML or empty; it may have styles of its own."""
     name = escaped(title)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{name}</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{name}</title>\n<style>{CSS}{more_css}</style>\n</head>\n<body>\n<main>\n"
         f"<h1>{name}</h1>\n" + "\n".join(filter(None, sections)) + "\n</main>\n</body>\n</html>\n"
     )
 

@@ -258,4 +258,4 @@ class _Run:
         )
         folder.write_bytes("report.html", page.encode())
         if self._flags.check_fidelity:
-            judging.write_fidelity(made, self._data.private, folder)
+            judging.write_fidelity(made, self._data.private, self._data.test, folder)

@@ -11,10 +11,12 @@ from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.program.data.dataset import HeldOut
 from jaxdp.program.errors import InputError
-from jaxdp.program.evaluation import copies, fidelity, inception, registry
+from jaxdp.program.evaluation import copies, inception, registry
 from jaxdp.program.evaluation.facts import Facts
+from jaxdp.program.evaluation.fidelity import comparison
 from jaxdp.program.evaluation.problem import Problem
 from jaxdp.program.evaluation.recipe import DISTILLED, Recipe, for_generated
+from jaxdp.program.report.fidelity import page as fidelity_page
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.tables.schema import ONE_HOT
 
@@ -123,25 +125,19 @@ def write_copies(made: Made, private: Private, x_test: np.ndarray, folder: RunFo
     print(f"NOT FOR RELEASE: {path} was computed from private data without noise")
 
 
-def write_fidelity(made: Made, private: Private, folder: RunFolder) -> None:
+def write_fidelity(made: Made, private: Private, test: HeldOut, folder: RunFolder) -> None:
     """Compare a made table with the private one: for its owner alone, not released.
 
     Guarantee:
         What it finds goes into the folder that is not for release, and nowhere else.
     """
-    from jaxdp.program.report import fidelity as report  # imports matplotlib
-
     codec = made.spec.codec
     assert isinstance(codec, TableCodec)  # see `chosen`
-    found = fidelity.compare(
-        codec.layout,
-        private,
-        (made.x, made.y),
-        labelled=len(made.class_names) > 1,
-    )
-    text = json.dumps(fidelity.figures(found), indent=2, allow_nan=False) + "\n"
+    labelled = len(made.class_names) > 1
+    found = comparison.compare(codec.schema, private, (made.x, made.y), test, labelled=labelled)
+    text = json.dumps(comparison.figures(found), indent=2, allow_nan=False) + "\n"
     folder.write_not_for_release("fidelity.json", text.encode())
-    page = report.render(found, codec.layout, title=f"{made.spec.name}: made and private records")
+    page = fidelity_page.render(found, title=f"{made.spec.name}: made and private records")
     path = folder.write_not_for_release("fidelity.html", page.encode())
     print(
         f"NOT FOR RELEASE: {path} was computed from private records without noise; the guarantee "

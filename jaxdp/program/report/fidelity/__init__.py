@@ -1,0 +1,1 @@
+"""The page that compares a made table with the private one: for its owner alone."""
