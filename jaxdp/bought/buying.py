@@ -155,7 +155,8 @@ class _Buyer:
         edges = self._wanted.first_grids.get(name)
         if edges is None or not len(edges):
             return grids.leaves(np.array(self._wanted.ends(name)), np.ones(1), column)
-        part = estimates.range_of(self._looked[name][:-1], self._look_stddev, edges)
+        likely = grids.likely(column, edges)
+        part = estimates.range_of(self._looked[name][:-1], self._look_stddev, edges, likely)
         return grids.leaves(part.edges, part.shares, column)
 
     def _spikes(self, cuts: Mapping[str, Cuts]) -> dict[str, list[float]]:

@@ -5,6 +5,7 @@ References:
         (sums that do not fall).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ MOST_BINS, FEWEST_BINS = 32, 4
 # Chance that noise alone passes in any cell of a column.
 _BY_CHANCE = 0.002
 # The same for any one cell of a first look, or for a few side by side.
-_HARDLY, _WINDOWS = 2.8, (1, 2, 4, 8)
+_HARDLY, _SURELY, _NEAR, _WINDOWS = 2.8, 4.5, 6, (1, 2, 4, 8, 16)
 _BELOW_ZERO = 4.0
 # Sums so many times their noise are told from nothing, and from all.
 _CERTAIN = 2.5
@@ -81,7 +82,10 @@ class Cuts(NamedTuple):
 
 
 def range_of(
-    counts: Float[np.ndarray, " _"], stddev: float, edges: Float[np.ndarray, " k"]
+    counts: Float[np.ndarray, " _"],
+    stddev: float,
+    edges: Float[np.ndarray, " k"],
+    likely: Float[np.ndarray, " _"],
 ) -> Range:
     """Return the part of a scale that is in use.
 
@@ -93,6 +97,7 @@ def range_of(
         counts: noisy, of the cells before, between and after the edges.
         stddev: of their noise.
         edges: of `grids.scales`.
+        likely: for each cell between two edges, of `grids.likely`.
     """
     # The cells beyond the edges have no end: what lies there counts as the next cell.
     inside = counts[1:-1].copy()
@@ -102,7 +107,7 @@ def range_of(
         # Few numbers are below 0, so that takes more than a weak sign.
         below = edges[:-1] < 0
         inside[below & (inside < _BELOW_ZERO * stddev)] = 0.0
-    first, last = _told(inside, stddev)
+    first, last = _told(inside, stddev, likely)
     low, high = edges[first], edges[last + 1]
     zero = np.flatnonzero(edges == 0)
     has_zero = len(zero) > 0
@@ -118,17 +123,35 @@ def range_of(
     return Range(edges[first : last + 2], inside[kept] / max(float(np.sum(inside)), 1.0))
 
 
-def _told(counts: np.ndarray, stddev: float) -> tuple[int, int]:
-    """Return the first cell and the last that hold more than noise explains."""
-    found = {int(np.argmax(counts))}
+def _told(counts: np.ndarray, stddev: float, likely: np.ndarray) -> tuple[int, int]:
+    """Return the first cell and the last that hold more than noise explains.
+
+    Most records lie where a few cells side by side hold the most for the noise that they have, and
+    are likely to. What lies far from there counts where it is no chance, and what is near where it
+    is hardly one.
+    """
+    first, last, most = 0, 0, -math.inf
+    told: list[tuple[int, int, float]] = []
     for width in _WINDOWS:
         if width <= len(counts):
-            sums = np.convolve(counts, np.ones(width), mode="valid")
-            for start in np.flatnonzero(sums > _HARDLY * stddev * width**0.5):
-                # Of a window that tells, the cells at its ends that are more than nothing.
-                own = start + np.flatnonzero(counts[start : start + width] > stddev / 2)
-                found |= set(map(int, own[[0, -1]] if len(own) else ()))
-    return min(found), max(found)
+            score = np.convolve(counts, np.ones(width), mode="valid") / (stddev * width**0.5)
+            prior = np.convolve(likely, np.ones(width) / width, mode="valid")
+            odds = score * np.abs(score) / 2 + prior
+            best = int(np.argmax(odds))
+            if odds[best] > most:
+                first, last, most = best, best + width - 1, float(odds[best])
+            told += [
+                (int(start), int(start) + width - 1, float(score[start]))
+                for start in np.flatnonzero(score > _HARDLY)
+            ]
+    kept = [(first, last)]
+    for start, end, score in told:
+        far = max(first - end, start - last) > _NEAR
+        # Of a window that tells, the cells at its ends that are more than nothing.
+        own = start + np.flatnonzero(counts[start : end + 1] > stddev / 2)
+        if len(own) and score > (_SURELY if far else _HARDLY):
+            kept.append((int(own[0]), int(own[-1])))
+    return min(start for start, _ in kept), max(end for _, end in kept)
 
 
 def cuts_of(found: Sums) -> Cuts:

@@ -43,6 +43,30 @@ def scales(column: Column) -> Float[np.ndarray, " k"]:
     return np.concatenate([-powers[::-1], [0.0], powers])
 
 
+def likely(column: Column, edges: Float[np.ndarray, " k"]) -> Float[np.ndarray, " _"]:
+    """Return how likely numbers are to lie in each of k - 1 cells before anything is known; a log.
+
+    Numbers of tables are seldom below 0, and mostly of a few digits; dates are of our time. It only
+    decides where noise hides all else.
+    """
+    middles = (edges[:-1] + edges[1:]) / 2
+    if column.type in (DATE, TIMESTAMP):
+        epoch = datetime.date(1970, 1, 1).toordinal()
+        now, then = (
+            column.moment.cut((datetime.date(year, 1, 1).toordinal() - epoch) * _DAY)
+            for year in (_USUAL_YEAR, _USUAL_YEAR - _YEARS)
+        )
+        return -0.5 * ((middles - now) / (now - then)) ** 2
+    powers = np.log2(np.maximum(np.abs(middles), 2.0**_LEAST_POWER))
+    far = -0.5 * ((powers - _USUAL_POWER) / _POWERS) ** 2
+    is_zero = edges[:-1] == 0
+    return np.where(is_zero, 0.0, np.where(middles < 0, far - _BELOW_ZERO, far))
+
+
+_USUAL_YEAR, _YEARS = 2005, 20
+_USUAL_POWER, _POWERS, _BELOW_ZERO = 5, 6, 3.0
+
+
 def finest(column: Column) -> float:
     """Return the least distance of two numbers as a column writes them; 0 where nothing says so."""
     if column.is_whole:

@@ -20,7 +20,8 @@ def cuts_of(column: Column, values: np.ndarray, stddev: float = 0.0, seed: int =
     edges = grids.scales(column)
     counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
     noisy = counts + rng.normal(0, stddev, len(counts))
-    part = estimates.range_of(noisy, max(stddev, 1e-6), edges)
+    likely = grids.likely(column, edges)
+    part = estimates.range_of(noisy, max(stddev, 1e-6), edges, likely)
     leaves = grids.leaves(part.edges, part.shares, column)
     cells = np.searchsorted(leaves[1:-1], values, side="right")
     exact = np.bincount(cells, minlength=len(leaves) - 1)
@@ -103,6 +104,15 @@ def test_a_column_of_one_value_does_not_reach_far_beyond() -> None:
         cuts = cuts_of(WHOLE, values, stddev=60.0, seed=seed)
         assert (cuts.low, cuts.heavy) == (0, ((0, 1),))
         assert cuts.high <= 4
+
+
+def test_records_are_found_where_noise_of_one_cell_is_larger() -> None:
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(3000) < 0.15, 0, rng.gamma(2, 230, 3000)).round()
+    for seed in range(8):
+        cuts = cuts_of(WHOLE, values, stddev=350.0, seed=seed)
+        assert cuts.low < 600
+        assert cuts.high < 200_000, "and 2^31 is as far from 1000 as noise would have it"
 
 
 def test_constant_columns_have_one_spike() -> None:
