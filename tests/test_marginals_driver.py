@@ -72,9 +72,46 @@ def test_a_finished_run_is_resumed_without_a_new_release(run: Path, source: tupl
     assert (run / "counts.npz").read_bytes() == before
 
 
-def test_more_records_come_from_counts(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert drivers.drive(sample.main, f"--run={run}") == 2
-    assert "--counts=FOLDER/counts.npz --num_synthetic=N" in capsys.readouterr().err
+def test_more_records_come_from_counts(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more, out = "--given=smoker=yes,age=20..60,ill=no", tmp_path / "more.csv"
+    assert drivers.drive(sample.main, f"--run={run}", "--num=25", more, f"--out={out}") == 0
+    assert "25 records" in capsys.readouterr().out
+    made = pd.read_csv(out, keep_default_na=False)
+    assert list(made.columns) == toy_tables.MADE
+    assert len(made) == 25
+    assert set(made.smoker) == {"yes"}
+    assert set(made.ill) == {"no"}
+    assert made.age.between(20, 60).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("nobody=1", "columns are"),
+        ("smoker=blue", "it can be"),
+        ("ill=blue", "it can be"),
+        ("age=60..20", "LOW..HIGH"),
+        ("age=500", "LOW..HIGH"),
+        ("age=x..y", "none of it"),
+        ("income=5", "LOW..HIGH"),
+        ("age", "say COLUMN=VALUE"),
+    ],
+)
+def test_conditions_that_no_record_can_meet_are_refused(
+    given: str, why: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drivers.drive(sample.main, f"--run={run}", f"--given={given}") == 2
+    assert why in capsys.readouterr().err
+
+
+def test_a_run_makes_records_of_a_kind(run: Path, source: tuple[str, str], tmp_path: Path) -> None:
+    again = (f"--counts={run / 'counts.npz'}", "--given=age=30", f"--out_dir={tmp_path / 'out'}")
+    assert drivers.drive(marginals.main, *source, *FAST, *again) == 0
+    made = pd.read_csv(tmp_path / "out" / "synthetic.csv", keep_default_na=False)
+    assert set(made.age) == {30}
+    assert len(made) == 40
 
 
 def test_the_command_for_tables_takes_one_without_a_target(

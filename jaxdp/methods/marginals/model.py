@@ -16,7 +16,7 @@ References:
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import jax
@@ -239,10 +239,7 @@ def draw(
     *,
     watch: Watch = unwatched,
 ) -> Int[np.ndarray, "m q"]:
-    """Return the cells of `count` records: those of a model that goes on being fitted.
-
-    Columns that tell each other nearly, as a code and its name, hardly change any more when each is
-    drawn given the other. Fitting goes on, so that how many records hold each stays right.
+    """Return the cells of `count` records, as `rounds` draws them.
 
     Args:
         training: how the model is fitted.
@@ -251,9 +248,25 @@ def draw(
         count: how many.
         watch: sees the numbers of rounds, of which each draws some thousand.
     """
-    found = []
-    for _ in watch(range(-(-count // NUM_CHAINS))):
+    drawn = rounds(training, state, key)
+    found = [next(drawn) for _ in watch(range(-(-count // NUM_CHAINS)))]
+    return np.concatenate(found)[:count]
+
+
+def rounds(
+    training: Training, state: ModelState, key: Key[Array, ""]
+) -> Iterator[Int[np.ndarray, "m q"]]:
+    """Yield the cells of some thousand records again and again, of a model that is fitted on.
+
+    Columns that tell each other nearly, as a code and its name, hardly change any more when each is
+    drawn given the other. Fitting goes on, so that how many records hold each stays right.
+
+    Args:
+        training: how the model is fitted.
+        state: after all of its steps.
+        key: public.
+    """
+    while True:
         for _ in range(BETWEEN):
             state, _ = training.update(state, key)
-        found.append(np.asarray(state.cells))
-    return np.concatenate(found)[:count]
+        yield np.asarray(state.cells)

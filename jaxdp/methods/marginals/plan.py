@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,14 +13,15 @@ from jaxdp.data import Private, Spec, TableCodec
 from jaxdp.methods import base, bought_schema, certified
 from jaxdp.methods.base import Story
 from jaxdp.methods.made import Made
-from jaxdp.methods.marginals import model
+from jaxdp.methods.marginals import given, model
 from jaxdp.methods.marginals import release as releasing
 from jaxdp.methods.marginals.estimates import Counts, counts_of
+from jaxdp.methods.marginals.given import Given
 from jaxdp.methods.marginals.released import FORM, Released
 from jaxdp.methods.marginals.settings import MOST_PAIRED, Settings
 from jaxdp.methods.marginals.story import STORY
 from jaxdp.methods.settings import SettingsError
-from jaxdp.methods.steps import Cached, Runner, Steps, compute_anew
+from jaxdp.methods.steps import Cached, Runner, Steps, Watch, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form, Stored, require_same_data
 from jaxdp.privacy import cell_counts
 from jaxdp.privacy.ledger import Ledger
@@ -32,6 +33,8 @@ _AGAIN = 2
 # Counts without noise are taken as if they had this much, in records.
 _LEAST_NOISE = 0.5
 _POINTS = 40
+# Rounds of drawing in which as many records are found as a condition asks for, or not.
+_MOST_ROUNDS, _FIRST_ROUNDS = 300, 10
 _Round = tuple[Sequence[Pair], Sequence[np.ndarray], float]
 
 
@@ -43,11 +46,13 @@ class MarginalsPlan(base.Plan[Released]):
         domain: the cells of all columns.
         pairs: that are counted.
         releases: of columns, of pairs, and of those that are counted again.
+        given: what holds of the records to make; None for nothing.
     """
 
     domain: Domain
     pairs: tuple[Pair, ...]
     releases: tuple[GaussianRelease, ...]
+    given: Given | None = None
 
     @functools.cached_property
     def story(self) -> Story:
@@ -168,19 +173,42 @@ class MarginalsPlan(base.Plan[Released]):
                 every=max(1, settings.steps // _POINTS),
             )
         )
-        cells = model.draw(
-            training,
-            state,
-            jax.random.fold_in(key, 1),
-            settings.num_synthetic,
-            watch=runner.watched("drawing"),
-        )
-        return self._made(cells)
+        own, rng = jax.random.fold_in(key, 1), np.random.default_rng(settings.seed)
+        if self.given is not None:
+            drawn = model.rounds(training, state, own)
+            return self._made(*self._chosen(drawn, rng, runner.watched("drawing")))
+        count, watch = settings.num_synthetic, runner.watched("drawing")
+        cells = model.draw(training, state, own, count, watch=watch)
+        return self._made(*self.domain.stored(cells, rng))
 
-    def _made(self, cells: np.ndarray) -> Made:
+    def _chosen(
+        self, drawn: Iterator[np.ndarray], rng: np.random.Generator, watch: Watch
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return as many records as are asked for of which the condition holds, and their classes.
+
+        Raises:
+            SettingsError: it holds of too few that are drawn.
+        """
+        assert self.given is not None
+        parts, count = list[tuple[np.ndarray, np.ndarray]](), self.settings.num_synthetic
+        for done in watch(range(_MOST_ROUNDS)):
+            x, y = self.domain.stored(next(drawn), rng)
+            chosen = self.given.holds(x, y)
+            parts.append((x[chosen], y[chosen]))
+            found = sum(len(each) for _, each in parts)
+            if found >= count:
+                break
+            if done + 1 == _FIRST_ROUNDS and found * _MOST_ROUNDS < count * _FIRST_ROUNDS / 2:
+                raise SettingsError(
+                    f"--given={self.settings.given}: holds of {found} of {_FIRST_ROUNDS} thousand "
+                    "records or so that were drawn; ask for less, or lower --num_synthetic"
+                )
+        x, y = (np.concatenate(each)[:count] for each in zip(*parts, strict=True))
+        return x, y
+
+    def _made(self, x: np.ndarray, y: np.ndarray) -> Made:
         codec = self.spec.codec
         assert isinstance(codec, TableCodec)
-        x, y = self.domain.stored(cells, np.random.default_rng(self.settings.seed))
         names = self.spec.class_names
         return Made(
             spec=self.spec,
@@ -250,6 +278,7 @@ def make_plan(
         domain=domain,
         pairs=pairs,
         releases=_releases(settings, spec, shares, earlier.stored),
+        given=None if settings.given is None else given.parse(settings.given, spec.schema),
     )
 
 

@@ -41,6 +41,13 @@ class Settings(Budget):
         fixed=False,
         usual=True,
     )
+    given: str | None = setting(
+        None,
+        "Make records of which this holds alone, as region=North,age=18..30. It costs nothing: "
+        "with --counts, after any run.",
+        fixed=False,
+        usual=True,
+    )
     column_share: float = setting(
         _COLUMN_SHARE,
         "Part of the budget that counts columns one by one; the rest counts pairs.",

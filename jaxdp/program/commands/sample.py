@@ -1,6 +1,7 @@
 """Draw examples from a finished generator: post-processing, in whatever number.
 
     jaxdp sample --run=runs/mnist_entk_eps1 --num=1000 --out=more.npz
+    jaxdp sample --run=runs/patients --given=ward=surgery,age=18..30 --num=500 --out=more.csv
 
 From Python: `generator, certificate = generator_of("runs/mnist_entk_eps1")`, then
 `x = generator(labels, seed=1)`.
@@ -28,7 +29,8 @@ class SampleFlags(ProgramFlags):
     """The flags of this program."""
 
     run: str | None = setting(
-        None, "Folder of a finished run of dp_ntk, or what `jaxdp pack` made of it."
+        None,
+        "Folder of a finished run of dp_ntk or marginals, or what `jaxdp pack` made of it.",
     )
     out: str = setting(
         "samples.npz", "Where to write x (n, ...), y (n,) and class_names, or a table as CSV."
@@ -36,7 +38,14 @@ class SampleFlags(ProgramFlags):
     num: int = setting(
         1000, "How many examples: equally many of each class, of a table in its shares.", at_least=1
     )
-    sample_seed: int = setting(0, "Of the latent codes.", at_least=0, below=2**63)
+    given: str | None = setting(
+        None,
+        "What holds of all records, of a table whose counts were released: region=North, or "
+        "region=North,age=18..30.",
+    )
+    sample_seed: int = setting(
+        0, "Of the latent codes, or of records of a table.", at_least=0, below=2**63
+    )
 
 
 USAGE, TAKES = "RUN [--num=N --out=FILE]", "run"
@@ -50,21 +59,24 @@ def generator_of(folder: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         InputError: there is none, or its files cannot be trusted.
     """
     # They import jax: not before flags are parsed.
-    from jaxdp.methods.marginals.story import STORY as COUNTS
     from jaxdp.program.runs import generator_file
     from jaxdp.saved import certificate as stored_certificate
     from jaxdp.saved import zips
 
     flag = f"--run={folder}"
     path = zips.folder_of(user_path(folder, "run").absolute(), flag)
-    if (path / str(COUNTS.released)).exists() and not (path / "generator").exists():
-        raise InputError(
-            f"{flag}: keeps counts in the place of a generator; more records come from these: "
-            "jaxdp run marginals --csv=FILE --schema=FILE --counts=FOLDER/counts.npz "
-            "--num_synthetic=N"
-        )
     certificate = stored_certificate.of_run(path, flag, wanted="dp_ntk")
     return generator_file.read(path, flag, certificate), certificate
+
+
+def counts_of(folder: str) -> Path | None:
+    """Return the counts that a run has released in the place of a generator; None for others."""
+    from jaxdp.methods.marginals.story import STORY as COUNTS
+    from jaxdp.saved import zips
+
+    path = zips.folder_of(user_path(folder, "run").absolute(), f"--run={folder}")
+    file = path / str(COUNTS.released)
+    return file if file.exists() and not (path / "generator").exists() else None
 
 
 def labels_for(generator: Any, num: int, *, seed: int) -> np.ndarray:
@@ -91,6 +103,22 @@ def _write_set(path: str, generator: Any, x: np.ndarray, y: np.ndarray) -> Path:
     return out_file.write(path.removesuffix(".npz"), schema.csv.encode(text), suffix=".csv")
 
 
+def _draw_records(counts: Path, asked: SampleFlags) -> None:
+    """Draw records from counts, and write them as CSV."""
+    from jaxdp.data import TableCodec
+    from jaxdp.program.runs import counted_records
+
+    made, certificate = counted_records.draw(
+        counts, f"--run={asked.run}", num=asked.num, given=asked.given, seed=asked.sample_seed
+    )
+    codec = made.spec.codec
+    assert isinstance(codec, TableCodec)
+    content = codec.schema.csv.encode(made.to_csv())
+    path = out_file.write(asked.out.removesuffix(".npz"), content, suffix=".csv")
+    print(f"{len(made.x)} records: {path}")
+    print_guarantee(certificate)
+
+
 def main(argv: Sequence[str]) -> None:
     """Draw examples and write them; bad input ends it with one line and exit code 2."""
     del argv
@@ -98,7 +126,15 @@ def main(argv: Sequence[str]) -> None:
         asked = command_line.settings_of(SampleFlags)
         command_line.prepare()
         if asked.run is None:
-            raise InputError("--run: name the folder of a finished run of dp_ntk")
+            raise InputError("--run: name the folder of a finished run of dp_ntk or marginals")
+        counts = counts_of(asked.run)
+        if counts is not None:
+            _draw_records(counts, asked)
+            return
+        if asked.given is not None:
+            raise InputError(
+                f"--given={asked.given}: {asked.run} has no counts of a table; leave it out"
+            )
         generator, certificate = generator_of(asked.run)
         labels = labels_for(generator, asked.num, seed=asked.sample_seed)
         x = generator(labels, seed=asked.sample_seed)

@@ -1,0 +1,139 @@
+"""Conditions on the records to make: `region=North,age=18..30`; post-processing."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from jaxdp.methods.settings import SettingsError
+from jaxdp.tables import cells
+from jaxdp.tables.columns import Column, SchemaError
+from jaxdp.tables.layout import values_at
+from jaxdp.tables.schema import Schema
+
+_RANGE = ".."
+
+
+class Condition(NamedTuple):
+    """What holds of a column.
+
+    Attributes:
+        column: name.
+        holds: `(stored values (n,)) -> (n,)`; of the target, of classes.
+    """
+
+    column: str
+    holds: Callable[[np.ndarray], np.ndarray]
+
+
+class Given(NamedTuple):
+    """What holds of every record made.
+
+    Attributes:
+        schema: of the records.
+        conditions: all of them hold.
+    """
+
+    schema: Schema
+    conditions: tuple[Condition, ...]
+
+    def holds(
+        self, x: Float[np.ndarray, "n q"], y: Int[np.ndarray, " n"]
+    ) -> Bool[np.ndarray, " n"]:
+        """Return which records, as stored, and their classes meet all conditions."""
+        names = [column.name for column in self.schema.columns]
+        found = np.ones(len(x), bool)
+        for name, holds in self.conditions:
+            found &= holds(x[:, names.index(name)] if name in names else y)
+        return found
+
+
+def parse(text: str, schema: Schema) -> Given:
+    """Return the conditions that a text says.
+
+    Args:
+        text: `column=value`, or `column=low..high` of numbers and dates, commas between. A missing
+            value is an empty one.
+        schema: of the table.
+
+    Raises:
+        SettingsError: it names no column, or a value that the column cannot have.
+
+    Examples:
+        >>> import numpy as np
+        >>> import jaxdp
+        >>> from jaxdp.methods.marginals import given
+        >>> age = jaxdp.tables.Column(name="age", type="numeric", lower=0, upper=100)
+        >>> schema = jaxdp.tables.Schema(columns=(age,), target=None, order=("age",))
+        >>> found = given.parse("age=18..30", schema)
+        >>> found.holds(np.array([[0.2], [0.5]]), np.zeros(2, int)).tolist()
+        [True, False]
+    """
+    columns = {column.name: column for column in schema.declared}
+    found = [_condition(part, columns, schema) for part in _parts(text, list(columns))]
+    return Given(schema, tuple(found))
+
+
+def _parts(text: str, names: Sequence[str]) -> list[str]:
+    """Return the parts of a text; a comma that no column follows belongs to a value."""
+    starts = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.split(rf",(?=\s*(?:{starts})\s*=)", text)
+
+
+def _condition(part: str, columns: dict[str, Column], schema: Schema) -> Condition:
+    name, equals, value = (each.strip() for each in part.partition("="))
+    if not equals or name not in columns:
+        known = ", ".join(columns)
+        raise SettingsError(f"--given={part}: say COLUMN=VALUE; columns are {known}")
+    column = columns[name]
+    if column.is_numeric:
+        return Condition(name, _between(column, value, schema))
+    return Condition(name, _equal(column, value, schema))
+
+
+def _equal(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray], np.ndarray]:
+    if column is schema.target:
+        groups = list(schema.groups.values())
+        places = [number for number, group in enumerate(groups) if value in group]
+        places = [schema.class_names.index(value)] if value in schema.class_names else places
+    elif value in column.values:
+        places = [column.values.index(value)]
+    else:
+        is_missing = value in schema.missing and column.nullable
+        places = [len(column.values)] if is_missing else []
+    if not places:
+        known = ", ".join(schema.class_names if column is schema.target else column.values)
+        raise SettingsError(f"--given={column.name}={value}: it can be {known}")
+    return lambda stored: stored == places[0]
+
+
+def _between(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray], np.ndarray]:
+    if value in schema.missing and column.nullable:
+        return lambda stored: stored < 0
+    low, dots, high = value.partition(_RANGE)
+    bounds = [
+        _number(column, text, schema) if text else bound
+        for text, bound in zip((low, high if dots else low), column.bounds, strict=True)
+    ]
+    if not (column.bounds[0] <= bounds[0] <= bounds[1] <= column.bounds[1]):
+        first, last = map(column.write, column.bounds)
+        raise SettingsError(
+            f"--given={column.name}={value}: say LOW..HIGH or a number, from {first} to {last}"
+        )
+    if not dots and not column.is_whole:
+        raise SettingsError(f"--given={column.name}={value}: say LOW{_RANGE}HIGH")
+
+    def holds(stored: np.ndarray) -> np.ndarray:
+        values = values_at(column, stored)
+        return (stored >= 0) & (values >= bounds[0]) & (values <= bounds[1])
+
+    return holds
+
+
+def _number(column: Column, text: str, schema: Schema) -> float:
+    try:
+        return float(cells.number_reader(column, frozenset(schema.missing))(text.strip()))
+    except SchemaError as error:
+        raise SettingsError(f"--given={column.name}={text}: {text!r} is none of it") from error

@@ -1,0 +1,48 @@
+"""More records from the counts that a run on a table has released: post-processing."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from jaxdp.data import Spec
+from jaxdp.methods import marginals
+from jaxdp.methods.made import Made
+from jaxdp.methods.runner import PlainRunner
+from jaxdp.methods.stored import Earlier
+from jaxdp.program.errors import InputError
+from jaxdp.saved import released
+from jaxdp.tables.columns import SchemaError
+from jaxdp.tables.schema import Schema
+
+
+def draw(
+    file: Path, flag: str, *, num: int, given: str | None, seed: int
+) -> tuple[Made, dict[str, Any]]:
+    """Return records of the model that is fitted to counts, and the certificate of the counts.
+
+    Args:
+        file: the counts.
+        flag: that names the run, with its value, for error messages.
+        num: how many records.
+        given: what holds of all of them; None for nothing.
+        seed: public.
+
+    Raises:
+        InputError: the file cannot be trusted.
+        SettingsError: the condition is none, or holds of too few records.
+    """
+    stored = released.read(file, marginals.FORM, flag)
+    try:
+        schema = Schema.from_json(stored.schema)
+    except SchemaError as error:
+        raise InputError(f"{flag}: its counts have no schema ({error})") from error
+    ledger = stored.certificate["ledger"]
+    spec = Spec.table(file.parent.name, schema, ledger["num_examples"])
+    most, persons = ledger["records_per_person"], stored.certificate.get("persons_declared")
+    if most > 1 or persons:
+        spec = spec.of_persons(most)
+    asked = marginals.Settings(num_synthetic=num, given=given, seed=seed)
+    complete = marginals.complete(asked, spec)
+    plan = marginals.make_plan(complete, spec, Earlier(stored=stored))
+    made = plan.finish(stored.released, PlainRunner())
+    return dataclasses.replace(made, released=stored.released), stored.certificate

@@ -1,0 +1,55 @@
+"""Conditions on records to make: what a text says, and which records meet it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jaxdp
+from jaxdp.methods.marginals import given
+from jaxdp.tables import Schema
+
+SCHEMA = Schema.from_json(
+    {
+        "columns": {
+            "age": {"type": "numeric", "lower": 0, "upper": 100, "integer": True, "nullable": True},
+            "day": {"type": "date", "format": "%d.%m.%Y", "lower": "01.01.2000",
+                    "upper": "31.12.2009"},
+            "city": {"type": "categorical", "categories": ["Rome", "Oslo, old"], "nullable": True},
+            "ill": {"type": "categorical", "categories": ["no", "mild", "bad"],
+                    "classes": {"well": ["no"], "sick": ["mild", "bad"]}, "target": True},
+        }
+    }
+)  # fmt: skip
+# Ages 20, 40 and a missing one; days at the beginning, the middle, the end; cities; classes.
+X = np.array([[0.2, 0.0, 0], [0.4, 0.5, 1], [-1.0, 1.0, 3]], np.float32)
+Y = np.array([0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("age=20", [1, 0, 0]),
+        ("age=20..40", [1, 1, 0]),
+        ("age=..30", [1, 0, 0]),
+        ("age=30..", [0, 1, 0]),
+        ("age=", [0, 0, 1]),
+        ("day=01.01.2000..31.12.2005", [1, 1, 0]),
+        ("city=Rome", [1, 0, 0]),
+        ("city=Oslo, old", [0, 1, 0]),
+        ("city=", [0, 0, 1]),
+        ("city=Oslo, old, age=40", [0, 1, 0]),
+        ("ill=well", [1, 0, 0]),
+        ("ill=bad", [0, 1, 1]),
+        ("ill=sick,age=20..100", [0, 1, 0]),
+        ("ill=well,age=40", [0, 0, 0]),
+    ],
+)
+def test_records_meet_what_is_said(text: str, expected: list[int]) -> None:
+    assert given.parse(text, SCHEMA).holds(X, Y).astype(int).tolist() == expected
+
+
+@pytest.mark.parametrize("text", ["", "age", "town=1", "city=Bern", "age=30..20", "age=..200"])
+def test_what_cannot_be_is_refused(text: str) -> None:
+    with pytest.raises(jaxdp.SettingsError, match="--given="):
+        given.parse(text, SCHEMA)
