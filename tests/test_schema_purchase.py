@@ -14,7 +14,7 @@ from support import drivers
 
 from jaxdp.privacy import DatasetLedger
 from jaxdp.program import interview
-from jaxdp.program.commands import dp_ntk, marginals, table
+from jaxdp.program.commands import dp_ntk, draft_schema, marginals, recommend, table
 from jaxdp.program.data import answers
 from jaxdp.program.errors import InputError
 from jaxdp.tables import read_schema
@@ -245,3 +245,22 @@ def test_whole_numbers_that_number_records_are_made_new() -> None:
     found = answers.settled({name: {"type": None} for name in frame}, frame)
     assert found["patient_id"] == answers.COUNTER
     assert found["width"] == answers.WHOLE
+
+
+@pytest.mark.parametrize("target", ["", "--target=ill", "--target=pay"])
+def test_a_command_is_recommended_for_a_draft(
+    csv: Path, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drivers.drive(draft_schema.main, f"--csv={csv}") == 0
+    draft = json.loads((csv.parent / "people.json").read_text())
+    draft["columns"]["id"] = {"drop": True}
+    (csv.parent / "people.json").write_text(json.dumps(draft))
+    flags = [
+        f"--csv={csv}",
+        f"--schema={csv.parent / 'people.json'}",
+        *([target] if target else []),
+    ]
+    capsys.readouterr()
+    assert drivers.drive(recommend.main, *flags) == 0
+    assert "jaxdp run marginals" in capsys.readouterr().out
+    assert not (csv.parent / "people.bought.json").exists(), "nothing is spent"

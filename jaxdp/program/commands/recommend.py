@@ -83,10 +83,11 @@ def facts_of_data(asked: RecommendFlags) -> Found:
     Raises:
         InputError: it cannot be read.
     """
-    from jaxdp.program.data.load import dataset_for  # numpy: not before flags are parsed
+    # They import numpy: not before flags are parsed.
+    from jaxdp.program.data.load import AsIfComplete, dataset_for
     from jaxdp.program.terminal import in_a_line
 
-    data = dataset_for(asked, seed=0)
+    data = dataset_for(asked, seed=0, completes=AsIfComplete())
     line = in_a_line(data.spec, num_test=len(data.test.y))
     return Found(data.spec, recommendation.source_of(asked), line, data.notes)
 

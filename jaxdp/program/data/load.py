@@ -209,6 +209,25 @@ class Completes(Protocol):
         """Return the complete schema; it may see private records, and tells what it releases."""
 
 
+class AsIfComplete:
+    """Takes open facts as if they were known: for who asks how many columns and records there are.
+
+    What stands for them means nothing. So records are not to be used, and nothing is released.
+    """
+
+    def wants(self, opened: OpenSchema) -> bool:
+        """Whether anything is open without which there is no schema."""
+        return opened.must_be_bought
+
+    def complete(self, opened: OpenSchema, records: RawRecords) -> Schema:
+        """Return the schema with what stands for open facts."""
+        del records
+        schema = opened.schema
+        if schema.target is None:
+            return schema
+        return dataclasses.replace(schema, target=dataclasses.replace(schema.target, other=True))
+
+
 def dataset_for(flags: Any, *, seed: int, completes: Completes | None = None) -> Dataset:
     """Return the dataset that a driver's flags name, cut to `--subset`.
 
