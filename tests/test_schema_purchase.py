@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from pathlib import Path
@@ -264,3 +265,18 @@ def test_a_command_is_recommended_for_a_draft(
     assert drivers.drive(recommend.main, *flags) == 0
     assert "jaxdp run marginals" in capsys.readouterr().out
     assert not (csv.parent / "people.bought.json").exists(), "nothing is spent"
+
+
+def test_a_draft_is_walked_through(
+    csv: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    assert drivers.drive(draft_schema.main, f"--csv={csv}", "--ask") == 2
+    assert "ended early" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n" * 2 + "0 120\nc\nRome\na\n"))
+    assert drivers.drive(draft_schema.main, f"--csv={csv}", "--ask") == 0
+    assert "a run buys what is null" in capsys.readouterr().out
+    columns = json.loads((csv.parent / "people.json").read_text())["columns"]
+    assert (columns["age"]["lower"], columns["age"]["upper"]) == (0, 120)
+    assert columns["city"]["categories"] == ["Rome"]
+    assert columns["ill"]["categories"] is None

@@ -46,15 +46,10 @@ def of_run(csv: str, *, accept_guesses: bool) -> Path:
         columns[flags.person_column] = {"drop": True}
     if not accept_guesses:
         columns = _confirmed(csv, columns, frame)
-    stored = drafted | {"about": _ABOUT, "columns": columns}
+    stored = drafted | {"about": draft_schema.CONFIRMED, "columns": columns}
     draft_schema.write(draft, stored)
     print(f"{draft}: the schema, in which what is null is bought", file=sys.stderr)
     return draft
-
-
-_ABOUT = (
-    "Types and formats were confirmed by a person, who takes them as public. What is null is bought"
-)
 
 
 def _confirmed(csv: str, columns: dict[str, Any], frame: Any) -> dict[str, Any]:

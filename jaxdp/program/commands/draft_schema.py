@@ -1,10 +1,12 @@
 """Begin the schema of a table: column names and guessed types; the rest is for a person.
 
-    jaxdp schema --csv=patients.csv        # writes patients.json
+    jaxdp schema patients.csv              # writes patients.json
+    jaxdp schema patients.csv --ask        # walks through the columns first
 
-Bounds and categories are left open on purpose. Read off the data they would tell about single
-records, so a person who knows what can occur writes them down. The guesses are read off the data,
-and a single record can change one: a person checks each of them, too.
+Bounds and categories are left open on purpose: read off the data they would tell about single
+records. A person who knows what can occur writes them down; what is left open, a run buys with a
+part of epsilon. The guesses are read off the data, and a single record can change one: a person
+checks each of them, too.
 """
 
 import dataclasses
@@ -27,6 +29,18 @@ _ABOUT = (
 )
 
 
+CONFIRMED = (
+    "Types and formats were confirmed by a person, who takes them as public. What is null is bought"
+)
+"""The note in a schema whose guesses somebody has looked at."""
+_GUESSED = (
+    "fill in every null, or leave it to be bought, and check every type: types and notes were "
+    "guessed from the table's records, names of columns are from its header; no bounds and no "
+    "categories of the data are in it"
+)
+_ASKED = "what you said is public; a run buys what is null"
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DraftFlags:
     """The flags of this program."""
@@ -36,6 +50,9 @@ class DraftFlags:
         None,
         "Whether the table has no first line of names; then columns are called column_1, "
         "column_2, ... (default: a first line that looks like a record is refused).",
+    )
+    ask: bool = setting(
+        False, "Ask about each column in the terminal, so that nothing is left to be edited."
     )
     out: str | None = setting(None, "Where to write the schema (default: beside the table, .json).")
 
@@ -82,12 +99,14 @@ def main(argv: Sequence[str]) -> None:
         found = draft(frame, dialect.to_json())
         name = Path(asked.csv).name.split(".")[0]
         out = Path(asked.out or Path(asked.csv).with_name(f"{name}.json")).expanduser()
+        if asked.ask:
+            from jaxdp.program import interview
+            from jaxdp.program.data import answers
+
+            columns = interview.walk(answers.settled(found["columns"], frame), frame)
+            found |= {"about": CONFIRMED, "columns": columns}
         write(out, found)
-        print(
-            f"{out}: fill in every null, and check every type: types and notes were guessed from "
-            "the table's records, names of columns are from its header; no bounds and no "
-            "categories of the data are in it"
-        )
+        print(f"{out}: {_ASKED if asked.ask else _GUESSED}")
 
 
 def write(out: Path, found: dict[str, Any]) -> None:
