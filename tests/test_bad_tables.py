@@ -118,7 +118,9 @@ def test_bad_flags_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str
     refused(capsys, tmp_path, "--features=marginals", "--features=marginals")
 
 
-def test_a_draft_must_be_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_draft_must_be_filled_in_where_nothing_is_bought(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     csv, _ = write_table(tmp_path, frame_of(50))
     out = tmp_path / "draft.json"
     assert drive(draft_schema.main, csv, f"--out={out}") == 0
@@ -132,14 +134,16 @@ def test_a_draft_must_be_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture
     for value in ("person", "yes", "III", str(frame_of(50)["income"].max())):
         assert value not in text
     capsys.readouterr()
-    refused(capsys, tmp_path, "'nullable' must be true or false", csv, f"--schema={out}")
+    nothing = (csv, f"--schema={out}", "--schema_share=0")
+    refused(capsys, tmp_path, "age: bounds, nullable", *nothing)
     drafted["ill"] = COLUMNS["ill"]
     out.write_text(json.dumps({"columns": drafted}))
-    refused(capsys, tmp_path, "'nullable' must be true or false", csv, f"--schema={out}")
+    refused(capsys, tmp_path, "age: bounds, nullable", *nothing)
     for facts in drafted.values():
         facts.pop("nullable", None)
     out.write_text(json.dumps({"columns": drafted}))
-    refused(capsys, tmp_path, 'needs "', csv, f"--schema={out}")
+    refused(capsys, tmp_path, "age: bounds", *nothing)
+    assert not (tmp_path / "people.bought.json").exists()
     before = out.read_bytes()
     assert drive(draft_schema.main, csv, f"--out={out}") == 2
     assert out.read_bytes() == before

@@ -215,5 +215,5 @@ def test_guarantee_a_draft_takes_the_place_of_nothing(kind: str, tmp_path: Path)
     theirs = placed(kind, path)
     found = {"about": "", "missing": [], "columns": {}}
     with pytest.raises(InputError, match="is there already"):
-        draft_schema._write(path, found)
+        draft_schema.write(path, found)
     require_untouched(kind, theirs)

@@ -19,6 +19,8 @@ _BY_CHANCE = 0.002
 # The same for any one cell of a first look, or for a few side by side.
 _HARDLY, _SURELY, _NEAR, _WINDOWS = 2.8, 4.5, 6, (1, 2, 4, 8, 16)
 _BELOW_ZERO = 4.0
+# Of counts without noise, in records.
+_LEAST_STDDEV = 0.1
 # Sums so many times their noise are told from nothing, and from all.
 _CERTAIN = 2.5
 # A part of a column has at least so much more than the noise of its sum.
@@ -130,6 +132,7 @@ def _told(counts: np.ndarray, stddev: float, likely: np.ndarray) -> tuple[int, i
     are likely to. What lies far from there counts where it is no chance, and what is near where it
     is hardly one.
     """
+    stddev = max(stddev, _LEAST_STDDEV)
     first, last, most = 0, 0, -math.inf
     told: list[tuple[int, int, float]] = []
     for width in _WINDOWS:
@@ -209,8 +212,10 @@ def _used(rising: np.ndarray, heavy: list[int], found: Sums, size: float) -> tup
     one, two = (float(edges[np.searchsorted(rising, part * size)]) for part in (1, 2))
     at = [int(np.searchsorted(rising, total - part * size)) for part in (1, 2)]
     from_end, before = (float(edges[min(leaf, top) + 1]) for leaf in at)
-    low = min(edges[first], max(edges[0], one - _ROOM * (two - one)))
-    high = max(edges[last + 1], min(edges[-1], from_end + _ROOM * (from_end - before)))
+    # Without noise there is nothing to hide.
+    room = _ROOM * min(1.0, float(np.max(least)) / size)
+    low = min(edges[first], max(edges[0], one - room * (two - one)))
+    high = max(edges[last + 1], min(edges[-1], from_end + room * (from_end - before)))
     first = int(np.searchsorted(edges, low, side="right")) - 1
     last = int(np.searchsorted(edges, high)) - 1
     if heavy:

@@ -147,7 +147,6 @@ class RunFlags(ProgramFlags, DataFlags):
         "categories, missing values (default: 0.2, for bins alone 0.1); 0 buys nothing.",
         at_least=0,
         at_most=1 - LEAST_SHARE,
-        usual=True,
         group="privacy",
     )
     schema_out: str | None = setting(

@@ -6,22 +6,22 @@ read nevertheless, as `raw` describes: by their types and formats, which are pub
 
 import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from jaxdp.tables import bought
-from jaxdp.tables.columns import CATEGORICAL, NUMERIC, SchemaError
+from jaxdp.tables.columns import CATEGORICAL, NUM_BINS, NUMERIC, SchemaError
 from jaxdp.tables.moments import MOMENTS, TIME, moment_of
 from jaxdp.tables.new_columns import NEW_TYPES
 from jaxdp.tables.schema import Schema
 
 _NUMBERS = (NUMERIC, *MOMENTS)
-# The fields of a file that hold each fact.
-_FIELDS = {
-    bought.BOUNDS: ("lower", "upper"),
-    bought.BINS: ("bins", "spikes"),
-    bought.CATEGORIES: ("categories", "other"),
-    bought.NULLABLE: ("nullable",),
+# The fields of a file that hold each fact, and what they are where they are left out.
+_FIELDS: dict[str, dict[str, Any]] = {
+    bought.BOUNDS: {"lower": None, "upper": None},
+    bought.BINS: {"bins": NUM_BINS, "spikes": None},
+    bought.CATEGORIES: {"categories": None, "other": True},
+    bought.NULLABLE: {"nullable": False},
 }
 # Bounds and categories that make a column valid until its own are there; nothing is read by them.
 _UNKNOWN = ["?", "??"]
@@ -59,23 +59,44 @@ class OpenSchema:
         """Whether anything is open without which there is no schema; bins have a default."""
         return any(set(facts) - {bought.BINS} for facts in self.open.values())
 
-    def is_of(self, schema: Schema) -> bool:
-        """Whether a schema is this one with its open facts filled, by a purchase of all of these.
+    def filled_by(self, schema: Schema) -> Schema | None:
+        """Return this schema with its open facts filled by an earlier purchase; None for another.
+
+        Which columns are to be predicted is said here, and may have been otherwise then.
 
         Args:
             schema: complete.
         """
-        if schema.bought is None or dict(schema.bought.facts) != dict(self.open):
-            return False
-        return self._public(schema) == self._public(self.schema)
+        known = {} if schema.bought is None else schema.bought.facts
+        if any(set(facts) - set(known.get(name, ())) for name, facts in self.open.items()):
+            return None
+        targets = {*_targets(schema), *_targets(self.schema)}
+        if self._public(schema, targets) != self._public(self.schema, targets):
+            return None
+        columns = schema.to_json()["columns"]
+        filled = {
+            name: {
+                field: columns[name].get(field, default)
+                for fact in facts
+                for field, default in _FIELDS[fact].items()
+                if field in columns[name] or default is not None
+            }
+            for name, facts in self.open.items()
+        }
+        assert schema.bought is not None
+        stored = completed(self.stored, filled) | {"bought": schema.bought.to_json()}
+        return Schema.from_json(stored)
 
-    def _public(self, schema: Schema) -> dict[str, Any]:
-        """Return a schema as JSON, without what is open here."""
+    def _public(self, schema: Schema, targets: Collection[str]) -> dict[str, Any]:
+        """Return a schema as JSON, without what is open here or follows from the target."""
         stored = schema.to_json()
         stored.pop("bought", None)
-        for name, facts in self.open.items():
-            for field in (field for fact in facts for field in _FIELDS[fact]):
-                stored["columns"][name].pop(field, None)
+        for name, facts in stored["columns"].items():
+            facts.pop("target", None)
+            for field in (each for fact in self.open.get(name, ()) for each in _FIELDS[fact]):
+                facts.pop(field, None)
+            if name in targets:
+                facts.pop("other", None)
         return stored
 
     @classmethod
@@ -152,6 +173,11 @@ def _fill(facts: dict[str, Any], which: tuple[str, ...]) -> None:
         facts["nullable"] = True
     elif facts.get("nullable", 0) is None:
         del facts["nullable"]
+
+
+def _targets(schema: Schema) -> tuple[str, ...]:
+    """Return the names of the columns that are to be predicted."""
+    return schema.judged if schema.target is None else (schema.target.name,)
 
 
 def completed(stored: Mapping[str, Any], facts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -104,9 +105,11 @@ def test_a_table_needs_one_file(
 ) -> None:
     source, schema = toy_tables.write_table(tmp_path, toy_tables.frame_of(90))
     path = source.removeprefix("--csv=")
+    (tmp_path / "bare").mkdir()
+    bare = shutil.copy(path, tmp_path / "bare")
     for words, said in (
         ([], "name a table"),
-        ([path], "--schema"),
+        ([bare], "has no schema"),
         ([path, schema, "--target=nosuch"], "has no column 'nosuch' to be the target"),
         ([path, schema, source], "leave it out, --csv names the table"),
         ([path, path, schema], "unexpected argument"),

@@ -15,7 +15,7 @@ from jaxdp.program import help_text, main
 
 ROOT = Path(__file__).parents[2]
 EVERY = [*main.METHODS.values(), *(c for name, c in main.COMMANDS.items() if name != "run")]
-MOST_USUAL = 33
+MOST_USUAL = 34
 """Flags of a method in its short help; the issue was that all of them were shown."""
 
 

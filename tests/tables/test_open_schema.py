@@ -68,13 +68,29 @@ def test_bins_alone_need_not_be_bought() -> None:
 
 def test_a_purchase_is_known_by_its_draft() -> None:
     opened = OpenSchema.from_json(DRAFT)
-    assert opened.is_of(bought_schema())
-    assert not opened.is_of(Schema.from_json(completed(DRAFT, FACTS))), "it was declared"
+    assert opened.filled_by(bought_schema()) == bought_schema()
+    assert opened.filled_by(Schema.from_json(completed(DRAFT, FACTS))) is None, "it was declared"
     other = copy.deepcopy(DRAFT)
     other["columns"]["score"]["upper"] = 2
-    assert not OpenSchema.from_json(other).is_of(bought_schema())
+    assert OpenSchema.from_json(other).filled_by(bought_schema()) is None
+    other["columns"]["score"] |= {"lower": None, "upper": None}
+    assert OpenSchema.from_json(other).filled_by(bought_schema()) is None, "more is open"
     del other["columns"]["score"]
-    assert not OpenSchema.from_json(other).is_of(bought_schema())
+    assert OpenSchema.from_json(other).filled_by(bought_schema()) is None
+
+
+def test_a_purchase_serves_another_target() -> None:
+    opened = OpenSchema.from_json(DRAFT, target="sure")
+    found = opened.filled_by(bought_schema())
+    assert found is not None
+    assert found.target is not None
+    assert found.target.name == "sure"
+    assert found.bought == bought_schema().bought
+    none = copy.deepcopy(DRAFT)
+    del none["columns"]["ill"]["target"]
+    without = OpenSchema.from_json(none).filled_by(bought_schema())
+    assert without is not None
+    assert without.target is None
 
 
 def test_a_bought_schema_comes_back() -> None:

@@ -102,7 +102,11 @@ class SchemaBuyer:
             InputError: it is of another draft, or a share is asked for.
         """
         try:
-            found = read_schema(path, target=self.run_flags.target)
+            stored = read_schema(path)
+            if self.run_flags.no_header is not None:
+                dialect = dataclasses.replace(stored.csv, header=not self.run_flags.no_header)
+                stored = dataclasses.replace(stored, csv=dialect)
+            found = opened.filled_by(stored)
         except SchemaError as error:
             raise InputError(f"{error}; remove the file to buy it anew") from error
         if self.run_flags.schema_share is not None:
@@ -110,10 +114,7 @@ class SchemaBuyer:
                 f"--schema_share={self.run_flags.schema_share:g}: {path} was bought before; leave "
                 "the flag out to use it again, or remove the file to buy it anew"
             )
-        if self.run_flags.no_header is not None:
-            dialect = dataclasses.replace(found.csv, header=not self.run_flags.no_header)
-            found = dataclasses.replace(found, csv=dialect)
-        if not opened.is_of(found):
+        if found is None:
             raise InputError(
                 f"{path}: was bought for another schema than --schema={self.run_flags.schema}; "
                 "remove it to buy a new one, or give it by --schema"
