@@ -14,7 +14,7 @@ from jaxdp import new_files
 from jaxdp.data import Spec
 from jaxdp.methods.made import Made
 from jaxdp.program import out_file
-from jaxdp.program.commands import draft_schema
+from jaxdp.program.data import drafts
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs import rows
 from jaxdp.program.runs.folder import RunFolder
@@ -215,5 +215,5 @@ def test_guarantee_a_draft_takes_the_place_of_nothing(kind: str, tmp_path: Path)
     theirs = placed(kind, path)
     found = {"about": "", "missing": [], "columns": {}}
     with pytest.raises(InputError, match="is there already"):
-        draft_schema.write(path, found)
+        drafts.write(path, found)
     require_untouched(kind, theirs)

@@ -10,8 +10,7 @@ from typing import Any
 
 from jaxdp.escapes import for_terminal
 from jaxdp.program import command_line, interview
-from jaxdp.program.commands import draft_schema
-from jaxdp.program.data import answers, tables
+from jaxdp.program.data import answers, drafts, tables
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
@@ -33,23 +32,23 @@ def of_run(csv: str, *, accept_guesses: bool) -> Path:
     flags = command_line.settings_of(RunFlags)
     data = user_path(csv, "csv")
     stem = data.name.split(".")[0]
-    draft = data.with_name(f"{stem}.json")
-    for path in (schema_purchase.file_of(flags), draft):
+    file = data.with_name(f"{stem}.json")
+    for path in (schema_purchase.file_of(flags), file):
         if path.exists():
             print(f"--schema={path}: is there, and is used", file=sys.stderr)
             return path
     source = tables.Source("csv", csv)
-    frame, dialect = tables.header(source, rows=draft_schema.ROWS, no_header=flags.no_header)
-    drafted = draft_schema.draft(frame, dialect.to_json())
+    frame, dialect = tables.header(source, rows=drafts.ROWS, no_header=flags.no_header)
+    drafted = drafts.draft(frame, dialect.to_json())
     columns = answers.settled(drafted["columns"], frame)
     if flags.person_column in columns:
         columns[flags.person_column] = {"drop": True}
     if not accept_guesses:
         columns = _confirmed(csv, columns, frame)
-    stored = drafted | {"about": draft_schema.CONFIRMED, "columns": columns}
-    draft_schema.write(draft, stored)
-    print(f"{draft}: the schema, in which what is null is bought", file=sys.stderr)
-    return draft
+    stored = drafted | {"about": drafts.CONFIRMED, "columns": columns}
+    drafts.write(file, stored)
+    print(f"{file}: the schema, in which what is null is bought", file=sys.stderr)
+    return file
 
 
 def _confirmed(csv: str, columns: dict[str, Any], frame: Any) -> dict[str, Any]:

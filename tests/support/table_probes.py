@@ -18,8 +18,7 @@ import hypothesis
 import numpy as np
 from hypothesis import strategies as st
 
-from jaxdp.program.commands import draft_schema
-from jaxdp.program.data import tables
+from jaxdp.program.data import drafts, tables
 from jaxdp.program.data.load import dataset_for
 from jaxdp.program.run_flags import GenerateFlags
 from support import drivers, faulty_input, toy_tables
@@ -64,7 +63,7 @@ def _read_new(given: Given, folder: Path) -> None:
     source = tables.Source("csv", given.name)
     assert np.isfinite(tables.read_records(source, toy_tables.schema_of())).all()
     frame, dialect = tables.header(source, rows=1000)
-    json.dumps(draft_schema.draft(frame, dialect.to_json()), allow_nan=False)
+    json.dumps(drafts.draft(frame, dialect.to_json()), allow_nan=False)
 
 
 _FLAGS = st.sampled_from(

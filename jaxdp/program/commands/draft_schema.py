@@ -12,27 +12,11 @@ checks each of them, too.
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from jaxdp.methods.settings import check_fields, setting
 from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
 
-ROWS = 1000
-"""First records by which types are guessed."""
-_ABOUT = (
-    "Types, formats, texts for missing values, and what is said about columns were guessed from "
-    "records of the table, and one record can change a guess: check every one by what can occur "
-    'before this is public. Fill in every null, "nullable": true where a value can be missing, '
-    'give the column that is to be predicted, if there is one, "target": true, and write '
-    '{"drop": true} for columns that are to be left out'
-)
-
-
-CONFIRMED = (
-    "Types and formats were confirmed by a person, who takes them as public. What is null is bought"
-)
-"""The note in a schema whose guesses somebody has looked at."""
 _GUESSED = (
     "fill in every null, or leave it to be bought, and check every type: types and notes were "
     "guessed from the table's records, names of columns are from its header; no bounds and no "
@@ -64,39 +48,18 @@ USAGE, TAKES = "FILE.csv", "csv"
 KINDS = command_line.define(DraftFlags)
 
 
-def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema of the columns of a frame, with its types guessed and all else left open."""
-    from jaxdp.program.data import guesses  # numpy: not before flags are parsed
-
-    columns: dict[str, Any] = {}
-    missing: set[str] = set()
-    for name in frame.columns:
-        columns[str(name).strip()] = guesses.column(str(name), frame[name])
-        missing |= guesses.missing_in(frame[name])
-    for facts in columns.values():
-        if facts.get("type") == "numeric" and facts.get("decimal") == dialect.get("decimal"):
-            facts.pop("decimal", None)
-    more = {"csv": dialect} if dialect else {}
-    return {
-        "about": _ABOUT,
-        "missing": [*guesses.ALWAYS_MISSING, *sorted(missing)],
-        **more,
-        "columns": columns,
-    }
-
-
 def main(argv: Sequence[str]) -> None:
     """Write the draft; bad input ends it with one line and exit code 2."""
     del argv
     with command_line.one_line_errors():
         asked = command_line.settings_of(DraftFlags)
-        from jaxdp.program.data import tables  # numpy: not before flags are parsed
+        from jaxdp.program.data import drafts, tables  # numpy: not before flags are parsed
 
         if asked.csv is None:
             raise InputError("--csv: name the table")
         source = tables.Source("csv", asked.csv)
-        frame, dialect = tables.header(source, rows=ROWS, no_header=asked.no_header)
-        found = draft(frame, dialect.to_json())
+        frame, dialect = tables.header(source, rows=drafts.ROWS, no_header=asked.no_header)
+        found = drafts.draft(frame, dialect.to_json())
         name = Path(asked.csv).name.split(".")[0]
         out = Path(asked.out or Path(asked.csv).with_name(f"{name}.json")).expanduser()
         if asked.ask:
@@ -104,23 +67,6 @@ def main(argv: Sequence[str]) -> None:
             from jaxdp.program.data import answers
 
             columns = interview.walk(answers.settled(found["columns"], frame), frame)
-            found |= {"about": CONFIRMED, "columns": columns}
-        write(out, found)
+            found |= {"about": drafts.CONFIRMED, "columns": columns}
+        drafts.write(out, found)
         print(f"{out}: {_ASKED if asked.ask else _GUESSED}")
-
-
-def write(out: Path, found: dict[str, Any]) -> None:
-    """Write a draft to a new file.
-
-    Raises:
-        InputError: the file is there, or cannot be written.
-    """
-    from jaxdp.program.data import schema_files
-
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(schema_files.as_text(found))
-    except FileExistsError as error:
-        raise InputError(f"--out={out}: is there already; name another file") from error
-    except OSError as error:
-        raise InputError(f"--out={out}: cannot be written ({error.strerror})") from error

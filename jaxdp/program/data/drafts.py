@@ -1,0 +1,57 @@
+"""Drafts of schemas: names, guessed types, and all else left open."""
+
+from pathlib import Path
+from typing import Any
+
+from jaxdp.program.data import guesses, schema_files
+from jaxdp.program.errors import InputError
+
+ROWS = 1000
+"""First records by which types are guessed."""
+_ABOUT = (
+    "Types, formats, texts for missing values, and what is said about columns were guessed from "
+    "records of the table, and one record can change a guess: check every one by what can occur "
+    'before this is public. Fill in every null, "nullable": true where a value can be missing, '
+    'give the column that is to be predicted, if there is one, "target": true, and write '
+    '{"drop": true} for columns that are to be left out'
+)
+
+
+CONFIRMED = (
+    "Types and formats were confirmed by a person, who takes them as public. What is null is bought"
+)
+"""The note in a schema whose guesses somebody has looked at."""
+
+
+def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of the columns of a frame, with its types guessed and all else left open."""
+    columns: dict[str, Any] = {}
+    missing: set[str] = set()
+    for name in frame.columns:
+        columns[str(name).strip()] = guesses.column(str(name), frame[name])
+        missing |= guesses.missing_in(frame[name])
+    for facts in columns.values():
+        if facts.get("type") == "numeric" and facts.get("decimal") == dialect.get("decimal"):
+            facts.pop("decimal", None)
+    more = {"csv": dialect} if dialect else {}
+    return {
+        "about": _ABOUT,
+        "missing": [*guesses.ALWAYS_MISSING, *sorted(missing)],
+        **more,
+        "columns": columns,
+    }
+
+
+def write(out: Path, found: dict[str, Any]) -> None:
+    """Write a draft to a new file.
+
+    Raises:
+        InputError: the file is there, or cannot be written.
+    """
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(schema_files.as_text(found))
+    except FileExistsError as error:
+        raise InputError(f"--out={out}: is there already; name another file") from error
+    except OSError as error:
+        raise InputError(f"--out={out}: cannot be written ({error.strerror})") from error
