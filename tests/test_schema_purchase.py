@@ -101,6 +101,17 @@ def test_a_purchase_is_made_once(csv: Path, capsys: pytest.CaptureFixture[str]) 
     assert "was bought for another schema" in capsys.readouterr().err
 
 
+def test_guarantee_a_run_that_is_resumed_buys_nothing(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drive(csv, "--accept_guesses") == 0
+    ledger = (csv.parent / "people.ledger.jsonl").read_bytes()
+    (csv.parent / "people.bought.json").unlink()
+    assert drive(csv, "--resume") == 2
+    assert "people.bought.json is gone" in capsys.readouterr().err
+    assert (csv.parent / "people.ledger.jsonl").read_bytes() == ledger
+
+
 def test_other_methods_take_a_bought_schema(csv: Path) -> None:
     assert drive(csv, "--accept_guesses", "--target=ill", "--eps=20") == 0
     flags = (f"--csv={csv}", f"--schema={csv.parent / 'people.bought.json'}", "--target=ill")

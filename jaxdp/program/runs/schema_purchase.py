@@ -85,6 +85,7 @@ class SchemaBuyer:
         path = file_of(self.run_flags)
         if path.exists():
             return self._again(path, opened)
+        self._require_new_run(path)
         share = self.run_flags.schema_share or (SHARE if opened.must_be_bought else SHARE_OF_BINS)
         purchase = Purchase(
             epsilon=self.budget.eps,
@@ -94,6 +95,15 @@ class SchemaBuyer:
             noise_seed=self.budget.noise_seed,
         )
         return bought(self.run_flags, opened, purchase, records, path)
+
+    def _require_new_run(self, path: Path) -> None:
+        """Raise an `InputError` where a run is resumed whose schema is gone: it would cost again."""
+        out = self.run_flags.out_dir
+        if self.run_flags.resume and out and (user_path(out, "out_dir") / "config.json").exists():
+            raise InputError(
+                f"--resume: {path} is gone, which the run in {out} was begun with; put it back, or "
+                "start a new run"
+            )
 
     def _again(self, path: Path, opened: OpenSchema) -> Schema:
         """Return the schema of an earlier purchase.
