@@ -97,7 +97,7 @@ class SchemaBuyer:
         return bought(self.run_flags, opened, purchase, records, path)
 
     def _require_new_run(self, path: Path) -> None:
-        """Raise an `InputError` where a run is resumed whose schema is gone: it would cost again."""
+        """Raise an `InputError` where a run is resumed whose schema is gone, which costs again."""
         out = self.run_flags.out_dir
         if self.run_flags.resume and out and (user_path(out, "out_dir") / "config.json").exists():
             raise InputError(
