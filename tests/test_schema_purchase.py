@@ -164,6 +164,41 @@ def test_guarantee_a_purchase_is_entered_before_its_noise_and_within_the_budget(
     assert not (csv.parent / "people.bought.json").exists()
 
 
+def test_guarantee_a_run_goes_on_with_the_schema_by_which_it_has_released(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drive(csv, "--accept_guesses", "--ledger=none") == 0
+    schema, before = f"--schema={csv.parent / 'people.json'}", csv.parent / "before.json"
+    (csv.parent / "people.bought.json").rename(before)
+    stored = json.loads(before.read_text())
+    stored["bought"]["name"] = "0" * 32
+    (csv.parent / "people.bought.json").write_text(json.dumps(stored))
+    assert drive(csv, schema, "--resume", "--ledger=none") == 2
+    assert "another schema" in capsys.readouterr().err
+    before.rename(csv.parent / "people.bought.json")
+    assert drive(csv, schema, "--resume", "--ledger=none") == 0
+
+
+def test_guarantee_several_processes_take_a_schema_that_one_has_bought(
+    csv: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("jaxdp.processes.are_several", lambda: True)
+        assert drive(csv, "--accept_guesses") == 2
+    assert "in one process first" in capsys.readouterr().err
+    assert not (csv.parent / "people.ledger.jsonl").exists()
+
+
+@pytest.mark.parametrize("more", ["--eps=inf", "--noise_seed=1"])
+def test_guarantee_facts_without_secret_noise_are_said_to_stay(
+    csv: Path, more: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drive(csv, "--accept_guesses", more) == 0
+    said = capsys.readouterr().err
+    assert "must stay" in said
+    assert "may leave with" not in said
+
+
 def test_nothing_is_spent_where_the_schema_cannot_be_kept(
     csv: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

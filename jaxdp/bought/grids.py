@@ -6,13 +6,15 @@ first look has released it cuts the part that is in use into a few thousand cell
 the more records are there, at round numbers.
 """
 
+import dataclasses
 import datetime
 import math
 
 import numpy as np
 from jaxtyping import Float
 
-from jaxdp.tables.columns import Column
+from jaxdp.tables import dtypes
+from jaxdp.tables.columns import NUMERIC, Column
 from jaxdp.tables.moments import DATE, TIMESTAMP
 
 NUM_LEAVES = 4096
@@ -25,6 +27,8 @@ _STEPS = (1, 2, 5)
 def scales(column: Column) -> Float[np.ndarray, " k"]:
     """Return where numbers of a column are cut for a first look, k edges of k + 1 cells.
 
+    None lies where a column's format or type of pandas has no bound.
+
     Examples:
         >>> import jaxdp
         >>> age = jaxdp.tables.Column(name="age", type="numeric", lower=0, upper=1, integer=True)
@@ -36,11 +40,40 @@ def scales(column: Column) -> Float[np.ndarray, " k"]:
         epoch = datetime.date(1970, 1, 1).toordinal()
         days = [datetime.date(y, 1, 1).toordinal() for y in range(_FIRST_YEAR, _LAST_YEAR + 1)]
         found = [column.moment.cut((day - epoch) * _DAY) for day in days]
-        return np.unique(np.array(found, np.float64))
+        return _possible(column, np.unique(np.array(found, np.float64)))
     step = finest(column)
     least = math.ceil(math.log2(step)) if step else _LEAST_POWER
     powers = 2.0 ** np.arange(least, _LARGEST_POWER + 1)
-    return np.concatenate([-powers[::-1], [0.0], powers])
+    return _possible(column, np.concatenate([-powers[::-1], [0.0], powers]))
+
+
+def _possible(column: Column, edges: Float[np.ndarray, " k"]) -> Float[np.ndarray, " _"]:
+    """Return the edges at which a column's numbers may begin, or end."""
+    apart = 0.0 if column.is_whole else 0.25  # so that large ones differ in float64
+    steps = np.maximum(apart * np.abs(edges), finest(column) or 1e-9)
+    begins, ends = (
+        np.array([_fits(column, *each) for each in zip(edges + a, edges + b, strict=True)])
+        for a, b in ((0 * steps, steps), (-2 * steps, -steps))
+    )
+    kept = edges[begins | ends]
+    return kept if len(kept) > 1 else edges
+
+
+def _fits(column: Column, low: float, high: float) -> bool:
+    """Whether a schema may have such bounds of a column, and they are read as they are written."""
+    try:
+        if column.type == NUMERIC:
+            whole = (round(low), round(high)) if column.integer else (low, high)
+            lower, upper = (round(end, column.decimals or 9) for end in whole)
+        else:
+            lower, upper = (column.moment.write(round(end)) for end in (low, high))
+        found = dataclasses.replace(
+            column, lower=lower, upper=upper, bins=1, spikes=(), nullable=False
+        )
+    except (ValueError, OverflowError):
+        return False
+    is_read = column.type == NUMERIC or found.bounds == (low, high)
+    return is_read and dtypes.fault(found) is None
 
 
 def likely(column: Column, edges: Float[np.ndarray, " k"]) -> Float[np.ndarray, " _"]:

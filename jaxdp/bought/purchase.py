@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from jaxdp import processes
 from jaxdp.bought import release as releasing
 from jaxdp.bought.buying import facts_of
 from jaxdp.bought.wanted import Wanted
@@ -91,6 +92,7 @@ class Planned:
 
         Raises:
             SchemaError: a target has fewer than two classes that are certain.
+            ValueError: there are other records than planned, or several processes.
 
         Guarantee:
             (epsilon, delta)-DP for the share of that budget, under replacing one record: at most
@@ -98,6 +100,9 @@ class Planned:
             a threshold. Nothing else of the records is in the schema.
         """
         opened = self._wanted.opened
+        if processes.are_several():
+            # Counts are added up over processes, of which each has all records here.
+            raise ValueError("a schema is bought by one process")
         if raw.length(records) != self._num:
             raise ValueError(f"{self._num} records were planned, got {raw.length(records)}")
         facts = facts_of(

@@ -120,7 +120,8 @@ class Certificate:
             return ""
         loss = self.facts.get("loss_with_earlier_runs", self.facts)
         mu = loss["gaussian_dp_mu"]
-        rare = self.facts.get("ledger", {}).get("threshold_delta", 0.0)
+        ledgers = (self.facts.get("ledger", {}), *(self.facts.get("earlier_runs") or ()))
+        rare = math.fsum(each.get("threshold_delta", 0.0) for each in ledgers)
         besides = f", beside a chance of {_up(rare)} that a threshold fails" if rare else ""
         number = (
             "" if mu is None else f" In numbers: {_up(mu)}-Gaussian differential privacy{besides}."

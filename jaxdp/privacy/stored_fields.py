@@ -34,8 +34,12 @@ def field(name: str, value: Any, check: Check) -> Any:
 
 
 def number(value: Any) -> float | int:
-    """Return a finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    """Return a finite number, which float64 has."""
+    try:
+        is_finite = not isinstance(value, bool) and math.isfinite(value)
+    except (TypeError, OverflowError):
+        is_finite = False
+    if not (is_finite and isinstance(value, (int, float))):
         raise TypeError("no number")
     return value
 

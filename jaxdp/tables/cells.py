@@ -130,6 +130,20 @@ def texts(values: pd.Series) -> np.ndarray:
     )
 
 
+def text_reader(missing: frozenset[str]) -> Callable[[Any], str]:
+    """Return what says the text of a cell, by which it is compared, whatever its type is.
+
+    A day that stands for a missing value has the text that does: one without its midnight.
+    """
+
+    def read(value: Any) -> str:
+        text = _text(value)
+        is_day = not isinstance(value, str) and text.endswith(_MIDNIGHT)
+        return text.removesuffix(_MIDNIGHT) if is_day and _is_missing(value, missing) else text
+
+    return read
+
+
 def each(
     values: pd.Series, read: Reader, in_numbers: Callable[[np.ndarray, Reader], np.ndarray]
 ) -> np.ndarray:

@@ -124,7 +124,12 @@ class OpenSchema:
                 which = _open(facts)
                 _fill(facts, which)
                 found |= {str(name): which} if which else {}
-        return cls(stored, Schema.from_json(filled, target=target), found)
+        schema = Schema.from_json(filled, target=target)
+        of_classes = schema.target
+        if of_classes is not None and bought.CATEGORIES in found.get(of_classes.name, ()):
+            # Whatever stands there is of a class, once classes are bought.
+            schema = dataclasses.replace(schema, target=dataclasses.replace(of_classes, other=True))
+        return cls(stored, schema, found)
 
 
 def _with_target(columns: Mapping[str, Any], target: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ by the schema that is complete, as `jaxdp.tables.encode` would have done.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -55,7 +55,8 @@ def read(frame: pd.DataFrame, schema: Schema) -> dict[str, RawColumn]:
 
     Args:
         frame: as for `jaxdp.tables.encode`.
-        schema: of which types and formats count, and neither bounds nor categories.
+        schema: of which types and formats count, and neither bounds nor categories; those of the
+            target decide whether all records have a class.
 
     Raises:
         SchemaError: as `jaxdp.tables.encode`.
@@ -74,11 +75,14 @@ def read(frame: pd.DataFrame, schema: Schema) -> dict[str, RawColumn]:
         Texts(places=array([ 0, -1,  0], dtype=int32), texts=('red',))
     """
     places, missing = frames.header(frame, schema), cells.missing_texts(schema)
-    return {
+    if schema.target is not None and schema.target.name not in places:
+        raise schema.target.error("is the target, and the table has no such column")
+    found = {
         column.name: _read(column, frame.iloc[:, places[column.name]], missing)
         for column in schema.declared
-        if column.name in places
     }
+    _labels(found, schema)  # so that what is no class is found before anything is counted
+    return found
 
 
 def joined(parts: Sequence[Mapping[str, RawColumn]]) -> dict[str, RawColumn]:
@@ -121,12 +125,16 @@ def encode(records: RawRecords, schema: Schema) -> tuple[np.ndarray, np.ndarray]
             stored[:, number] = _of_texts(found, cells.place_reader(column, missing))
         else:
             stored[:, number] = frames.stored_numbers(column, found)
+    return stored, _labels(records, schema)
+
+
+def _labels(records: RawRecords, schema: Schema) -> np.ndarray:
+    """Return labels (n,) int32; zeros where there are no classes."""
     if schema.target is None:
-        return stored, np.zeros(num, np.int32)
+        return np.zeros(length(records), np.int32)
     target = records[schema.target.name]
     assert isinstance(target, Texts)  # a class is no number
-    labels = _of_texts(target, cells.label_reader(schema, schema.target))
-    return stored, labels.astype(np.int32)
+    return _of_texts(target, cells.label_reader(schema, schema.target)).astype(np.int32)
 
 
 def _of_texts(column: Texts, read: cells.Reader) -> np.ndarray:
@@ -139,16 +147,16 @@ def _read(column: Column, values: pd.Series, missing: frozenset[str]) -> RawColu
     if column.is_numeric:
         in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(missing)
         return cells.each(values, cells.number_reader(column, missing), in_numbers)
-    return _texts_of(values)
+    return _texts_of(values, cells.text_reader(missing))
 
 
-def _texts_of(values: pd.Series) -> Texts:
-    import pandas as pd
-
-    there = ~cells.untyped(values)[1]
-    places = np.full(len(values), -1, np.int32)
-    places[there], texts = pd.factorize(cells.texts(values[there]))
-    return Texts(places, tuple(map(str, texts)))
+def _texts_of(values: pd.Series, read: Callable[[Any], str]) -> Texts:
+    found, null = cells.untyped(values)
+    # No array of numpy's texts: the longest one would set the size of all.
+    known: dict[str, int] = {}
+    places = np.full(len(found), -1, np.int32)
+    places[~null] = [known.setdefault(read(value), len(known)) for value in found[~null]]
+    return Texts(places, tuple(known))
 
 
 def _joined(parts: Sequence[RawColumn]) -> RawColumn:

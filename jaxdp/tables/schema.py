@@ -244,7 +244,7 @@ def read_stored(name: str | Path, from_json: Callable[[Any], Read]) -> Read:
         raise SchemaError(f"{name}: is not JSON ({error})") from error
     except RecursionError as error:
         raise SchemaError(f"{name}: is not a schema, its JSON is nested too deeply") from error
-    except ValueError as error:  # SchemaError, or a number of too many digits
+    except (ValueError, OverflowError) as error:  # SchemaError, or a number of too many digits
         raise SchemaError(f"{name}: {error}") from error
 
 

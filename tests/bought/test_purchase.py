@@ -254,3 +254,36 @@ def test_columns_of_nothing_make_a_schema_all_the_same() -> None:
 def test_a_purchase_out_of_range_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="need epsilon"):
         Purchase(**{"epsilon": 1.0, "delta": 1e-6} | wrong)
+
+
+def test_guarantee_several_processes_buy_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jaxdp.processes.are_several", lambda: True)
+    with pytest.raises(ValueError, match="by one process"):
+        bought(epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("facts", "values"),
+    [
+        ({"type": "numeric", "integer": True, "dtype": "uint8"}, range(256)),
+        ({"type": "numeric", "integer": True, "dtype": "int8"}, range(-128, 128)),
+        ({"type": "numeric", "suffix": " apples"}, [f"-{each} apples" for each in range(99)]),
+        ({"type": "date", "format": "%d/%m/%y"}, ["05/01/69", "31/12/68", "02/02/99"]),
+        ({"type": "duration", "format": "H:MM:SS"}, ["-0:10:00", "0:00:00"]),
+    ],
+)
+def test_bounds_are_those_that_a_column_may_have(facts: dict[str, Any], values: Any) -> None:
+    frame = pd.DataFrame({"it": np.resize(np.array(values), NUM)})
+    schema = bought(frame, draft={"columns": {"it": facts | {"lower": None, "upper": None}}})
+    assert Schema.from_json(schema.to_json()) == schema
+
+
+@pytest.mark.parametrize("frame", [frame_of(), frame_of().drop(columns="ill")])
+def test_guarantee_what_is_no_class_is_found_before_anything_is_counted(
+    frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxdp.bought.purchase.facts_of", lambda *_, **__: pytest.fail("counted"))
+    if "ill" in frame:
+        frame.loc[7, "ill"] = "perhaps"
+    with pytest.raises(SchemaError, match="is the target, and the table"):
+        bought(frame)

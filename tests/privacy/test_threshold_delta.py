@@ -7,7 +7,15 @@ import math
 
 import pytest
 
-from jaxdp.privacy import GaussianRelease, Ledger, Terms, certify, joint_epsilon, joint_profile
+from jaxdp.privacy import (
+    Certificate,
+    GaussianRelease,
+    Ledger,
+    Terms,
+    certify,
+    joint_epsilon,
+    joint_profile,
+)
 from jaxdp.privacy.ledger import one_release
 
 RELEASE = GaussianRelease(name="counts", sensitivity=1.0, stddev=4.0)
@@ -63,3 +71,15 @@ def test_a_certificate_tells_of_the_threshold() -> None:
     facts = certify(RARE, Terms(covers=("counts",), target_epsilon=1.0))
     assert "fails with a chance of 4e-06" in facts["mechanism"]
     assert facts["releasable"]
+
+
+def test_guarantee_words_on_all_runs_tell_of_all_their_thresholds() -> None:
+    for own, earlier, said in ((PLAIN, RARE, "4e-06"), (RARE, RARE, "8e-06")):
+        terms = Terms(covers=("counts",), target_epsilon=1.0, earlier=(earlier,))
+        assert f"beside a chance of {said}" in Certificate(certify(own, terms)).attack
+
+
+@pytest.mark.parametrize("field", ["delta", "threshold_delta"])
+def test_numbers_beyond_float64_are_none_of_a_ledger(field: str) -> None:
+    with pytest.raises(TypeError, match="no number"):
+        Ledger.from_json(RARE.to_json() | {field: 10**400})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,3 +80,24 @@ def test_what_is_no_number_is_refused_without_being_quoted(value: str) -> None:
     with pytest.raises(ValueError, match="is numeric") as caught:
         raw.read(frame_of().assign(pay=value), SCHEMA)
     assert repr(value) not in str(caught.value)
+
+
+def test_texts_are_compared_as_they_would_have_been_at_once() -> None:
+    hue = {"type": "categorical", "categories": ["a", "2020-01-01 00:00:00"], "nullable": True}
+    schema = Schema.from_json({"missing": ["1900-01-01"], "columns": {"hue": hue}})
+    days = pd.to_datetime(["1900-01-01", "2020-01-01"])
+    for cells in (["a", "a\0", "\0"], days):
+        frame = pd.DataFrame({"hue": cells})
+        found, _ = raw.encode(raw.read(frame, schema), schema)
+        np.testing.assert_array_equal(found, frames.encode(frame, schema)[0])
+
+
+def test_guarantee_a_long_text_needs_no_more_memory_than_it_has() -> None:
+    hue = {"type": "categorical", "categories": ["a"]}
+    schema = Schema.from_json({"columns": {"hue": hue}})
+    frame = pd.DataFrame({"hue": ["a"] * 5000 + ["b" * 5000]})
+    tracemalloc.start()
+    raw.read(frame, schema)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**7

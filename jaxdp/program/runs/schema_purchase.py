@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jaxdp import new_files
+from jaxdp import new_files, processes
 from jaxdp.bought import Planned, Purchase
 from jaxdp.methods.marginals.settings import MOST_PAIRED
 from jaxdp.privacy.ledger_file import TotalBudget
@@ -86,6 +86,11 @@ class SchemaBuyer:
         if path.exists():
             return self._again(path, opened)
         self._require_new_run(path)
+        if processes.are_several():
+            raise InputError(
+                "--num_processes: each process would buy a schema of its own; buy it by a run in "
+                f"one process first, then {path} is used again by all of them"
+            )
         share = self.run_flags.schema_share or (SHARE if opened.must_be_bought else SHARE_OF_BINS)
         purchase = Purchase(
             epsilon=self.budget.eps,
@@ -159,9 +164,11 @@ def bought(
         raise InputError(f"--schema: {error}") from error
     write(path, found)
     spent = "" if ledger is None else f", for epsilon {ledger.epsilon():.3g}"
+    is_hidden = counts or ledger is None
+    leaves = "may leave with the run's result" if is_hidden else "must stay: no noise hides them"
     print(
         f"bought of {raw.length(records)} records{spent}: {_told(opened)}\n"
-        f"  the complete schema is in {path}; its facts may leave with the run's result",
+        f"  the complete schema is in {path}; its facts {leaves}",
         file=sys.stderr,
     )
     return found

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxdp.methods import certified
+from jaxdp.methods import facts as data_facts
 from jaxdp.methods.base import Plan
 from jaxdp.methods.record import config_of
 from jaxdp.privacy.ledger import OLD_NOISE, Ledger
@@ -77,6 +78,7 @@ def started(
             config.pop(KEY, None)  # it was never entered, and releases nothing any more
         else:
             if stored is not None:
+                _require_same_schema(folder, stored, plan)
                 _require_same_ledger(folder, stored["ledger"], config["ledger"])
             # The name is on disk before the entry is, so that a resumed run finds it.
             folder.write_json("config.json", config)
@@ -89,6 +91,22 @@ def started(
         if kept != {**certificate, "sha256": None}:  # or the digests of results would be lost
             folder.write_json("privacy.json", dict(certificate))
         yield Started(folder, dict(certificate), log)
+
+
+def _require_same_schema(folder: RunFolder, stored: Mapping[str, Any], plan: Plan[Any]) -> None:
+    """Raise an `InputError` where the schema is not the one by which the run has released.
+
+    One that was bought anew differs, and what was released tells of the one before.
+    """
+    try:
+        before = data_facts.from_config(stored).schema
+    except ValueError:  # an earlier version did not tell
+        return
+    if before != plan.spec.schema:
+        raise InputError(
+            f"--schema: the run in --out_dir={folder.path} was started with another schema, which "
+            "its config.json has; put that back, or start a new run"
+        )
 
 
 def _require_same_ledger(folder: RunFolder, stored: Any, planned: Any) -> None:
