@@ -9,6 +9,7 @@ the more records are there, at round numbers.
 import dataclasses
 import datetime
 import math
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -61,6 +62,8 @@ def _possible(column: Column, edges: Float[np.ndarray, " k"]) -> Float[np.ndarra
 
 def _fits(column: Column, low: float, high: float) -> bool:
     """Whether a schema may have such bounds of a column, and they are read as they are written."""
+    lower: Any
+    upper: Any
     try:
         if column.type == NUMERIC:
             whole = (round(low), round(high)) if column.integer else (low, high)
