@@ -18,7 +18,7 @@ from jaxdp.program import interview
 from jaxdp.program.commands import dp_ntk, draft_schema, marginals, recommend, table
 from jaxdp.program.data import answers
 from jaxdp.program.errors import InputError
-from jaxdp.tables import read_schema
+from jaxdp.tables import OpenSchema, read_schema
 
 FAST = ("--steps=2", "--num_synthetic=30", "--evaluate=none", "--eps=3")
 NUM = 600
@@ -326,3 +326,19 @@ def test_a_draft_is_walked_through(
     assert (columns["age"]["lower"], columns["age"]["upper"]) == (0, 120)
     assert columns["city"]["categories"] == ["Rome"]
     assert columns["ill"]["categories"] is None
+
+
+@pytest.mark.parametrize("words", ["0 inf", "-inf 5", "0.2 0.7", "5 1"])
+def test_bounds_that_no_column_has_are_asked_for_again(words: str) -> None:
+    found = interview.walk(
+        {"age": dict(answers.WHOLE)}, pd.DataFrame({"age": ["1"]}), asks=said("w", words, "0 9")
+    )
+    assert (found["age"]["lower"], found["age"]["upper"]) == (0, 9)
+
+
+def test_a_type_that_holds_no_missing_value_is_not_asked_about_it() -> None:
+    columns = {"age": answers.WHOLE | {"dtype": "int8"}, "on": {"type": "boolean", "dtype": "bool"}}
+    columns["on"]["nullable"] = None
+    frame = pd.DataFrame({"age": np.arange(9, dtype=np.int8), "on": [True, False, True] * 3})
+    found = answers.settled(columns, frame)
+    assert OpenSchema.from_json({"columns": found}).open == {"age": ("bounds", "bins")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -116,8 +117,9 @@ def _bounds(facts: Mapping[str, Any], asks: Ask) -> dict[str, Any]:
             low, high = map(float, words)
         except ValueError:
             continue
-        if low < high:
-            whole = facts.get("integer", False)
+        whole = facts.get("integer", False)
+        are_whole = not whole or low % 1 == high % 1 == 0
+        if -math.inf < low < high < math.inf and are_whole:
             return {"lower": int(low) if whole else low, "upper": int(high) if whole else high}
 
 

@@ -210,4 +210,25 @@ MUTANTS = (
             "test_guarantee_a_run_that_replaces_another_releases_anew",
         ),
     ),
+    Mutant(
+        "each of several processes buys, and adds its counts to those of the others",
+        _PURCHASE,
+        "if processes.are_several():",
+        "if False:",
+        (f"{_P}test_guarantee_several_processes_buy_nothing",),
+    ),
+    Mutant(
+        "words on all runs leave out the thresholds of earlier ones",
+        "jaxdp/privacy/certificates.py",
+        '*(self.facts.get("earlier_runs") or ()))',
+        ")",
+        (f"{_L}test_guarantee_words_on_all_runs_tell_of_all_their_thresholds",),
+    ),
+    Mutant(
+        "what is no class is found after the schema is bought",
+        "jaxdp/tables/raw.py",
+        "    _labels(found, schema)  #",
+        "    #",
+        (f"{_P}test_guarantee_what_is_no_class_is_found_before_anything_is_counted[frame0]",),
+    ),
 )

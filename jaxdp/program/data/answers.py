@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _OF_RECORDS = re.compile(r"(^|[_ .-])(id|no|nr|num|number|key|index|rownames?)$|id$|^$", re.I)
+_HOLDS_ALL = re.compile(r"bool|u?int\d+")
 _LEFT_OUT = {"drop": True}
 NUMBER: dict[str, Any] = {"type": NUMERIC, "lower": None, "upper": None, "nullable": None}
 WHOLE = NUMBER | {"integer": True}
@@ -34,7 +35,10 @@ def settled(drafted: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
     found = {}
     for name, facts in drafted.items():
         values = next(frame[key] for key in frame.columns if str(key).strip() == name)
-        found[name] = _settled(name, {k: v for k, v in facts.items() if k != "about"}, values)
+        own = _settled(name, {k: v for k, v in facts.items() if k != "about"}, values)
+        if _HOLDS_ALL.fullmatch(own.get("dtype", "")):
+            own.pop("nullable", None)  # nothing is missing in a column of such a type
+        found[name] = own
     return found
 
 
