@@ -62,14 +62,15 @@ def _possible(column: Column, edges: Float[np.ndarray, " k"]) -> Float[np.ndarra
 
 def _fits(column: Column, low: float, high: float) -> bool:
     """Whether a schema may have such bounds of a column, and they are read as they are written."""
-    lower: Any
-    upper: Any
     try:
         if column.type == NUMERIC:
-            whole = (round(low), round(high)) if column.integer else (low, high)
-            lower, upper = (round(end, column.decimals or 9) for end in whole)
+            digits = 9 if column.decimals is None else column.decimals
+            ends: list[Any] = [
+                round(end) if column.integer else round(end, digits) for end in (low, high)
+            ]
         else:
-            lower, upper = (column.moment.write(round(end)) for end in (low, high))
+            ends = [column.moment.write(round(end)) for end in (low, high)]
+        lower, upper = ends
         found = dataclasses.replace(
             column, lower=lower, upper=upper, bins=1, spikes=(), nullable=False
         )

@@ -1,6 +1,6 @@
 """The schema of a table that is given without one: of an earlier run, a draft, or a person's words.
 
-In this order: NAME.bought.json and NAME.json beside the table, a walk through the columns in a
+In this order: NAME.json and NAME.bought.json beside the table, a walk through the columns in a
 terminal, the guesses that a flag accepts.
 """
 
@@ -33,7 +33,8 @@ def of_run(csv: str, *, accept_guesses: bool) -> Path:
     data = user_path(csv, "csv")
     stem = data.name.split(".")[0]
     file = data.with_name(f"{stem}.json")
-    for path in (schema_purchase.file_of(flags), file):
+    # The draft first, so that a run and its resumption name the same one.
+    for path in (file, schema_purchase.file_of(flags)):
         if path.exists():
             print(f"--schema={path}: is there, and is used", file=sys.stderr)
             return path
