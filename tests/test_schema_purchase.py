@@ -198,6 +198,23 @@ def test_guarantee_facts_without_secret_noise_are_said_to_stay(
     assert "may leave with" not in said
 
 
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (["--budget=2.9"], "budget"),
+        (["--subset=100"], "bought of all records"),
+        (["--delta=0.01"], "is not below 1/n"),
+    ],
+)
+def test_guarantee_nothing_is_bought_for_a_run_that_cannot_follow(
+    flags: list[str], why: str, csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drive(csv, "--accept_guesses", *flags) == 2
+    assert why in capsys.readouterr().err
+    assert not (csv.parent / "people.bought.json").exists()
+    assert not DatasetLedger(csv.parent / "people.ledger.jsonl").read().entries
+
+
 def test_nothing_is_spent_where_the_schema_cannot_be_kept(
     csv: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -187,15 +187,11 @@ def _heavy(each: np.ndarray, stddev: float, size: float) -> list[int]:
     # Eight leaves beside one have noise of their own.
     stddev *= 1.125**0.5
     least = max(-float(ndtri(_BY_CHANCE / len(each))) * stddev, size / 2)
-    beside = np.array([_beside(each, leaf) for leaf in range(len(each))])
+    nine = np.ones(9)
+    others = np.convolve(np.ones(len(each)), nine)[4:-4] - 1
+    beside = (np.convolve(each, nine)[4:-4] - each) / np.maximum(others, 1)
     found = np.flatnonzero(each - np.maximum(beside, 0.0) > least)
     return sorted(map(int, found[np.argsort(-each[found])][:MOST_SPIKES]))
-
-
-def _beside(each: np.ndarray, leaf: int) -> float:
-    """Return the mean of the eight leaves about one."""
-    around = np.concatenate([each[max(leaf - 4, 0) : leaf], each[leaf + 1 : leaf + 5]])
-    return float(np.mean(around)) if len(around) else 0.0
 
 
 def _used(rising: np.ndarray, heavy: list[int], found: Sums, size: float) -> tuple[int, int]:

@@ -68,6 +68,7 @@ class Planned:
     Attributes:
         name: 32 hexadecimal digits, drawn for this purchase alone.
         ledger: of all releases that it may make; None where nothing is open.
+        whole: what the purchase and all else that the budget is for come to together.
     """
 
     def __init__(self, opened: OpenSchema, purchase: Purchase, num_records: int) -> None:
@@ -82,7 +83,8 @@ class Planned:
         self._threshold_delta = _THRESHOLD_PART * purchase.delta if self._wanted.texts else 0.0
         self._releases = self._calibrated()
         self.name = secrets.token_hex(16)
-        self.ledger = self._ledger()
+        self.ledger = self._ledger(tuple(self._releases.values())) if self._releases else None
+        self.whole = self._ledger(self._calibrated_to({_REST: 1.0}))
 
     def buy(self, records: RawRecords) -> Schema:
         """Return the complete schema, what is open of it released with noise.
@@ -135,22 +137,25 @@ class Planned:
         shares = {name: purchase.share * part / total for name, part in parts.items()}
         if purchase.share < 1:
             shares[_REST] = 1 - purchase.share
-        found = releases.calibrate(
+        found = self._calibrated_to(shares)
+        return {release.name: release for release in found if release.name != _REST}
+
+    def _calibrated_to(self, shares: Mapping[str, float]) -> tuple[GaussianRelease, ...]:
+        """Return releases that share the whole budget."""
+        purchase = self._purchase
+        return releases.calibrate(
             dict.fromkeys(shares, releasing.SENSITIVITY),
             target_epsilon=purchase.epsilon,
             delta=purchase.delta - self._threshold_delta,
             shares=shares,
             records_per_person=purchase.records_per_person,
         )
-        return {release.name: release for release in found if release.name != _REST}
 
-    def _ledger(self) -> Ledger | None:
-        if not self._releases:
-            return None
+    def _ledger(self, made: tuple[GaussianRelease, ...]) -> Ledger:
         return Ledger(
             num_examples=self._num,
             delta=self._purchase.delta,
-            releases=tuple(self._releases.values()),
+            releases=made,
             seeded_noise=self._purchase.noise_seed is not None,
             records_per_person=self._purchase.records_per_person,
             threshold_delta=self._threshold_delta,

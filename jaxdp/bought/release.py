@@ -55,10 +55,7 @@ def look(
     """
     each = [_cells(records[name], edges, missing) for name, edges in grids.items()]
     widths = [len(edges) + 2 for edges in grids.values()]
-    found = cell_counts.release_columns(
-        key, np.column_stack(each), widths, release, num_records=num_records
-    )
-    parts = np.split(found * num_records, np.cumsum(widths)[:-1])
+    parts = _counted(key, each, widths, release, num_records)
     return dict(zip(grids, parts, strict=True))
 
 
@@ -153,11 +150,22 @@ def spikes(
     """
     each = [_places(_numbers(records[name]), np.asarray(own)) for name, own in values.items()]
     widths = [len(own) + 1 for own in values.values()]
-    found = cell_counts.release_columns(
-        key, np.column_stack(each), widths, release, num_records=num_records
-    )
-    parts = np.split(found * num_records, np.cumsum(widths)[:-1])
+    parts = _counted(key, each, widths, release, num_records)
     return {name: part[:-1] for name, part in zip(values, parts, strict=True)}
+
+
+def _counted(
+    key: Key[Array, ""],
+    cells: Sequence[np.ndarray],
+    widths: Sequence[int],
+    release: GaussianRelease,
+    num_records: int,
+) -> list[np.ndarray]:
+    """Return noisy counts of each column's cells."""
+    found = cell_counts.release_columns(
+        key, np.column_stack(cells), widths, release, num_records=num_records
+    )
+    return np.split(found * num_records, np.cumsum(widths)[:-1])
 
 
 def _cells(

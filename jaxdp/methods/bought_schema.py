@@ -75,6 +75,9 @@ def noise_delta(settings: Any, spec: Spec) -> float:
     """
     found = ledger_of(spec)
     taken = 0.0 if found is None else found.threshold_delta
+    if found is not None and settings.delta >= 1 / found.num_examples and not settings.allow_delta:
+        n = found.num_examples
+        raise bad(settings, "delta", f"is not below 1/n of the {n} records of the bought schema")
     if taken >= settings.delta:
         raise bad(settings, "delta", f"is no more than the {taken:g} that the schema takes of it")
     return settings.delta - taken

@@ -94,9 +94,7 @@ def covariance_with_last(size: int) -> Float[np.ndarray, " m"]:
     The variance of the last is its last entry.
     """
     r = root(size)
-    # Rows i of R: r_i, ..., r_0. Their products with the last row, over the entries they share.
-    backwards = r[::-1]
-    return np.array([float(r[: i + 1][::-1] @ backwards[: i + 1]) for i in range(size)])
+    return _times_root(r, r[::-1])  # R times its last row
 
 
 def _times_root(

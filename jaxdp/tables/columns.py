@@ -24,7 +24,6 @@ MOST_CATEGORIES = 10**4
 # Bounds beyond which differences of numbers, or numbers that differ by one, are no longer exact.
 _LARGEST, _LARGEST_WHOLE = 1e300, 2**53
 _LARGEST_SINGLE = 3e38
-
 _MARKS = ("prefix", "suffix", "thousands", "decimal", "decimals")
 # Fields, the types that have them, and how these are called.
 _FIELDS = (

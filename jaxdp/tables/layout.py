@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxdp.tables import bought
 from jaxdp.tables.columns import Column
 from jaxdp.tables.schema import BINS, FORMS, ONE_HOT, RAW, Schema
 
@@ -219,11 +220,12 @@ class Layout:
         empty far out, and numbers are drawn from it the more seldom the farther out they lie.
         """
         stored = np.empty(cells.shape, np.float32)
-        bought = {} if self.schema.bought is None else self.schema.bought.facts
+        facts = {} if self.schema.bought is None else self.schema.bought.facts
         for number, column in enumerate(self.schema.columns):
             cell = cells[:, number]
             if column.is_numeric:
-                rates = _rates(column) if BINS in bought.get(column.name, ()) else (0.0, 0.0)
+                is_bought = bought.BINS in facts.get(column.name, ())
+                rates = _rates(column) if is_bought else (0.0, 0.0)
                 stored[:, number] = _drawn(column, cell, rng, rates)
             else:
                 stored[:, number] = cell

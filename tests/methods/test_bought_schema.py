@@ -81,6 +81,8 @@ def test_guarantee_a_run_and_its_schema_are_within_the_budget_together(method: s
 def test_guarantee_what_has_spent_all_leaves_nothing_to_a_run(method: str) -> None:
     with pytest.raises(jaxdp.SettingsError, match=r"eps|epsilon"):
         plan_of(method, eps=0.3)
+    with pytest.raises(jaxdp.SettingsError, match="1/n of the 1500 records"):
+        plan_of(method, delta=1e-3)
     with pytest.raises(jaxdp.SettingsError, match="takes of it"):
         plan_of(method, delta=DELTA / 10)
 

@@ -110,8 +110,8 @@ MUTANTS = (
     Mutant(
         "a purchase for persons has the noise of one record",
         _PURCHASE,
-        "            records_per_person=purchase.records_per_person,\n        )\n        return",
-        "        )\n        return",
+        "            records_per_person=purchase.records_per_person,\n        )\n\n    def _ledger",
+        "        )\n\n    def _ledger",
         (f"{_P}test_guarantee_a_purchase_costs_its_share_of_the_budget",),
     ),
     Mutant(
@@ -192,7 +192,7 @@ MUTANTS = (
     Mutant(
         "a purchase is entered when it has been made",
         "jaxdp/program/runs/schema_purchase.py",
-        "            file.enter(planned.name, _METHOD, ledger, budget=budget, persons=persons)\n"
+        "            file.enter(planned.name, SCHEMA, ledger, budget=budget, persons=persons)\n"
         "            file.finish(planned.name, {})\n",
         "            pass\n",
         (

@@ -12,6 +12,7 @@ from typing import Any
 from jaxdp import new_files, processes
 from jaxdp.bought import Planned, Purchase
 from jaxdp.methods.marginals.settings import MOST_PAIRED
+from jaxdp.privacy.dataset_ledger import SCHEMA
 from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.program.data import schema_files
 from jaxdp.program.data.outside_files import user_path
@@ -29,7 +30,6 @@ SHARE, SHARE_OF_BINS = 0.2, 0.1
 ENDING = ".bought.json"
 REUSED = ("teacher", "embedding", "counts")
 """Flags of an earlier release that a run uses again."""
-_METHOD = "schema"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,8 +84,9 @@ class SchemaBuyer:
         """
         path = file_of(self.run_flags)
         if path.exists():
-            return self._again(path, opened)
+            return self._again(path, opened, raw.length(records))
         self._require_new_run(path)
+        self._require_terms(raw.length(records))
         if processes.are_several():
             raise InputError(
                 "--num_processes: each process would buy a schema of its own; buy it by a run in "
@@ -110,7 +111,20 @@ class SchemaBuyer:
                 "start a new run"
             )
 
-    def _again(self, path: Path, opened: OpenSchema) -> Schema:
+    def _require_terms(self, num_records: int) -> None:
+        """Raise an `InputError` where what the run releases would not be, or of fewer records."""
+        if self.run_flags.subset is not None:
+            raise InputError(
+                f"--subset={self.run_flags.subset}: a schema is bought of all records; buy it by a "
+                "run without --subset first"
+            )
+        if self.budget.delta >= 1 / num_records and not self.budget.allow_delta:
+            raise InputError(
+                f"--delta={self.budget.delta:g}: is not below 1/n = {1 / num_records:g}: nothing "
+                "may leave, and the schema would be bought in vain; lower it, or say --allow_delta"
+            )
+
+    def _again(self, path: Path, opened: OpenSchema, num_records: int) -> Schema:
         """Return the schema of an earlier purchase.
 
         Raises:
@@ -134,7 +148,14 @@ class SchemaBuyer:
                 f"{path}: was bought for another schema than --schema={self.run_flags.schema}; "
                 "remove it to buy a new one, or give it by --schema"
             )
-        print(f"{path}: bought before, and used again at no cost", file=sys.stderr)
+        assert found.bought is not None
+        before = found.bought.ledger.get("num_examples")
+        other = f" (of {before} records, and here are {num_records})"
+        print(
+            f"{path}: bought before{other if before != num_records else ''}, and used again at no "
+            "cost",
+            file=sys.stderr,
+        )
         return found
 
 
@@ -156,7 +177,9 @@ def bought(
         with dataset_ledgers.in_one_line(file):
             file.path.parent.mkdir(parents=True, exist_ok=True)
             persons = run_flags.records_per_person is not None
-            file.enter(planned.name, _METHOD, ledger, budget=budget, persons=persons)
+            # The run that follows is to have room, too.
+            file.require_room(planned.whole, budget=budget, persons=persons)
+            file.enter(planned.name, SCHEMA, ledger, budget=budget, persons=persons)
             file.finish(planned.name, {})
     try:
         found = planned.buy(records)
