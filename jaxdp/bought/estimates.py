@@ -18,7 +18,6 @@ MOST_BINS, FEWEST_BINS = 32, 4
 _BY_CHANCE = 0.002
 # The same for any one cell of a first look, or for a few side by side.
 _HARDLY, _SURELY, _NEAR, _WINDOWS = 2.8, 4.5, 6, (1, 2, 4, 8, 16)
-_BELOW_ZERO = 4.0
 # Of counts without noise, in records.
 _LEAST_STDDEV = 0.1
 # Sums so many times their noise are told from nothing, and from all.
@@ -105,11 +104,8 @@ def range_of(
     inside = counts[1:-1].copy()
     inside[0] += counts[0]
     inside[-1] += counts[-1]
-    if edges[0] < 0 < edges[-1]:
-        # Few numbers are below 0, so that takes more than a weak sign.
-        below = edges[:-1] < 0
-        inside[below & (inside < _BELOW_ZERO * stddev)] = 0.0
-    first, last = _told(inside, stddev, likely)
+    has_mirror = bool(edges[0] == -edges[-1])
+    first, last = _told(inside, stddev, likely, has_mirror=has_mirror)
     low, high = edges[first], edges[last + 1]
     zero = np.flatnonzero(edges == 0)
     has_zero = len(zero) > 0
@@ -125,12 +121,14 @@ def range_of(
     return Range(edges[first : last + 2], inside[kept] / max(float(np.sum(inside)), 1.0))
 
 
-def _told(counts: np.ndarray, stddev: float, likely: np.ndarray) -> tuple[int, int]:
+def _told(
+    counts: np.ndarray, stddev: float, likely: np.ndarray, *, has_mirror: bool
+) -> tuple[int, int]:
     """Return the first cell and the last that hold more than noise explains.
 
     Most records lie where a few cells side by side hold the most for the noise that they have, and
     are likely to. What lies far from there counts where it is no chance, and what is near where it
-    is hardly one.
+    is hardly one: near, too, are numbers of that size with the other sign.
     """
     stddev = max(stddev, _LEAST_STDDEV)
     first, last, most = 0, 0, -math.inf
@@ -150,6 +148,9 @@ def _told(counts: np.ndarray, stddev: float, likely: np.ndarray) -> tuple[int, i
     kept = [(first, last)]
     for start, end, score in told:
         far = max(first - end, start - last) > _NEAR
+        if has_mirror:
+            other_first, other_last = len(counts) - 1 - last, len(counts) - 1 - first
+            far = far and max(other_first - end, start - other_last) > _NEAR
         # Of a window that tells, the cells at its ends that are more than nothing.
         own = start + np.flatnonzero(counts[start : end + 1] > stddev / 2)
         if len(own) and score > (_SURELY if far else _HARDLY):
