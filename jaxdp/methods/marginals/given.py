@@ -117,7 +117,8 @@ def _between(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray
         _number(column, text, schema) if text else bound
         for text, bound in zip((low, high if dots else low), column.bounds, strict=True)
     ]
-    if not (column.bounds[0] <= bounds[0] <= bounds[1] <= column.bounds[1]):
+    # Bounds that were bought are nobody's to know: a range may reach beyond them.
+    if bounds[0] > bounds[1] or bounds[0] > column.bounds[1] or bounds[1] < column.bounds[0]:
         first, last = map(column.write, column.bounds)
         raise SettingsError(
             f"--given={column.name}={value}: say LOW..HIGH or a number, from {first} to {last}"

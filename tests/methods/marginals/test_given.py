@@ -33,6 +33,8 @@ Y = np.array([0, 1, 1])
         ("age=20..40", [1, 1, 0]),
         ("age=..30", [1, 0, 0]),
         ("age=30..", [0, 1, 0]),
+        ("age=-10..30", [1, 0, 0]),
+        ("age=30..500", [0, 1, 0]),
         ("age=", [0, 0, 1]),
         ("day=01.01.2000..31.12.2005", [1, 1, 0]),
         ("city=Rome", [1, 0, 0]),
@@ -49,7 +51,9 @@ def test_records_meet_what_is_said(text: str, expected: list[int]) -> None:
     assert given.parse(text, SCHEMA).holds(X, Y).astype(int).tolist() == expected
 
 
-@pytest.mark.parametrize("text", ["", "age", "town=1", "city=Bern", "age=30..20", "age=..200"])
+@pytest.mark.parametrize(
+    "text", ["", "age", "town=1", "city=Bern", "age=30..20", "age=200..300", "age=-9..-1"]
+)
 def test_what_cannot_be_is_refused(text: str) -> None:
     with pytest.raises(jaxdp.SettingsError, match="--given="):
         given.parse(text, SCHEMA)
