@@ -71,8 +71,9 @@ def test_guarantee_processes_release_what_one_does(
         assert set(these) == set(one)
         for key in one:
             if one[key].dtype.kind == "f":
-                # Features are stored in float16, and chunks of another size round otherwise.
-                np.testing.assert_allclose(these[key], one[key], atol=1e-4)
+                # Features are stored in float16, and chunks of another size round otherwise: by
+                # 2e-4 on some machines. Where a record is missing, weights move by units.
+                np.testing.assert_allclose(these[key], one[key], atol=1e-3)
     for each in ("together", "alone"):
         assert (tmp_path / each / "report.html").exists()
     one_certificate, other = (
