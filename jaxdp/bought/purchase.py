@@ -9,7 +9,7 @@ from jaxdp import processes
 from jaxdp.bought import release as releasing
 from jaxdp.bought.buying import facts_of
 from jaxdp.bought.wanted import Wanted
-from jaxdp.privacy import releases
+from jaxdp.privacy import cell_counts, relations, releases
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.mechanism import private_key
 from jaxdp.privacy.releases import GaussianRelease
@@ -46,9 +46,10 @@ class Purchase:
         share: part of that budget that the schema takes, in (0, 1].
         records_per_person: most records of one person.
         noise_seed: makes noise that somebody knows, for tests; None for secret noise.
+        relation: which datasets are neighbours, "zero-out" or "replace".
 
     Raises:
-        ValueError: a number is out of range.
+        ValueError: a number is out of range, or a relation unknown.
     """
 
     epsilon: float
@@ -56,8 +57,10 @@ class Purchase:
     share: float = 1.0
     records_per_person: int = 1
     noise_seed: int | None = None
+    relation: str = relations.ZERO_OUT
 
     def __post_init__(self) -> None:
+        relations.require(self.relation)
         if not (self.epsilon > 0 and 0 < self.delta < 1 and 0 < self.share <= 1):
             raise ValueError(f"need epsilon > 0, delta in (0, 1), share in (0, 1], got {self}")
 
@@ -97,7 +100,7 @@ class Planned:
             ValueError: there are other records than planned, or several processes.
 
         Guarantee:
-            (epsilon, delta)-DP for the share of that budget, under replacing one record: at most
+            (epsilon, delta)-DP for the share of that budget, under the purchase's relation: at most
             four Gaussian releases, as the ledger has them (`jaxdp.bought.release`), and texts above
             a threshold. Nothing else of the records is in the schema.
         """
@@ -144,11 +147,12 @@ class Planned:
         """Return releases that share the whole budget."""
         purchase = self._purchase
         return releases.calibrate(
-            dict.fromkeys(shares, releasing.SENSITIVITY),
+            dict.fromkeys(shares, cell_counts.sensitivity(purchase.relation)),
             target_epsilon=purchase.epsilon,
             delta=purchase.delta - self._threshold_delta,
             shares=shares,
             records_per_person=purchase.records_per_person,
+            relation=purchase.relation,
         )
 
     def _ledger(self, made: tuple[GaussianRelease, ...]) -> Ledger:

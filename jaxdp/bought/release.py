@@ -28,7 +28,6 @@ LOOK, TEXTS, SUMS, SPIKES = (
     "quantiles of columns",
     "spikes of columns",
 )
-SENSITIVITY = cell_counts.SENSITIVITY
 
 
 def look(

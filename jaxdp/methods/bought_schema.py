@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxdp.data import Spec
 from jaxdp.methods.settings import SettingsError, bad
-from jaxdp.privacy import accounting, releases
+from jaxdp.privacy import accounting, cell_counts, relations, releases
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables.bought import Bought
@@ -37,6 +37,8 @@ def ledger_of(spec: Spec) -> Ledger | None:
         found = Ledger.from_json(bought.ledger)
         if found.steps is not None:
             raise ValueError("it has steps")
+        for release in found.releases:
+            cell_counts.require_sensitivity(release)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SettingsError(f'--schema: "bought" has no ledger of a purchase ({error})') from error
     if found.records_per_person != spec.records_per_person:
@@ -55,16 +57,30 @@ def entry(spec: Spec) -> tuple[str, Ledger] | None:
 
 
 def multipliers(spec: Spec) -> tuple[float, ...]:
-    """Return the noise multiplier of what was bought, for one record; none where nothing was."""
+    """Return noise over the contribution of one record, of what was bought; none for nothing.
+
+    Counts are all that is bought, and a record contributes 1 to them in norm. A ledger of steps
+    that are replaced counts two contributions of everything, which is more than these move by.
+    """
     found = ledger_of(spec)
-    return () if found is None else (found.noise_multiplier,)
+    if found is None:
+        return ()
+    return (found.noise_multiplier * cell_counts.sensitivity(found.relation),)
 
 
 def require_noise(settings: Any, spec: Spec) -> None:
-    """Raise a `SettingsError` where there is a budget, and the schema was bought without noise."""
+    """Raise a `SettingsError` where a run promises more than was promised of its schema."""
     found = ledger_of(spec)
-    if settings.is_private and found is not None and not found.is_private:
+    if not settings.is_private or found is None:
+        return
+    if not found.is_private:
         raise bad(settings, "eps", "is a budget, and the schema was bought without noise")
+    if settings.relation == relations.REPLACE != found.relation:
+        raise bad(
+            settings,
+            "relation",
+            f"the schema was bought under {found.relation}; buy it again under {settings.relation}",
+        )
 
 
 def noise_delta(settings: Any, spec: Spec) -> float:
@@ -91,7 +107,7 @@ def calibrate(
     Args:
         settings: the budget.
         spec: of the data.
-        sensitivities: as for `releases.calibrate`.
+        sensitivities: as for `releases.calibrate`, under the settings' relation.
         shares: likewise.
 
     Raises:
@@ -105,6 +121,7 @@ def calibrate(
             delta=settings.delta,
             shares=shares,
             records_per_person=spec.records_per_person,
+            relation=settings.relation,
         )
     require_noise(settings, spec)
     whole = accounting.analytic_gaussian_stddev(
@@ -122,6 +139,7 @@ def calibrate(
             name=name,
             sensitivity=bound,
             stddev=bound / math.sqrt(left * shares[name] / total),
+            relation=settings.relation,
         )
         for name, bound in sensitivities.items()
     )
@@ -135,7 +153,7 @@ def joint(ledger: Ledger, spec: Spec) -> Ledger:
     if ledger.steps is None:
         ledger = dataclasses.replace(ledger, releases=(*found.releases, *ledger.releases))
     else:
-        ledger = dataclasses.replace(ledger, also=(found.noise_multiplier, *ledger.also))
+        ledger = dataclasses.replace(ledger, also=(*multipliers(spec), *ledger.also))
     return dataclasses.replace(
         ledger,
         threshold_delta=found.threshold_delta,
@@ -156,7 +174,7 @@ def own_part(ledger: Ledger, spec: Spec) -> Ledger:
     if ledger.steps is None:
         is_in = ledger.releases[:num] == found.releases
     else:
-        is_in = ledger.also[:1] == (found.noise_multiplier,)
+        is_in = ledger.also[:1] == multipliers(spec)
     if not is_in or ledger.threshold_delta != found.threshold_delta:
         raise ValueError("the ledger of a run leaves out what was bought of its schema")
     if ledger.steps is None:

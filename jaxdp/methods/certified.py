@@ -8,6 +8,7 @@ from jaxdp.methods.settings import budget
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.relations import REPLACE
 from jaxdp.privacy.stored_certificates import recertified
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def _require_of_run(plan: "Plan[Any]", ledger: Ledger) -> None:
             f"the ledger of {method} is about {about[0]} records, {about[1]} of a person at most, "
             f"and the data have {of_run[0]} and {of_run[1]}"
         )
+    if plan.settings.relation == REPLACE != ledger.relation:
+        raise ValueError(f"the ledger of {method} counts records as emptied, not as replaced")
     if plan.settings.noise_seed is not None and not ledger.seeded_noise:
         raise ValueError(f"the ledger of {method} does not say that its noise has a seed")
 

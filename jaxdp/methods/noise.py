@@ -13,7 +13,7 @@ def poisson_steps(settings: Any, spec: Spec) -> SubsampledGaussian:
     """Return the steps of a training on Poisson samples, as yet without noise.
 
     Args:
-        settings: complete: `batch_size`, `steps` and `clip_norm`.
+        settings: complete: `batch_size`, `steps`, `clip_norm` and `relation`.
         spec: of the data: n, and how many records a person has at most.
     """
     return SubsampledGaussian(
@@ -23,6 +23,7 @@ def poisson_steps(settings: Any, spec: Spec) -> SubsampledGaussian:
         clip_norm=settings.clip_norm,
         noise_multiplier=0.0,
         records_per_person=spec.records_per_person,
+        relation=settings.relation,
     )
 
 
@@ -41,7 +42,7 @@ def calibrated(
         spec: of the data; what was bought of its schema takes a part of the budget.
         mechanism: all but its noise.
         accountant: that judges it.
-        also: noise multipliers of what else is accounted beside it.
+        also: of what else is accounted beside it, noise over the contribution of one record.
 
     Raises:
         SettingsError: no noise is enough.

@@ -11,6 +11,8 @@ References:
     Balle & Wang (2018), "Improving the Gaussian mechanism", theorem 8 (one release).
     Ganesh (2024), "Tight group-level DP guarantees for DP-SGD with sampling via mixture of
         Gaussians mechanisms", theorem 1.1 (persons with several records).
+    Zhu, Dong & Wang (2022), "Optimal accounting of differential privacy via characteristic
+        function", theorem 10 (pairs that dominate at every epsilon compose).
 """
 
 import dataclasses
@@ -22,9 +24,10 @@ from collections.abc import Callable, Sequence
 
 import dp_accounting
 import numpy as np
-from dp_accounting import dp_event, pld, rdp
+from dp_accounting import NeighboringRelation, dp_event, pld, rdp
 from scipy import special, stats
 
+from jaxdp.privacy import relations
 from jaxdp.privacy.grids import Part, coarse_enough, fits
 from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -45,40 +48,41 @@ _NO_RUN_HAS = (ValueError, IndexError, RecursionError, ArithmeticError)
 # Ten times the largest relative error of `_gaussian_delta`, and its nodes in [-1, 1].
 _GAUSSIAN_ROUNDING = 5e-13
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_NEIGHBOURS = {
+    relations.ZERO_OUT: NeighboringRelation.ADD_OR_REMOVE_ONE,
+    relations.REPLACE: NeighboringRelation.REPLACE_ONE,
+}
 _RDP_ORDERS = tuple(1 + x / 10 for x in range(1, 100)) + tuple(range(11, 64)) + (128, 256, 512)
 
 
-def event(mechanism: SubsampledGaussian, also: Sequence[float] = ()) -> dp_accounting.DpEvent:
-    """Return the accounted event of all of a mechanism's releases, and of others beside them.
-
-    Args:
-        mechanism: the run.
-        also: noise multipliers of further Gaussian releases of the same data, once each, over
-            the sensitivity to adding or removing one example.
+def event(mechanism: SubsampledGaussian) -> dp_accounting.DpEvent:
+    """Return the accounted event of all of a mechanism's releases.
 
     Guarantee:
         The event has exactly the mechanism's rate, noise multiplier and number of steps; the
-        relation is given to the accountant, once: zero-out, whose numbers here are those of adding
-        or removing one example.
+        relation is given to the accountant, once. Numbers of zero-out are those of adding or
+        removing one example.
 
         Where a person has up to k records, a step draws each of them by its own coin, so a sum
-        moves by Binomial(k, q) clip norms at most, and all other releases by k times what one
-        record moves them.
+        moves by Binomial(k, q) clip norms at most.
+
+        Where a record is replaced, a step that draws it, with a chance of q, moves by one clip
+        norm from the sum without it, and so does the neighbour's. Let a test have a power of
+        F(u) at that sum, with F the normal distribution and noise of 1. Its power at a sum that
+        is c away is at most F(u + c), and at least F(u - c), by Neyman and Pearson. Both are
+        met on one line, by sums at c and -c. So these two, each drawn with a chance of q, have
+        the largest delta at every epsilon. A step that draws any of a person's k records has a
+        chance of 1 - (1 - q)^k, and counts as if it drew all.
     """
-    people = mechanism.records_per_person
-    steps = dp_accounting.SelfComposedDpEvent(_step(mechanism), mechanism.num_steps)
-    if not also:
-        return steps
-    others = [dp_accounting.GaussianDpEvent(noise / people) for noise in also]
-    return dp_accounting.ComposedDpEvent([steps, *others])
+    return dp_accounting.SelfComposedDpEvent(_step(mechanism), mechanism.num_steps)
 
 
 def _step(mechanism: SubsampledGaussian) -> dp_accounting.DpEvent:
     """Return the event of one step."""
     rate, most = mechanism.sampling_rate, mechanism.records_per_person
-    if most == 1 or rate == 1:
+    if most == 1 or rate == 1 or mechanism.relation == relations.REPLACE:
         alone = dp_accounting.GaussianDpEvent(mechanism.noise_multiplier / most)
-        return dp_accounting.PoissonSampledDpEvent(rate, alone)
+        return dp_accounting.PoissonSampledDpEvent(_rate_of_any(mechanism), alone)
     drawn = np.arange(most + 1)
     probabilities = stats.binom.pmf(drawn, most, rate)
     return dp_event.MixtureOfGaussiansDpEvent(
@@ -90,18 +94,55 @@ def _step(mechanism: SubsampledGaussian) -> dp_accounting.DpEvent:
 
 @functools.lru_cache(maxsize=256)
 def _epsilon_pld(mechanism: SubsampledGaussian, delta: float, also: tuple[float, ...]) -> float:
-    others = [noise / mechanism.records_per_person for noise in also]
-    return _on_ever_finer_grids(event(mechanism, also), delta, _parts([mechanism], others))
+    others = [noise / mechanism.most_moved for noise in also]
+    return _on_ever_finer_grids(*_composed([mechanism], others), delta)
 
 
-def _parts(mechanisms: Sequence[SubsampledGaussian], also: Sequence[float]) -> list[Part]:
-    """Return what is composed, `also` over what one person moves."""
-    sampled = [
-        Part(m.noise_multiplier / m.records_per_person, m.sampling_rate, m.num_steps,
-             m.records_per_person if m.sampling_rate < 1 else 1)
-        for m in mechanisms
-    ]  # fmt: skip
-    return [*sampled, *map(Part, also)]
+_Losses = Callable[[float], pld.PLDAccountant]
+"""`interval -> losses` on a grid."""
+
+
+def _composed(
+    mechanisms: Sequence[SubsampledGaussian], also: Sequence[float]
+) -> tuple[_Losses, list[Part]]:
+    """Return the losses of all releases together, and what they are composed of.
+
+    Args:
+        mechanisms: of one relation.
+        also: noise over what one person moves.
+    """
+    relation, parts = _relation(mechanisms), [*map(_part, mechanisms), *map(Part, also)]
+    # The accountant takes noise over one contribution, of which it lets a neighbour move two.
+    single = [noise * relations.contributions(relation) for noise in also]
+    events = [*map(event, mechanisms), *map(dp_accounting.GaussianDpEvent, single)]
+    accounted = events[0] if len(events) == 1 else dp_accounting.ComposedDpEvent(events)
+    return functools.partial(_accountant, accounted, _NEIGHBOURS[relation]), parts
+
+
+def _relation(mechanisms: Sequence[SubsampledGaussian]) -> str:
+    """Return the relation of mechanisms; zero-out where there is none."""
+    found = {mechanism.relation for mechanism in mechanisms} or {relations.ZERO_OUT}
+    if len(found) > 1:
+        raise ValueError("need mechanisms of one relation")
+    return found.pop()
+
+
+def _part(mechanism: SubsampledGaussian) -> Part:
+    """Return how large the grids of a mechanism's losses are, about."""
+    people = mechanism.records_per_person
+    is_mixed = mechanism.sampling_rate < 1 and mechanism.relation == relations.ZERO_OUT
+    return Part(
+        mechanism.noise_multiplier / mechanism.most_moved,
+        mechanism.sampling_rate if is_mixed else _rate_of_any(mechanism),
+        mechanism.num_steps,
+        people if is_mixed else 1,
+    )
+
+
+def _rate_of_any(mechanism: SubsampledGaussian) -> float:
+    """Return the chance that a step draws any record of a person."""
+    rate, people = mechanism.sampling_rate, mechanism.records_per_person
+    return rate if rate == 1 or people == 1 else -math.expm1(people * math.log1p(-rate))
 
 
 def _coarser(parts: Sequence[Part]) -> float:
@@ -115,12 +156,10 @@ def _first_interval(parts: Sequence[Part]) -> float | None:
     return next((interval for interval in tried if fits(parts, interval)), None)
 
 
-def _on_ever_finer_grids(
-    accounted: dp_accounting.DpEvent, delta: float, parts: Sequence[Part]
-) -> float:
+def _on_ever_finer_grids(losses: _Losses, parts: Sequence[Part], delta: float) -> float:
     """Return the lowest of upper bounds on ever finer grids."""
     coarser, first = _coarser(parts), _first_interval(parts)
-    found = math.inf if first is None else _pld_on_grid(accounted, delta, first)
+    found = math.inf if first is None else _pld_on_grid(losses, delta, first)
     if first is None or not math.isfinite(found):
         return gaussian_epsilon(1 / _mu_if_all_were_drawn(parts), delta=delta)
     interval, last = min(first / 2, found * coarser * _PLD_PART), math.inf
@@ -128,7 +167,7 @@ def _on_ever_finer_grids(
     while 0 < found < _REFINED and found < last * (1 - _PLD_GAIN) and interval >= least:
         if not fits(parts, interval):
             break
-        found, last = min(found, _pld_on_grid(accounted, delta, interval)), found
+        found, last = min(found, _pld_on_grid(losses, delta, interval)), found
         interval /= 4
     return found
 
@@ -147,20 +186,19 @@ def _least_interval(noise: Sequence[float]) -> float:
     return max(1 / (2 * sigma**2) + 8 / sigma for sigma in noise) / _MOST_POINTS
 
 
-def _pld_on_grid(accounted: dp_accounting.DpEvent, delta: float, interval: float) -> float:
+def _pld_on_grid(losses: _Losses, delta: float, interval: float) -> float:
     try:
-        accountant = _accountant(accounted, interval)
+        found = losses(interval)
         with np.errstate(over="ignore"):  # a quotient beyond every loss stays beyond it
-            return float(accountant.get_epsilon(delta))
+            return float(found.get_epsilon(delta))
     except _NO_RUN_HAS:
         return math.inf
 
 
-def _accountant(accounted: dp_accounting.DpEvent, interval: float) -> pld.PLDAccountant:
-    accountant = pld.PLDAccountant(
-        dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
-        value_discretization_interval=interval,
-    )
+def _accountant(
+    accounted: dp_accounting.DpEvent, neighbours: NeighboringRelation, interval: float
+) -> pld.PLDAccountant:
+    accountant = pld.PLDAccountant(neighbours, value_discretization_interval=interval)
     # Masses that overflow would become ones that are no numbers, and compare as if they were 0.
     with np.errstate(over="raise", invalid="raise"):
         return accountant.compose(accounted)
@@ -168,9 +206,9 @@ def _accountant(accounted: dp_accounting.DpEvent, interval: float) -> pld.PLDAcc
 
 def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: tuple[float, ...]) -> float:
     """RDP curve of autodp; its own search over the order stops in local minima, so a grid here."""
-    people = mechanism.records_per_person
-    if people > 1 and mechanism.sampling_rate < 1:
-        return math.inf  # autodp knows no persons with several records
+    moved = mechanism.most_moved
+    if moved > 1 and mechanism.sampling_rate < 1:
+        return math.inf  # autodp knows neither persons with several records nor their replacement
     # Imports scipy.optimize, not needed by most callers. Python 3.12 warns of its docstrings.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
@@ -184,13 +222,13 @@ def _epsilon_rdp(mechanism: SubsampledGaussian, delta: float, also: tuple[float,
         }
         curve = mechanism_zoo.SubsampleGaussianMechanism(parameters).RenyiDP
     else:
-        sigma = mechanism.noise_multiplier / people / math.sqrt(mechanism.num_steps)
+        sigma = mechanism.noise_multiplier / moved / math.sqrt(mechanism.num_steps)
         curve = mechanism_zoo.GaussianMechanism(sigma=sigma).RenyiDP
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # overflow to inf at large orders is a valid bound
         values = np.array([float(curve(order)) for order in _RDP_ORDERS])
     # A Gaussian release has the curve order / (2 sigma^2); curves of a composition add up.
-    values = values + np.array(_RDP_ORDERS) * sum(0.5 * (people / sigma) ** 2 for sigma in also)
+    values = values + np.array(_RDP_ORDERS) * sum(0.5 * (moved / sigma) ** 2 for sigma in also)
     known = np.isfinite(values) & (values > mechanism.num_steps * _LEAST_RENYI)
     if not known.any():  # no order says anything
         return math.inf
@@ -227,16 +265,17 @@ def epsilon(
     accountant: str = "pld",
     also: Sequence[float] = (),
 ) -> float:
-    """Return the epsilon of a mechanism at `delta`, one example replaced by an empty one.
+    """Return the epsilon of a mechanism at `delta`, under the mechanism's relation.
 
-    The number n of examples is public, so rate and steps stay as they are: the zero-out relation.
-    For a Poisson-subsampled sum its numbers are those of adding or removing an example.
+    The number n of examples is public, so rate and steps stay as they are. Under zero-out the
+    numbers of a Poisson-subsampled sum are those of adding or removing an example.
 
     Args:
         mechanism: the run; without noise the answer is infinity.
         delta: in (0, 1).
         accountant: `"pld"` or `"rdp"`.
-        also: as for `event`.
+        also: noise of further Gaussian releases of the same data, once each, over what one example
+            contributes.
 
     Raises:
         ValueError: `delta` or `accountant` is not one of these.
@@ -274,9 +313,9 @@ def joint_epsilon(
     """Return the epsilon of several mechanisms on the same data together, by PLD.
 
     Args:
-        mechanisms: under the zero-out relation; none where all are `also`.
+        mechanisms: of one relation; none where all are `also`.
         delta: in (0, 1).
-        also: noise multipliers of Gaussian releases beside them, over what one person moves.
+        also: noise of Gaussian releases beside them, over what one person moves.
 
     Raises:
         ValueError: `delta` is out of range, or there is nothing.
@@ -313,8 +352,7 @@ def _joint_pld(
 ) -> float:
     if not mechanisms:
         return gaussian_epsilon(_one_noise(also), delta=delta)
-    accounted, parts = _together(mechanisms, also)
-    return _on_ever_finer_grids(accounted, delta, parts)
+    return _on_ever_finer_grids(*_together(mechanisms, also), delta)
 
 
 def _one_noise(also: Sequence[float]) -> float:
@@ -324,12 +362,9 @@ def _one_noise(also: Sequence[float]) -> float:
 
 def _together(
     mechanisms: Sequence[SubsampledGaussian], also: Sequence[float]
-) -> tuple[dp_accounting.DpEvent, list[Part]]:
-    """Return the event of all releases, and what it is composed of."""
-    merged, single = _merged(mechanisms), (_one_noise(also),) if also else ()
-    events = [*map(event, merged), *map(dp_accounting.GaussianDpEvent, single)]
-    accounted = events[0] if len(events) == 1 else dp_accounting.ComposedDpEvent(events)
-    return accounted, _parts(merged, single)
+) -> tuple[_Losses, list[Part]]:
+    """Return the losses of all releases, equal steps as one, and what they are composed of."""
+    return _composed(_merged(mechanisms), (_one_noise(also),) if also else ())
 
 
 def _merged(mechanisms: Sequence[SubsampledGaussian]) -> tuple[SubsampledGaussian, ...]:
@@ -374,19 +409,18 @@ def profile(mechanisms: Sequence[SubsampledGaussian], *, also: Sequence[float] =
 
 @functools.lru_cache(maxsize=16)
 def _profile(mechanisms: tuple[SubsampledGaussian, ...], also: tuple[float, ...]) -> Profile:
-    merged, single = _merged(mechanisms), (_one_noise(also),) if also else ()
-    if all(mechanism.sampling_rate == 1 for mechanism in merged):
-        return gaussian(_mu_if_all_were_drawn(_parts(merged, single)))
-    accounted, parts = _together(mechanisms, also)
+    losses, parts = _together(mechanisms, also)
+    if all(part.rate == 1 for part in parts):
+        return gaussian(_mu_if_all_were_drawn(parts))
     first = _first_interval(parts)
-    rough = math.inf if first is None else _pld_on_grid(accounted, LEAST_DELTA, first)
+    rough = math.inf if first is None else _pld_on_grid(losses, LEAST_DELTA, first)
     if first is None or not math.isfinite(rough):
         return gaussian(_mu_if_all_were_drawn(parts))
     # One grid, by epsilon at the least delta: a finer one lowers mu by 0.1 %.
     wanted = max(rough * _PLD_PART, _least_interval([part.noise for part in parts]))
     interval = coarse_enough(parts, _coarser(parts) * wanted, at_most=max(first, rough / 100))
     try:
-        found = _accountant(accounted, interval)
+        found = losses(interval)
     except _NO_RUN_HAS:
         return gaussian(_mu_if_all_were_drawn(parts))
 

@@ -116,15 +116,15 @@ def _likely_noise(
     References:
         Bu, Dong, Long & Su (2020), "Deep learning with Gaussian differential privacy", theorem 5.
     """
-    people = mechanism.records_per_person
+    moved = mechanism.most_moved
     try:
         alone = analytic_gaussian_stddev(epsilon=target_epsilon, delta=delta, sensitivity=1.0)
     except TooMuchNoiseError as error:
         raise UnreachableEpsilonError(str(error)) from error
-    left = alone**-2 - sum((people / noise) ** 2 for noise in also if noise)
+    left = alone**-2 - sum((moved / noise) ** 2 for noise in also if noise)
     # Others that spend nearly everything, or more, leave little to go by.
     part = max(left, 0.01 * alone**-2) / mechanism.num_steps / mechanism.sampling_rate**2
-    sigma = people / math.sqrt(math.log1p(part))
+    sigma = moved / math.sqrt(math.log1p(part))
     return min(max(_START * sigma, 2 * _LEAST_NOISE), _MOST_NOISE)
 
 

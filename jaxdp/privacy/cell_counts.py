@@ -22,13 +22,26 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxdp import numerics, processes
-from jaxdp.privacy import mechanism
+from jaxdp.privacy import mechanism, relations
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables.domain import Pair
 
 _BLOCK = 2**13
-SENSITIVITY = math.sqrt(2)
-"""Most that replacing a record moves each of both: one unit vector goes, and another one comes."""
+
+
+def sensitivity(relation: str) -> float:
+    """Return the most that a record moves each of both: its vector has norm 1 at most.
+
+    Where it is replaced, one vector goes and another one comes, with no negative inner product.
+    """
+    return math.sqrt(relations.contributions(relation))
+
+
+def require_sensitivity(release: GaussianRelease) -> None:
+    """Raise a `ValueError` where a release claims less than the true sensitivity."""
+    least = sensitivity(release.relation)
+    if release.sensitivity < least * (1 - 1e-12):
+        raise ValueError(f"{release.name}: sensitivity is {least}, not {release.sensitivity}")
 
 
 def release_columns(
@@ -52,8 +65,9 @@ def release_columns(
         ValueError: the release claims less than the true sensitivity, or cells are out of range.
 
     Guarantee:
-        One Gaussian release: replacing a record moves all counts over the root of q by at most
-        sqrt(2) in norm, and independent noise of the release's standard deviation is on each.
+        One Gaussian release: a record moves all counts over the root of q by at most 1 in norm
+        where it becomes empty, and by sqrt(2) where it is replaced. Independent noise of the
+        release's standard deviation is on each.
     """
     _require(release, cells, widths)
     counts = [np.bincount(cells[:, column], minlength=width) for column, width in enumerate(widths)]
@@ -89,9 +103,9 @@ def release_pairs(
 
     Guarantee:
         One Gaussian release: a record gives each pair a matrix of norm at most 1, and no two
-        records' matrices have a negative inner product. So replacing a record moves all sums over
-        the root of the number of pairs by at most sqrt(2) in norm, and independent noise of the
-        release's standard deviation is on each entry.
+        records' matrices have a negative inner product. So all sums over the root of the number of
+        pairs move by at most 1 in norm where a record becomes empty, and by sqrt(2) where it is
+        replaced. Independent noise of the release's standard deviation is on each entry.
     """
     _require(release, cells, [len(each) for each in features])
     for each in features:
@@ -134,8 +148,7 @@ def noisy_sums(
 
 
 def _require(release: GaussianRelease, cells: np.ndarray, widths: Sequence[int]) -> None:
-    if release.sensitivity < SENSITIVITY * (1 - 1e-12):
-        raise ValueError(f"{release.name}: sensitivity is {SENSITIVITY}, not {release.sensitivity}")
+    require_sensitivity(release)
     if cells.shape[1:] != (len(widths),):
         raise ValueError(f"cells have shape {cells.shape}, and there are {len(widths)} columns")
     if len(cells) and (np.any(cells < 0) or np.any(cells >= np.asarray(widths))):

@@ -14,11 +14,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from jaxdp.privacy import accounting
+from jaxdp.privacy import accounting, relations
 from jaxdp.privacy.ledger import (
     FLOAT32_NOISE,
-    RELATIONS,
-    ZERO_OUT,
     Ledger,
     joint_epsilon,
     joint_profile,
@@ -90,7 +88,7 @@ class Certificate:
         >>> certificate
         Certificate(epsilon=0.9264, delta=1e-05, releasable=True)
         >>> print(certificate)
-        What was made is (0.9264, 1e-05)-differentially private for 1000 records (replace one).
+        What was made is (0.9264, 1e-05)-differentially private for 1000 records (replace).
         MAY BE RELEASED, under a strong guarantee (epsilon 0.9264).
     """
 
@@ -218,7 +216,7 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
         "epsilon": _finite(epsilon),
         "delta": ledger.delta,
         **whole_loss((ledger,)),
-        "relation": RELATIONS[ledger.relation],
+        "relation": relations.IN_WORDS[ledger.relation],
         "unit": unit(ledger.records_per_person, persons_declared=terms.persons_declared),
         "mechanism": _mechanism(ledger) if private else "none",
         "target_epsilon": terms.target_epsilon,
@@ -250,7 +248,9 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
     if terms.earlier is not None:
         certificate["earlier_runs"] = [each.to_json() for each in terms.earlier]
         certificate["epsilon_with_earlier_runs"] = _finite(_sum(ledger, terms.earlier))
-        certificate["relation_with_earlier_runs"] = RELATIONS[_relation(ledger, terms.earlier)]
+        certificate["relation_with_earlier_runs"] = relations.IN_WORDS[
+            _relation(ledger, terms.earlier)
+        ]
         certificate["loss_with_earlier_runs"] = whole_loss((*terms.earlier, ledger))
     certificate["ledger"] = ledger.to_json()
     return {k: list(v) if isinstance(v, tuple) else v for k, v in certificate.items()}
@@ -335,7 +335,7 @@ def _computed_loss(ledgers: tuple[Ledger, ...]) -> dict[str, Any]:
     profile = joint_profile(ledgers)
     points = [{"delta": delta, "epsilon": profile.epsilon(delta)} for delta in PROFILE_DELTAS]
     advantage, found = profile.advantage, profile.true_positives()
-    emptied = joint_relation(ledgers) == ZERO_OUT
+    emptied = joint_relation(ledgers) == relations.ZERO_OUT
     return {
         "gaussian_dp_mu": _finite(profile.mu),
         "privacy_profile": [{**point, "epsilon": _finite(point["epsilon"])} for point in points],

@@ -2,10 +2,6 @@
 
 A `Ledger` is stored with whatever it accounts for. Who resumes a run or uses its results again
 computes epsilon from the ledger, and believes no stored epsilon.
-
-References:
-    Desfontaines & Pejo (2020), "SoK: differential privacies", section 4 (neighbouring relations).
-    Ponomareva et al. (2023), "How to DP-fy ML", section 2.1.1 (the zero-out relation).
 """
 
 import dataclasses
@@ -13,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jaxdp.privacy import accounting, releases
+from jaxdp.privacy import accounting, relations, releases
 from jaxdp.privacy.mechanism import NOISE, SubsampledGaussian, require_records_per_person
 from jaxdp.privacy.profiles import Profile
 from jaxdp.privacy.releases import GaussianRelease
@@ -29,14 +25,6 @@ from jaxdp.privacy.stored_fields import (
     whole,
 )
 
-ZERO_OUT, REPLACE_ONE = "zero-out", "replace-one"
-RELATIONS = {
-    ZERO_OUT: "zero-out: one training record is replaced by an empty record, which contributes "
-    "nothing; the number n of records stays the same and is public",
-    REPLACE_ONE: "replace one: one training record is replaced by any other record; the number n "
-    "of records stays the same and is public",
-}
-"""Which datasets are neighbours, in words."""
 FLOAT32_NOISE = "float32, one draw, keys of 64 bits"
 """Noise of teachers of version 0.1.0: its values tell the sum under it."""
 OLD_NOISE = "float64, one draw, keys of 64 bits"
@@ -47,6 +35,8 @@ KINDS_OF_NOISE = (NOISE, OLD_NOISE, FLOAT32_NOISE)
 LEAST_READ, LEAST_NOISE, MOST_NOISE = 1e-100, 1e-6, 1e18
 MOST_RELEASES, MOST_LEDGERS = LONGEST_LIST, 10_000
 _MOST_EXAMPLES = 2**63
+# As it was written before the relation could be chosen.
+_NAMES_BEFORE = {relations.REPLACE: "replace-one"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,9 +46,10 @@ class Ledger:
     Attributes:
         num_examples: n, public.
         delta: in (0, 1), not below `LEAST_READ`.
-        steps: the run's sampled releases under `ZERO_OUT`; None where there are `releases`.
-        also: noise multipliers of further Gaussian releases beside `steps`.
-        releases: single Gaussian releases under `REPLACE_ONE`.
+        steps: the run's sampled releases; None where there are `releases`.
+        also: of further Gaussian releases beside `steps`, noise over the contribution of one
+            record.
+        releases: single Gaussian releases.
         accountant: that judges `steps`; single releases have an exact formula.
         noise: how noise is drawn.
         seeded_noise: whether it comes from a number that somebody knows.
@@ -76,7 +67,7 @@ class Ledger:
         >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
         >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
         >>> ledger.relation, ledger.noise_multiplier, round(ledger.epsilon(), 2)
-        ('replace-one', 4.0, 0.93)
+        ('replace', 4.0, 0.93)
     """
 
     num_examples: int
@@ -124,8 +115,10 @@ class Ledger:
 
     @property
     def relation(self) -> str:
-        """Which datasets are neighbours."""
-        return REPLACE_ONE if self.steps is None else ZERO_OUT
+        """Which datasets are neighbours: see `relations`."""
+        if self.steps is not None:
+            return self.steps.relation
+        return relations.joint(release.relation for release in self.releases)
 
     @property
     def is_private(self) -> bool:
@@ -169,7 +162,7 @@ class Ledger:
             1,
             noise_multiplier=self.noise_multiplier,
             records_per_person=self.records_per_person,
-        )
+        )  # of a sensitivity under the relation already
         return accounting.epsilon(alone, delta=self.noise_delta)
 
     def to_json(self) -> dict[str, Any]:
@@ -192,7 +185,7 @@ class Ledger:
         fields = checked(stored, _FIELDS)
         relation = fields.pop("relation")
         ledger = cls(**fields)
-        if relation != ledger.relation:
+        if relation not in (ledger.relation, _NAMES_BEFORE.get(ledger.relation)):
             raise ValueError(f"the relation is {ledger.relation}, not {relation}")
         return ledger
 
@@ -215,8 +208,14 @@ _STEPS: dict[str, Check] = {
     "clip_norm": or_none(number),
     "noise_multiplier": number,
     "records_per_person": whole,
+    "relation": text,
 }
-_RELEASE: dict[str, Check] = {"name": text, "sensitivity": number, "stddev": number}
+_RELEASE: dict[str, Check] = {
+    "name": text,
+    "sensitivity": number,
+    "stddev": number,
+    "relation": text,
+}
 _FIELDS: dict[str, Check] = {
     "relation": text,
     "num_examples": whole,
@@ -234,15 +233,14 @@ _FIELDS: dict[str, Check] = {
 
 def joint_relation(ledgers: Iterable[Ledger]) -> str:
     """Return the relation under which `joint_epsilon` of several ledgers holds."""
-    relations = {ledger.relation for ledger in ledgers}
-    return relations.pop() if len(relations) == 1 else ZERO_OUT
+    return relations.joint(ledger.relation for ledger in ledgers)
 
 
 def joint_epsilon(ledgers: Sequence[Ledger], *, delta: float) -> float:
     """Return the epsilon of everything in several ledgers of the same data together.
 
-    Releases under `REPLACE_ONE` count as under `ZERO_OUT` where ledgers of both are there: leaving
-    a record out moves none of them by more than replacing it.
+    Where ledgers of both relations are there, all count as zero-out: a record that becomes empty
+    moves nothing by more than one that is replaced.
 
     Args:
         ledgers: at least one, all for persons with the same number of records at most.
@@ -252,7 +250,7 @@ def joint_epsilon(ledgers: Sequence[Ledger], *, delta: float) -> float:
         ValueError: there is none, or units differ.
 
     Guarantee:
-        An upper bound under `joint_relation`: that of all of them, or `ZERO_OUT` where they differ.
+        An upper bound under `joint_relation`: that of all of them, or zero-out where they differ.
         What one ledger counts beside its own releases is counted again.
 
     Examples:
@@ -304,11 +302,15 @@ def _together(ledgers: Sequence[Ledger]) -> tuple[list[SubsampledGaussian], list
         raise ValueError(f"there are more than {MOST_LEDGERS} runs")
     if len({ledger.records_per_person for ledger in ledgers}) != 1:
         raise ValueError("need ledgers of one unit: the same number of records of a person")
-    people = ledgers[0].records_per_person
-    steps = [ledger.steps for ledger in ledgers if ledger.steps is not None]
-    singles = [ledger.noise_multiplier for ledger in ledgers if ledger.steps is None]
-    also = [*singles, *(noise for ledger in ledgers for noise in ledger.also)]
-    return steps, [noise / people for noise in also]
+    people, relation = ledgers[0].records_per_person, joint_relation(ledgers)
+    steps = [
+        dataclasses.replace(ledger.steps, relation=relation)
+        for ledger in ledgers
+        if ledger.steps is not None
+    ]
+    singles = [ledger.noise_multiplier / people for ledger in ledgers if ledger.steps is None]
+    moved = people * relations.contributions(relation)
+    return steps, [*singles, *(noise / moved for ledger in ledgers for noise in ledger.also)]
 
 
 def require_one_release(mechanism: SubsampledGaussian, what: str) -> None:
@@ -323,7 +325,11 @@ def require_one_release(mechanism: SubsampledGaussian, what: str) -> None:
 
 
 def one_release(
-    num_examples: int, *, noise_multiplier: float, records_per_person: int = 1
+    num_examples: int,
+    *,
+    noise_multiplier: float,
+    records_per_person: int = 1,
+    relation: str = relations.ZERO_OUT,
 ) -> SubsampledGaussian:
     """Return what a single release is accounted as: one step that every example takes part in.
 
@@ -331,6 +337,7 @@ def one_release(
         num_examples: n, public.
         noise_multiplier: standard deviation of the noise over what one example contributes at most.
         records_per_person: of `Ledger`.
+        relation: which datasets are neighbours.
     """
     return SubsampledGaussian(
         num_examples=num_examples,
@@ -339,4 +346,5 @@ def one_release(
         clip_norm=1.0,
         noise_multiplier=noise_multiplier,
         records_per_person=records_per_person,
+        relation=relation,
     )

@@ -27,6 +27,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from jaxdp import numerics, processes
+from jaxdp.privacy import relations
 from jaxdp.privacy.chacha import CHACHA20, KEY_WORDS
 
 KEY_BITS = 32 * KEY_WORDS
@@ -54,6 +55,7 @@ class SubsampledGaussian:
         noise_multiplier: standard deviation of the noise over `clip_norm`, >= 0.
         records_per_person: most examples k that the unit of privacy has, >= 1. Sampling, clipping
             and noise are those of single examples whatever it is: the accountant alone reads it.
+        relation: which datasets are neighbours (`relations`); the accountant alone reads it, too.
 
     Raises:
         ValueError: a number is out of range, noise is asked for without a clip norm, or its
@@ -78,9 +80,11 @@ class SubsampledGaussian:
     clip_norm: float
     noise_multiplier: float
     records_per_person: int = 1
+    relation: str = relations.ZERO_OUT
 
     def __post_init__(self) -> None:
         require_records_per_person(self.records_per_person)
+        relations.require(self.relation)
         if self.num_examples < 1:
             raise ValueError(f"num_examples must be >= 1, got {self.num_examples}")
         if not 0 < self.sampling_rate <= 1:
@@ -105,6 +109,11 @@ class SubsampledGaussian:
     def stddev(self) -> float:
         """Standard deviation of the noise on every entry of a released sum."""
         return self.noise_multiplier * self.clip_norm if self.is_private else 0.0
+
+    @property
+    def most_moved(self) -> int:
+        """How many contributions of single examples a neighbour moves a sum by, at most."""
+        return self.records_per_person * relations.contributions(self.relation)
 
     @property
     def expected_batch_size(self) -> float:

@@ -21,7 +21,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from jaxdp.privacy.cell_counts import SENSITIVITY, noisy_sums
+from jaxdp.privacy.cell_counts import noisy_sums, require_sensitivity
 from jaxdp.privacy.releases import GaussianRelease
 
 # Features are shorter than 1 by this much, which covers the rounding of sums in float64.
@@ -61,8 +61,8 @@ def release_ordered(
 
     Guarantee:
         One Gaussian release: a record adds a column of `R / norm(r)` for each of its cells, of norm
-        1 at most and with no negative entry. So replacing it moves all of these over the root of
-        the number of columns by at most sqrt(2) in norm.
+        1 at most and with no negative entry. So all of these over the root of the number of columns
+        move by at most 1 in norm where a record becomes empty, and by sqrt(2) where it is replaced.
 
     Examples:
         >>> import numpy as np
@@ -73,8 +73,7 @@ def release_ordered(
         >>> found[0].round(3).tolist()
         [1.0, 1.0, 3.0, 4.0]
     """
-    if release.sensitivity < SENSITIVITY * (1 - 1e-12):
-        raise ValueError(f"{release.name}: sensitivity is {SENSITIVITY}, not {release.sensitivity}")
+    require_sensitivity(release)
     found, share = [], math.sqrt(len(columns))
     for number, (cells, size) in enumerate(columns):
         if np.any(cells < -1) or np.any(cells >= size):

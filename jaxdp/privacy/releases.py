@@ -17,7 +17,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from jaxdp.privacy import accounting
+from jaxdp.privacy import accounting, relations
 from jaxdp.privacy.mechanism import require_stddev
 
 
@@ -27,10 +27,11 @@ class GaussianRelease:
 
     Attributes:
         name: what it is.
-        sensitivity: most that replacing one example moves it in Euclidean norm, > 0; leaving one
-            out moves it by no more.
+        sensitivity: most that one example moves it in Euclidean norm under the relation, > 0.
+            One that becomes empty moves it by no more than one that is replaced.
         stddev: of the noise, in the same units, at least `mechanism.LEAST_STDDEV`; 0 is not
             private.
+        relation: which datasets are neighbours (`relations`).
 
     Raises:
         ValueError: a number is out of range.
@@ -45,8 +46,10 @@ class GaussianRelease:
     name: str
     sensitivity: float
     stddev: float
+    relation: str = relations.REPLACE
 
     def __post_init__(self) -> None:
+        relations.require(self.relation)
         if not 0 < self.sensitivity < math.inf:
             raise ValueError(f"sensitivity must be > 0 and finite, got {self.sensitivity}")
         if self.stddev != 0:
@@ -75,16 +78,18 @@ def calibrate(
     delta: float,
     shares: Mapping[str, float] | None = None,
     records_per_person: int = 1,
+    relation: str = relations.REPLACE,
 ) -> tuple[GaussianRelease, ...]:
     """Return releases with the least noise that are jointly (target_epsilon, delta)-DP.
 
     Args:
-        sensitivities: of each statistic, by name.
+        sensitivities: of each statistic under the relation, by name.
         target_epsilon: > 0; `math.inf` for no noise at all.
         delta: in (0, 1).
         shares: positive numbers by the same names; only their ratios count. Equal by default.
-        records_per_person: most examples k that the unit of privacy has: replacing all of them
-            moves a statistic by k sensitivities at most.
+        records_per_person: most examples k that the unit of privacy has: all of them together
+            move a statistic by k sensitivities at most.
+        relation: which datasets are neighbours.
 
     Raises:
         ValueError: a share or a budget that is out of range, or names that differ.
@@ -115,6 +120,7 @@ def calibrate(
             name=name,
             sensitivity=sensitivity,
             stddev=sensitivity * unit / math.sqrt(shares[name] / total),
+            relation=relation,
         )
         for name, sensitivity in sensitivities.items()
     )

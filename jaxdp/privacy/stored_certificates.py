@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxdp.privacy.certificates import Terms, certify
-from jaxdp.privacy.ledger import MOST_LEDGERS, OLD_NOISE, REPLACE_ONE, ZERO_OUT, Ledger
+from jaxdp.privacy.ledger import MOST_LEDGERS, OLD_NOISE, Ledger
+from jaxdp.privacy.relations import REPLACE, ZERO_OUT
 from jaxdp.privacy.stored_fields import Check, field, flag, list_of, number, or_none, text
 
 # Accountants of other versions differ by less; an edited epsilon rarely does.
@@ -147,7 +148,7 @@ def ledger_of(stored: Mapping[str, Any], *, old_noise: str = OLD_NOISE) -> Ledge
     of_steps = "releases" not in stored
     names = ("num_examples", "sampling_rate", "num_steps", "clip_norm", "noise_multiplier")
     return Ledger.from_json({
-        "relation": ZERO_OUT if of_steps else REPLACE_ONE,
+        "relation": ZERO_OUT if of_steps else REPLACE,
         "num_examples": stored["num_examples"],
         "delta": stored["delta"],
         "steps": {name: stored[name] for name in names} if of_steps else None,

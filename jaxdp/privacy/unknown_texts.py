@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Array, Int, Key
 from scipy.special import ndtri
 
-from jaxdp.privacy.cell_counts import SENSITIVITY, noisy_sums
+from jaxdp.privacy.cell_counts import noisy_sums, require_sensitivity
 from jaxdp.privacy.mechanism import require_records_per_person
 from jaxdp.privacy.releases import GaussianRelease
 
@@ -92,13 +92,13 @@ def release_texts(
             twice or a record at no text of it.
 
     Guarantee:
-        One Gaussian release, except with a chance of `threshold_delta`: replacing a record takes
-        one from the count of one text in every column, and adds one to another, so all counts over
-        the root of the number of columns move by at most sqrt(2) in norm. Which texts occur at all
-        is told of none that a single person alone has, except with that chance.
+        One Gaussian release, except with a chance of `threshold_delta`: a record that becomes empty
+        takes one from the count of one text in every column, and one that is replaced adds one to
+        another. So all counts over the root of the number of columns move by at most 1 or sqrt(2)
+        in norm. Which texts occur at all is told of none that a single person alone has, except
+        with that chance.
     """
-    if release.sensitivity < SENSITIVITY * (1 - 1e-12):
-        raise ValueError(f"{release.name}: sensitivity is {SENSITIVITY}, not {release.sensitivity}")
+    require_sensitivity(release)
     for column in columns:
         if len(set(column.texts)) < len(column.texts):
             raise ValueError("a text is there twice")

@@ -103,7 +103,7 @@ def test_guarantee_persons_are_protected_by_both_or_by_none() -> None:
     assert certified.certificate(both)["epsilon"] <= 1 + 1e-6
 
 
-@pytest.mark.parametrize("ledger", [{}, {"relation": "replace-one"}, {"steps": 3}])
+@pytest.mark.parametrize("ledger", [{}, {"relation": "replace"}, {"steps": 3}])
 def test_guarantee_a_schema_with_no_ledger_of_a_purchase_is_refused(ledger: dict[str, Any]) -> None:
     assert SCHEMA.bought is not None
     edited = Bought(SCHEMA.bought.name, SCHEMA.bought.facts, ledger)

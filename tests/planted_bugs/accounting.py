@@ -21,8 +21,8 @@ MUTANTS = (
     Mutant(
         "half the rate is accounted",
         _FILE,
-        "dp_accounting.PoissonSampledDpEvent(rate, alone)",
-        "dp_accounting.PoissonSampledDpEvent(rate / 2, alone)",
+        "dp_accounting.PoissonSampledDpEvent(_rate_of_any(mechanism), alone)",
+        "dp_accounting.PoissonSampledDpEvent(_rate_of_any(mechanism) / 2, alone)",
         _EVENT,
     ),
     Mutant(
@@ -35,15 +35,15 @@ MUTANTS = (
     Mutant(
         "other releases are left out",
         _FILE,
-        "    if not also:\n        return steps",
-        "    if also is not None:\n        return steps",
+        "events = [*map(event, mechanisms), *map(dp_accounting.GaussianDpEvent, single)]",
+        "events = [*map(event, mechanisms)]",
         (f"{_T}test_guarantee_releases_beside_a_run_are_accounted_with_it[pld]",),
     ),
     Mutant(
         "Renyi counts one of several releases",
         _FILE,
-        "sum(0.5 * (people / sigma) ** 2 for sigma in also)",
-        "sum(0.5 * (people / sigma) ** 2 for sigma in also[:1])",
+        "sum(0.5 * (moved / sigma) ** 2 for sigma in also)",
+        "sum(0.5 * (moved / sigma) ** 2 for sigma in also[:1])",
         (f"{_T}test_guarantee_releases_beside_a_run_are_accounted_with_it[rdp]",),
     ),
     Mutant(
@@ -56,8 +56,8 @@ MUTANTS = (
     Mutant(
         "Renyi counts one step on all data",
         _FILE,
-        "sigma = mechanism.noise_multiplier / people / math.sqrt(mechanism.num_steps)",
-        "sigma = mechanism.noise_multiplier / people",
+        "sigma = mechanism.noise_multiplier / moved / math.sqrt(mechanism.num_steps)",
+        "sigma = mechanism.noise_multiplier / moved",
         (f"{_T}test_guarantee_epsilon_without_subsampling_is_an_upper_bound[rdp-10.0-100]",),
     ),
     Mutant(
@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         "a larger delta is accounted",
         _FILE,
-        "float(accountant.get_epsilon(delta))",
-        "float(accountant.get_epsilon(2 * delta))",
+        "float(found.get_epsilon(delta))",
+        "float(found.get_epsilon(2 * delta))",
         (f"{_T}test_guarantee_epsilon_of_one_step_is_an_upper_bound[pld-1.0-0.3]",),
     ),
     Mutant(
@@ -133,15 +133,15 @@ MUTANTS = (
     Mutant(
         "several runs count without what is beside their steps",
         _LEDGER,
-        "also = [*singles, *(noise for ledger in ledgers for noise in ledger.also)]",
-        "also = singles",
+        "return steps, [*singles, *(noise / moved for ledger in ledgers for noise in ledger.also)]",
+        "return steps, singles",
         (f"{_L}test_guarantee_ledgers_together_count_what_each_releases_beside_its_steps",),
     ),
     Mutant(
         "several runs count a person beside their steps as a record",
         _LEDGER,
-        "return steps, [noise / people for noise in also]",
-        "return steps, [*also[:1], *(noise / people for noise in also[1:])]",
+        "moved = people * relations.contributions(relation)",
+        "moved = relations.contributions(relation)",
         (f"{_L}test_guarantee_ledgers_together_count_what_each_releases_beside_its_steps",),
     ),
     Mutant(
@@ -197,8 +197,8 @@ MUTANTS = (
     Mutant(
         "a stored ledger's relation is believed",
         _LEDGER,
-        "if relation != ledger.relation:",
-        "if relation not in RELATIONS:",
+        "if relation not in (ledger.relation, _NAMES_BEFORE.get(ledger.relation)):",
+        "if relation not in relations.NAMES:",
         (f"{_L}test_guarantee_what_is_no_ledger_is_refused",),
     ),
     Mutant(

@@ -110,8 +110,9 @@ MUTANTS = (
     Mutant(
         "a purchase for persons has the noise of one record",
         _PURCHASE,
-        "            records_per_person=purchase.records_per_person,\n        )\n\n    def _ledger",
-        "        )\n\n    def _ledger",
+        "            records_per_person=purchase.records_per_person,\n"
+        "            relation=purchase.relation,\n        )\n\n    def _ledger",
+        "            relation=purchase.relation,\n        )\n\n    def _ledger",
         (f"{_P}test_guarantee_a_purchase_costs_its_share_of_the_budget",),
     ),
     Mutant(

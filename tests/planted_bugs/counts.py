@@ -25,10 +25,10 @@ MUTANTS = (
         (f"{_NOISE}[pairs_of-3]",),
     ),
     Mutant(
-        "a record that replaces another is said to move counts by 1",
+        "a record that replaces another is said to move counts as one that becomes empty",
         _COUNTS,
-        "SENSITIVITY = math.sqrt(2)",
-        "SENSITIVITY = 1.0",
+        "return math.sqrt(relations.contributions(relation))",
+        "return 1.0",
         (f"{_MOVES}[columns_of-3]",),
     ),
     Mutant(

@@ -99,8 +99,8 @@ MUTANTS = (
     Mutant(
         "sensitivities are those of more examples",
         _NTK_PLAN,
-        "releasing.sensitivities(features, spec.num_examples, class_weights",
-        "releasing.sensitivities(features, 2 * spec.num_examples, class_weights",
+        "features, spec.num_examples, class_weights=share > 0",
+        "features, 2 * spec.num_examples, class_weights=share > 0",
         _NTK_RUNS,
     ),
     Mutant(

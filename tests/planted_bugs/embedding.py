@@ -71,14 +71,14 @@ MUTANTS = (
     Mutant(
         "the embedding's sensitivity is that of a removal",
         _NTK,
-        "max(features.diameter, 2**0.5) / num_examples",
+        "(max(features.diameter, 2**0.5) if is_replaced else 1) / num_examples",
         "1 / num_examples",
         (f"{_N}test_guarantee_neighbours_stay_within_the_sensitivities",),
     ),
     Mutant(
         "the shares' sensitivity is that of a removal",
         _NTK,
-        "bounds[WEIGHTS] = 2**0.5 / num_examples",
+        "bounds[WEIGHTS] = (2**0.5 if is_replaced else 1) / num_examples",
         "bounds[WEIGHTS] = 1 / num_examples",
         (f"{_N}test_guarantee_neighbours_stay_within_the_sensitivities",),
     ),

@@ -77,7 +77,7 @@ MUTANTS = (
     Mutant(
         "the mean of persons' features has the noise of records",
         _MECHANISMS,
-        "sensitivity=float(spec.records_per_person)",
+        "sensitivity=float(spec.records_per_person * settings.contributions)",
         "sensitivity=1.0",
         (f"{_T}test_guarantee_the_mean_of_persons_has_their_noise",),
     ),

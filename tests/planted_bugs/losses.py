@@ -65,8 +65,8 @@ MUTANTS = (
     Mutant(
         "the sum over ledgers forgets that a person has several records",
         _LEDGER,
-        "return steps, [noise / people for noise in also]",
-        "return steps, also",
+        "people, relation = ledgers[0].records_per_person, joint_relation(ledgers)",
+        "people, relation = 1, joint_relation(ledgers)",
         (f"{_P}test_guarantee_sums_of_runs_count_all_records_of_a_person",),
     ),
     Mutant(
@@ -144,8 +144,8 @@ MUTANTS = (
     Mutant(
         "an attacker on several runs has the question of the last one",
         _CERTIFICATES,
-        "emptied = joint_relation(ledgers) == ZERO_OUT",
-        "emptied = ledgers[-1].relation == ZERO_OUT",
+        "emptied = joint_relation(ledgers) == relations.ZERO_OUT",
+        "emptied = ledgers[-1].relation == relations.ZERO_OUT",
         (f"{_C}test_the_question_of_an_attacker_on_a_mixed_sum_is_that_of_the_sum",),
     ),
     Mutant(
@@ -172,8 +172,8 @@ MUTANTS = (
     Mutant(
         "an entry of the registry has the relation of one run",
         _ENTRY,
-        '"relation": RELATIONS[joint_relation(ledgers)],',
-        '"relation": RELATIONS[own.relation],',
+        '"relation": IN_WORDS[joint_relation(ledgers)],',
+        '"relation": IN_WORDS[own.relation],',
         (f"{_E}test_guarantee_an_entry_claims_no_less_than_the_certificate",),
     ),
     Mutant(

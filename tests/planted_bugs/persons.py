@@ -24,8 +24,8 @@ MUTANTS = (
     Mutant(
         "releases beside steps move by one record",
         _ACCOUNTING,
-        "dp_accounting.GaussianDpEvent(noise / people)",
-        "dp_accounting.GaussianDpEvent(noise)",
+        "others = [noise / mechanism.most_moved for noise in also]",
+        "others = list(also)",
         (f"{_P}test_guarantee_a_release_of_the_whole_data_moves_by_all_records_of_a_person",),
     ),
     Mutant(
@@ -38,7 +38,7 @@ MUTANTS = (
     Mutant(
         "an embedding beside a teacher has the noise of records",
         "jaxdp/methods/dp_ntk/labels/plan.py",
-        "sensitivity=float(generator.spec.records_per_person)",
+        "sensitivity=float(generator.spec.records_per_person * settings.contributions)",
         "sensitivity=1.0",
         (f"{_NOISE}[labelled]",),
     ),
@@ -157,8 +157,9 @@ MUTANTS = (
     Mutant(
         "an embedding of persons has the noise of records",
         "jaxdp/methods/bought_schema.py",
-        "            records_per_person=spec.records_per_person,\n        )\n    require_noise",
-        "        )\n    require_noise",
+        "            records_per_person=spec.records_per_person,\n"
+        "            relation=settings.relation,\n        )\n    require_noise",
+        "            relation=settings.relation,\n        )\n    require_noise",
         (f"{_NOISE}[dp_ntk]",),
     ),
     Mutant(
@@ -185,15 +186,15 @@ MUTANTS = (
     Mutant(
         "a joint epsilon is that of the last run",
         "jaxdp/privacy/ledger.py",
-        "steps = [ledger.steps for ledger in ledgers if ledger.steps is not None]",
-        "steps = [ledger.steps for ledger in ledgers[-1:] if ledger.steps is not None]",
+        "        for ledger in ledgers\n        if ledger.steps is not None",
+        "        for ledger in ledgers[-1:]\n        if ledger.steps is not None",
         (f"{_P}test_guarantee_several_ledgers_are_one_composition",),
     ),
     Mutant(
         "a sum over runs is told under the relation of the last one",
         "jaxdp/privacy/ledger.py",
-        "return relations.pop() if len(relations) == 1 else ZERO_OUT",
-        "return relations.pop() if len(relations) == 1 else REPLACE_ONE",
+        "return relations.joint(ledger.relation for ledger in ledgers)",
+        "return list(ledgers)[-1].relation",
         (f"{_F}test_guarantee_a_sum_over_runs_names_its_own_relation",),
     ),
     Mutant(

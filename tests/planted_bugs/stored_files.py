@@ -308,11 +308,11 @@ MUTANTS = (
     Mutant(
         "the finer grid of a profile may fail",
         "jaxdp/privacy/accounting.py",
-        """        found = _accountant(accounted, interval)
+        """        found = losses(interval)
     except _NO_RUN_HAS:
         return gaussian(_mu_if_all_were_drawn(parts))
 """,
-        """        found = _accountant(accounted, interval)
+        """        found = losses(interval)
     except SystemError:
         return gaussian(_mu_if_all_were_drawn(parts))
 """,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from jaxdp.privacy import GaussianRelease, cell_counts, private_key
+from jaxdp.privacy.relations import REPLACE, ZERO_OUT
 from jaxdp.tables.columns import Column
 from jaxdp.tables.domain import cell_features
 
@@ -21,10 +23,11 @@ COLUMNS = (
 )
 FEATURES = [cell_features(column, width) for column, width in zip(COLUMNS, WIDTHS, strict=True)]
 PAIRS = tuple(itertools.combinations(range(3), 2))
+QUIET = contextlib.nullcontext()
 RECORDS = np.array(list(itertools.product(*map(range, WIDTHS))))
 
 
-def release_of(stddev: float, sensitivity: float = cell_counts.SENSITIVITY) -> GaussianRelease:
+def release_of(stddev: float, sensitivity: float = math.sqrt(2)) -> GaussianRelease:
     return GaussianRelease(name="counts", sensitivity=sensitivity, stddev=stddev)
 
 
@@ -72,9 +75,9 @@ def test_guarantee_replacing_a_record_moves_counts_by_at_most_the_sensitivity(
     """Every record against every other, in the units in which noise is added."""
     of_each = np.stack([counted(record[None]) for record in RECORDS]) / math.sqrt(number)
     apart = np.linalg.norm(of_each[:, None] - of_each[None, :], axis=2)
-    assert np.max(apart) <= cell_counts.SENSITIVITY
-    assert np.max(apart) > 0.99 * cell_counts.SENSITIVITY  # and no less is possible
-    assert np.max(np.linalg.norm(of_each, axis=1)) <= 1
+    assert np.max(apart) <= cell_counts.sensitivity(REPLACE)
+    assert np.max(apart) > 0.99 * cell_counts.sensitivity(REPLACE)  # and no less is possible
+    assert np.max(np.linalg.norm(of_each, axis=1)) <= cell_counts.sensitivity(ZERO_OUT)
 
 
 @pytest.mark.parametrize(("counted", "number"), [(columns_of, len(WIDTHS)), (pairs_of, len(PAIRS))])
@@ -109,6 +112,13 @@ def test_guarantee_noise_of_many_counts_repeats_nowhere() -> None:
 def test_guarantee_a_release_that_claims_less_is_refused(counted: Any) -> None:
     with pytest.raises(ValueError, match="sensitivity is"):
         counted(some_cells(5), 10.0, sensitivity=1.4)
+    for relation, least in ((REPLACE, 2**0.5), (ZERO_OUT, 1.0)):
+        for claimed in (least, 0.99 * least):
+            release = GaussianRelease(
+                name="counts", sensitivity=claimed, stddev=1.0, relation=relation
+            )
+            with pytest.raises(ValueError, match="sensitivity is") if claimed < least else QUIET:
+                cell_counts.require_sensitivity(release)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ from jaxdp.privacy import accounting, certificates, releases
 from jaxdp.privacy.accounting import epsilon
 from jaxdp.privacy.calibration import calibrate
 from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings
-from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, RELATIONS, ZERO_OUT, Ledger
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
 from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.relations import IN_WORDS, ZERO_OUT
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.program.runs.folder import TEMPORARY
 
@@ -59,7 +60,7 @@ def test_certificate_of_a_private_run() -> None:
     assert given["epsilon_second_opinion"] == epsilon(mechanism, delta=DELTA, accountant="rdp")
     assert given["accountant"] == accounting.describe("pld")
     assert given["second_opinion_accountant"] == accounting.describe("rdp")
-    assert given["relation"] == RELATIONS[ZERO_OUT]
+    assert given["relation"] == IN_WORDS[ZERO_OUT]
     assert given["unit"].startswith("one image or one row")
     assert "A person with k records" in given["unit"]
     assert (given["delta"], given["target_epsilon"]) == (DELTA, 1.0)
@@ -156,7 +157,7 @@ def test_certificate_of_single_releases() -> None:
     assert found["epsilon"] == pytest.approx(1, rel=1e-6)
     assert found["epsilon_second_opinion"] == pytest.approx(1, rel=1e-3)
     assert found["releasable"]
-    assert found["relation"].startswith("replace one")
+    assert found["relation"].startswith("replace:")
     assert found["releases"][0]["sensitivity"] == 2 / 600
 
 
@@ -462,8 +463,8 @@ def test_guarantee_the_verdict_goes_by_the_sum_of_all_runs() -> None:
     given = earlier_and(1.0, 1.0)
     assert given["epsilon_with_earlier_runs"] == pytest.approx(1.4653, abs=1e-3)
     assert given["verdict"] == (
-        "MAY BE RELEASED, under a medium guarantee (epsilon 1.466, replace-one, with an earlier "
-        "run on the same data; epsilon 1, replace-one, by itself)"
+        "MAY BE RELEASED, under a medium guarantee (epsilon 1.466, replace, with an earlier "
+        "run on the same data; epsilon 1, replace, by itself)"
     )
     assert "strong" in earlier_and(0.5, 0.5)["verdict"]
     assert "weak" in earlier_and(9.0, 9.0)["verdict"]

@@ -26,14 +26,12 @@ from jaxdp.privacy.dataset_ledger import (
     ReleasedElsewhereError,
 )
 from jaxdp.privacy.ledger import (
-    RELATIONS,
-    REPLACE_ONE,
-    ZERO_OUT,
     Ledger,
     joint_epsilon,
     one_release,
 )
 from jaxdp.privacy.ledger_file import TotalBudget
+from jaxdp.privacy.relations import IN_WORDS, REPLACE, ZERO_OUT
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.program.commands import spent
 
@@ -66,7 +64,7 @@ def test_guarantee_runs_are_summed_up_as_one_composition(file: DatasetLedger) ->
     assert facts["epsilon_with_earlier_runs"] == joint
     assert 1.2 < joint < 1.5  # less than the sum of 2.2
     assert facts["verdict"].startswith("MAY BE RELEASED, under a medium guarantee (epsilon 1.3")
-    assert "with 2 earlier runs on the same data; epsilon 0.7, replace-one, by" in facts["verdict"]
+    assert "with 2 earlier runs on the same data; epsilon 0.7, replace, by" in facts["verdict"]
     assert facts["releasable"]
     assert recertified(facts) == facts
     forged = facts | {"earlier_runs": facts["earlier_runs"][:1]}
@@ -79,19 +77,19 @@ def test_guarantee_runs_are_summed_up_as_one_composition(file: DatasetLedger) ->
 def test_guarantee_a_sum_over_runs_names_its_own_relation(file: DatasetLedger) -> None:
     steps = one_release(1000, noise_multiplier=4.0)
     sampled = ledger(releases=(), steps=steps)
-    assert (sampled.relation, ledger().relation) == (ZERO_OUT, REPLACE_ONE)
+    assert (sampled.relation, ledger().relation) == (ZERO_OUT, REPLACE)
     for last, other in ((ledger(), sampled), (sampled, ledger())):
         terms = Terms(covers=(), target_epsilon=1.0, earlier=(other,))
         facts = certificates.certify(last, terms)
-        assert facts["relation"] == RELATIONS[last.relation]
-        assert facts["relation_with_earlier_runs"] == RELATIONS[ZERO_OUT]
+        assert facts["relation"] == IN_WORDS[last.relation]
+        assert facts["relation_with_earlier_runs"] == IN_WORDS[ZERO_OUT]
         assert ", zero-out, with an earlier run on the same data; " in facts["verdict"]
         assert facts["verdict"].endswith(f", {last.relation}, by itself)")
     alike = certificates.certify(
         ledger(), Terms(covers=(), target_epsilon=1.0, earlier=(ledger(),))
     )
-    assert alike["relation_with_earlier_runs"] == RELATIONS[REPLACE_ONE]
-    assert ", replace-one, with an earlier run on the same data; " in alike["verdict"]
+    assert alike["relation_with_earlier_runs"] == IN_WORDS[REPLACE]
+    assert ", replace, with an earlier run on the same data; " in alike["verdict"]
     file.enter(name(1), "teacher", sampled, budget=TotalBudget(1.0, DELTA))
     with pytest.raises(BudgetExceededError, match="zero-out"):
         file.enter(name(2), "dp_ntk", ledger())

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from jaxdp.privacy import accounting, releases
-from jaxdp.privacy.ledger import REPLACE_ONE, ZERO_OUT, Ledger, joint_epsilon
+from jaxdp.privacy.ledger import Ledger, joint_epsilon
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.relations import REPLACE, ZERO_OUT
 from jaxdp.privacy.releases import GaussianRelease
 
 DELTA = 1e-5
@@ -91,7 +92,7 @@ def test_guarantee_one_release_without_noise_makes_all_together_infinite() -> No
 
 def test_relations() -> None:
     assert stepped().relation == ZERO_OUT
-    assert released().relation == REPLACE_ONE
+    assert released().relation == REPLACE
 
 
 @pytest.mark.parametrize(

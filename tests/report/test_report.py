@@ -15,7 +15,7 @@ from support.report_pages import CONFIG, FILES, METRICS, PRIVACY, drawn_figures,
 
 from jaxdp.methods.dp_ntk.story import STORY as GENERATED
 from jaxdp.privacy.certificates import Certificate
-from jaxdp.privacy.ledger import RELATIONS, REPLACE_ONE, ZERO_OUT
+from jaxdp.privacy.relations import IN_WORDS, REPLACE, ZERO_OUT
 from jaxdp.program.report.curves import accuracy_curve_png
 from jaxdp.program.report.pictures import MAX_BYTES, image_grid_png
 
@@ -261,8 +261,8 @@ def test_printed_epsilon_is_never_below_the_true_one() -> None:
 
 
 CHANGES = {
-    RELATIONS[ZERO_OUT]: "one record replaced by an empty one, which contributes nothing",
-    RELATIONS[REPLACE_ONE]: "one record replaced by any other",
+    IN_WORDS[ZERO_OUT]: "one record replaced by an empty one, which contributes nothing",
+    IN_WORDS[REPLACE]: "one record replaced by any other",
     "odd<": "one record changed (odd<)",
 }
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from jaxdp.methods.dp_kip.story import STORY
-from jaxdp.privacy.ledger import RELATIONS, ZERO_OUT
+from jaxdp.privacy.relations import IN_WORDS, ZERO_OUT
 from jaxdp.program.evaluation.figures import Prediction, figures
 from jaxdp.program.report.page import render_report
 from jaxdp.program.report.pictures import image_grid_png
 
 PRIVACY: dict[str, Any] = {
-    "mechanism": "gaussian", "relation": RELATIONS[ZERO_OUT], "epsilon": 0.999987, "delta": 1e-5,
+    "mechanism": "gaussian", "relation": IN_WORDS[ZERO_OUT], "epsilon": 0.999987, "delta": 1e-5,
     "num_examples": 1437,
     "sampling_rate": 0.0123456789, "unit": "one labelled training image",
     "covers": ["the distilled set in distilled.npz", "every checkpoint"],

@@ -33,6 +33,7 @@ from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.relations import REPLACE
 
 # Targets processed at once: what stays in a CPU's cache, what fills a GPU.
 _CHUNK_LIMIT = ByBackend(cpu=256, accelerator=4096)
@@ -217,6 +218,8 @@ def make_plan(
         raise bad(settings, "whiten", f"--kernel={settings.kernel} has no features; leave it out")
     if settings.accountant == "rdp" and spec.records_per_person > 1:
         raise bad(settings, "accountant", "knows no persons with several records; leave it out")
+    if settings.accountant == "rdp" and settings.relation == REPLACE:
+        raise bad(settings, "accountant", "knows no records that are replaced; leave it out")
     mechanism = poisson_steps(settings, spec)
     mechanism = calibrated(settings, spec, mechanism, accountant=settings.accountant)
     schedule = optax.cosine_decay_schedule(settings.learning_rate, mechanism.num_steps)

@@ -196,7 +196,9 @@ def _releases(settings: Settings, spec: Spec, features: FeatureMap) -> tuple[Gau
     shares = {releasing.EMBEDDING: 1 - share}
     if share:
         shares[releasing.WEIGHTS] = share
-    bounds = releasing.sensitivities(features, spec.num_examples, class_weights=share > 0)
+    bounds = releasing.sensitivities(
+        features, spec.num_examples, class_weights=share > 0, relation=settings.relation
+    )
     return bought_schema.calibrate(settings, spec, bounds, shares)
 
 

@@ -26,7 +26,7 @@ from jaxdp.data import Private
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods.dp_ntk.released import Released
 from jaxdp.methods.steps import Watch
-from jaxdp.privacy import class_sums
+from jaxdp.privacy import class_sums, relations
 from jaxdp.privacy.class_sums import LabelledChunks
 from jaxdp.privacy.releases import GaussianRelease, joint_noise_multiplier
 
@@ -39,26 +39,27 @@ _FACTORED_CHUNK = 4096  # smaller ones leave products of few rows of each class
 
 
 def sensitivities(
-    features: FeatureMap, num_examples: int, *, class_weights: bool
+    features: FeatureMap, num_examples: int, *, class_weights: bool, relation: str
 ) -> dict[str, float]:
-    """Return how far replacing one example of n moves what is released.
+    """Return how far one example of n moves what is released.
 
-    The embedding moves by the features' diameter over n where the class stays the same (2/n where
-    features may be opposite), and by sqrt(2)/n, which is not more, where it does not. The class
+    Where it becomes empty, either moves by 1/n, as features have norm 1 at most. Where it is
+    replaced, the embedding moves by the features' diameter over n if the class stays the same (2/n
+    where features may be opposite), and by sqrt(2)/n, which is not more, if it does not. The class
     weights move by sqrt(2)/n.
     """
-    bounds = {EMBEDDING: max(features.diameter, 2**0.5) / num_examples}
+    is_replaced = relation == relations.REPLACE
+    bounds = {EMBEDDING: (max(features.diameter, 2**0.5) if is_replaced else 1) / num_examples}
     if class_weights:
-        bounds[WEIGHTS] = 2**0.5 / num_examples
+        bounds[WEIGHTS] = (2**0.5 if is_replaced else 1) / num_examples
     return bounds
 
 
 def multiplier_by_removal(released: Sequence[GaussianRelease], num_examples: int) -> float:
-    """Return the noise multiplier of releases where one example of n is replaced by an empty one.
+    """Return the noise of releases over what one example of n contributes.
 
-    `sensitivities` counts examples as replaced by any other. Where a release is accounted beside
-    mechanisms under the zero-out relation (`jaxdp.privacy.ledger`), one example moves the embedding
-    by `|phi| / n` and the class weights by `1 / n`, so by `1 / n` at most either.
+    An example contributes `phi / n` to the embedding and `1 / n` to the class weights, so at most
+    `1 / n` to either. A ledger of steps counts what is released beside them so.
 
     Args:
         released: all that was released with an embedding.
@@ -128,13 +129,17 @@ def release_embedding(
         ValueError: a release is unknown, or claims less than the true sensitivity.
 
     Guarantee:
-        Both are Gaussian releases as `releases` describes them: replacing one example moves the
-        embedding by at most diameter/n and the weights by at most sqrt(2)/n in norm, and
-        independent noise of the given standard deviations, drawn in float64, is added to every
-        entry. Nothing else of the data is returned.
+        Both are Gaussian releases as `releases` describes them: one example moves each by at most
+        what `sensitivities` has in norm, and independent noise of the given standard deviations,
+        drawn in float64, is added to every entry. Nothing else of the data is returned.
     """
     named = {release.name: release for release in releases}
-    bounds = sensitivities(features, num_examples, class_weights=WEIGHTS in named)
+    bounds = sensitivities(
+        features,
+        num_examples,
+        class_weights=WEIGHTS in named,
+        relation=relations.joint(release.relation for release in releases),
+    )
     if set(named) != set(bounds):
         raise ValueError(f"releases must be {list(bounds)}, got {list(named)}")
     for name, bound in bounds.items():

@@ -291,7 +291,7 @@ def _releases(
         SettingsError: its ledger has other releases.
     """
     if stored is None:
-        bounds = dict.fromkeys(shares, cell_counts.SENSITIVITY)
+        bounds = dict.fromkeys(shares, cell_counts.sensitivity(settings.relation))
         return bought_schema.calibrate(settings, spec, bounds, dict(shares))
     found = bought_schema.own_part(Ledger.from_json(stored.certificate["ledger"]), spec).releases
     if [release.name for release in found] != list(shares):

@@ -51,7 +51,10 @@ def mechanisms_for(
     spent = None if earlier.images is None else earlier.images.noise_multiplier
     if not settings.uses_teacher:
         alone = one_release(
-            spec.num_examples, noise_multiplier=0.0, records_per_person=spec.records_per_person
+            spec.num_examples,
+            noise_multiplier=0.0,
+            records_per_person=spec.records_per_person,
+            relation=settings.relation,
         )
         alone = calibrated(settings, spec, alone) if anew else alone
         return Mechanisms(alone, means=alone.noise_multiplier if anew else None)
@@ -86,7 +89,7 @@ def _part(settings: Settings, spec: Spec, share: float, beside: tuple[float, ...
         alone = accounting.analytic_gaussian_stddev(
             epsilon=settings.eps,
             delta=bought_schema.noise_delta(settings, spec),
-            sensitivity=float(spec.records_per_person),
+            sensitivity=float(spec.records_per_person * settings.contributions),
         )
     except accounting.TooMuchNoiseError as error:
         raise bad(settings, "eps", f"asks for too much noise ({error}); raise it") from error
@@ -103,13 +106,13 @@ def _require_room(settings: Settings, spec: Spec, earlier: Earlier) -> None:
     assert earlier.images is not None
     noise, spent = earlier.images.noise_multiplier, math.inf
     if noise > 0:
-        noise /= spec.records_per_person
+        noise /= spec.records_per_person * settings.contributions
         spent = accounting.gaussian_epsilon(noise, delta=bought_schema.noise_delta(settings, spec))
     if spent >= settings.eps:
         raise bad(
             settings,
             "eps",
             f"{earlier.images.source} has spent "
-            f"{'everything, without noise' if math.isinf(spent) else f'{spent:.3g}'}, examples "
-            "counted as replaced by empty ones (zero-out); raise --eps",
+            f"{'everything, without noise' if math.isinf(spent) else f'{spent:.3g}'} under "
+            f"{settings.relation}; raise --eps",
         )

@@ -44,7 +44,7 @@ _PATHS, _WINDOW, _SEEN = 81, 8, 32
 def noise(settings: Any, spec: Any) -> float:
     """Return `nu`, in (0, 1]."""
     stddev = single_release(settings.eps, settings.delta) if settings.is_private else 0.0
-    stddev *= spec.records_per_person
+    stddev *= spec.records_per_person * settings.contributions
     return min(_MOST_NOISE, math.hypot(stddev, SAMPLING) / spec.num_examples)
 
 

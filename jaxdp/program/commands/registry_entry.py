@@ -97,7 +97,8 @@ def entry(loaded: "Loaded", runs: "Sequence[Entry]" = ()) -> dict[str, Any]:
 def _loss(facts: Any, runs: "Sequence[Entry]", flag: str) -> dict[str, Any]:
     """Return what all runs together lose: those of a ledger, or those that the certificate sums."""
     from jaxdp.privacy.certificates import whole_loss
-    from jaxdp.privacy.ledger import RELATIONS, Ledger, joint_epsilon, joint_relation
+    from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_relation
+    from jaxdp.privacy.relations import IN_WORDS
 
     own = Ledger.from_json(facts["ledger"])
     counted = [*map(Ledger.from_json, facts.get("earlier_runs", ())), own]
@@ -112,7 +113,7 @@ def _loss(facts: Any, runs: "Sequence[Entry]", flag: str) -> dict[str, Any]:
         "runs": len(ledgers),
         "epsilon": joint_epsilon(ledgers, delta=own.delta) if len(ledgers) > 1 else own.epsilon(),
         "delta": own.delta,
-        "relation": RELATIONS[joint_relation(ledgers)],
+        "relation": IN_WORDS[joint_relation(ledgers)],
         **whole_loss(tuple(ledgers)),
     }
 

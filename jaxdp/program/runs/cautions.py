@@ -103,7 +103,8 @@ def _hardly_learnt(settings: Any, spec: Spec, y_test: np.ndarray) -> Iterator[st
     """
     if not getattr(settings, "is_private", False):
         return
-    noise = schedule.single_release(settings.eps, settings.delta) * spec.records_per_person
+    moved = spec.records_per_person * settings.contributions
+    noise = schedule.single_release(settings.eps, settings.delta) * moved
     numbers = np.bincount(y_test, minlength=spec.num_classes) * spec.num_examples / len(y_test)
     rare = np.flatnonzero((numbers > 0) & (numbers < _HARDLY_LEARNT * noise))
     named = [

@@ -99,6 +99,7 @@ class SchemaBuyer:
             share=share,
             records_per_person=self.run_flags.records_per_person or 1,
             noise_seed=self.budget.noise_seed,
+            relation=self.budget.relation,
         )
         return bought(self.run_flags, opened, purchase, records, path)
 

@@ -140,7 +140,7 @@ def test_guarantee_the_certificate_is_that_of_the_counts() -> None:
     facts = json.loads(certificate.to_json())
     assert 1.9 < certificate.epsilon <= 2 + 1e-9
     assert certificate.releasable
-    assert "replace one" in str(certificate)
+    assert "zero-out" in str(certificate)
     assert [each["name"] for each in facts["ledger"]["releases"]] == [
         releasing.COLUMNS,
         releasing.PAIRS,

@@ -175,7 +175,7 @@ def _taught(result: Any) -> Any:
 
 
 def by_removal(release: GaussianRelease, num_examples: int) -> float:
-    """Return the noise multiplier of an embedding where an example is replaced by an empty one."""
+    """Return the noise of an embedding over what one example contributes."""
     return embedding.multiplier_by_removal((release,), num_examples)
 
 
@@ -233,15 +233,20 @@ def _embedding_release(
             multiplier = accounting.analytic_gaussian_stddev(
                 epsilon=(1 - settings.teacher_share) * settings.eps,
                 delta=settings.delta,
-                sensitivity=float(generator.spec.records_per_person),
+                sensitivity=float(generator.spec.records_per_person * settings.contributions),
             )
         except accounting.TooMuchNoiseError as error:
             raise bad(
                 settings, "teacher_share", f"leaves too little to the embedding ({error}); lower it"
             ) from error
-    bounds = embedding.sensitivities(generator.features, n, class_weights=False)
+    bounds = embedding.sensitivities(
+        generator.features, n, class_weights=False, relation=settings.relation
+    )
     return GaussianRelease(
-        name=embedding.EMBEDDING, sensitivity=bounds[embedding.EMBEDDING], stddev=multiplier / n
+        name=embedding.EMBEDDING,
+        sensitivity=bounds[embedding.EMBEDDING],
+        stddev=multiplier / n,
+        relation=settings.relation,
     )
 
 

@@ -80,6 +80,7 @@ def teacher_settings(settings: Settings, spec: Any) -> teaching.Settings:
         eps=settings.eps,
         delta=settings.delta,
         seed=settings.seed,
+        relation=settings.relation,
         noise_seed=settings.noise_seed,
         defaults=settings.defaults,
         priors=settings.priors,
