@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +135,26 @@ def test_the_command_for_tables_takes_one_without_a_target(
     assert (tmp_path / "out.not_for_release" / "fidelity.json").exists()
     assert classified.run(f"--run={out}", str(tmp_path / "plain.csv")) == 2
     assert "no classes to tell" in capsys.readouterr().err
+
+
+def test_a_run_tells_how_well_a_number_is_predicted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    age = np.random.default_rng(0).integers(0, 100, 400)
+    pd.DataFrame({"age": age, "income": 2 * age}).to_csv(tmp_path / "pay.csv", index=False)
+    number = {"type": "numeric", "lower": 0, "upper": 200}
+    columns = {"age": number, "income": number | {"target": True}}
+    (tmp_path / "pay.json").write_text(json.dumps({"columns": columns}))
+    words = (f"--csv={tmp_path / 'pay.csv'}", f"--schema={tmp_path / 'pay.json'}", "--eps=20")
+    fast = ("--steps=300", "--num_synthetic=500", "--delta=1e-3")
+    for flags, is_told in (((), True), (("--evaluate=none",), False)):
+        out = tmp_path / f"out{is_told}"
+        assert drivers.drive(marginals.main, *words, *fast, *flags, f"--out_dir={out}") == 0
+        said = capsys.readouterr().out
+        assert ("income, predicted in the test records: R2 0." in said) == is_told
+        found = drivers.read(out, "metrics.json").get("targets", {})
+        assert (found.get("income", {}).get("r2", {}).get("value", 0) > 0.5) == is_told
+        assert ("R2 0." in (out / "report.html").read_text()) == is_told
 
 
 def test_guarantee_a_run_that_replaces_another_releases_anew(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jaxdp.program.evaluation import targets
 from jaxdp.program.report.values import escaped, percent, span
 
 _NAMES = {"krr": "kernel regression on it", "teacher": "the released teacher"}
@@ -62,7 +63,7 @@ def section(metrics: Mapping[str, Any], class_names: Sequence[str]) -> str:
     """
     found = [each for each in judges(metrics) if "confusion" in each.figures]
     if not found:
-        return ""
+        return _of_targets(metrics)
     head = "".join(f'<th scope="col">{name}</th>' for name in ("classifier", *_COLUMNS))
     rows = "".join(map(_row, found))
     notes = dict.fromkeys(text for each in found for text in _untold(each))
@@ -80,6 +81,19 @@ def section(metrics: Mapping[str, Any], class_names: Sequence[str]) -> str:
         f'<div class="scroll" role="region" aria-label="Figures" tabindex="0">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         f'<p class="faint">{_EXPLAINED}</p>{"".join(notes)}{matrices}</section>'
+    )
+
+
+def _of_targets(metrics: Mapping[str, Any]) -> str:
+    """Return the section of a table whose targets are no classes, empty where there are none."""
+    lines = "".join(f"<li>{escaped(line)}</li>" for line in targets.as_lines(metrics))
+    if not lines:
+        return ""
+    return (
+        f'<section class="quality"><h2>How good it is</h2><ul>{lines}</ul><p class="faint">'
+        "By gradient boosting that is trained on the made records. R2 is the share of the variance "
+        "that it predicts, and 0 is no better than the mean; an AUC of 0.5 is chance. Intervals of "
+        "95 % count which records are in the test split.</p></section>"
     )
 
 

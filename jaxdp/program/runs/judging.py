@@ -11,7 +11,7 @@ from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.program.data.dataset import HeldOut
 from jaxdp.program.errors import InputError
-from jaxdp.program.evaluation import copies, inception, registry
+from jaxdp.program.evaluation import copies, inception, registry, targets
 from jaxdp.program.evaluation.facts import Facts
 from jaxdp.program.evaluation.fidelity import comparison
 from jaxdp.program.evaluation.problem import Problem
@@ -77,6 +77,22 @@ def judged(
     names: tuple[str, ...], plan: Plan[Any], made: Made, test: HeldOut, run_flags: Any
 ) -> dict[str, Any]:
     """Return what judges found, by the keys of metrics.json."""
+    return _of_targets(plan, made, test, run_flags) | _of_classes(
+        names, plan, made, test, run_flags
+    )
+
+
+def _of_targets(plan: Plan[Any], made: Made, test: HeldOut, run_flags: Any) -> dict[str, Any]:
+    """Return how well made records teach to predict targets that are no classes."""
+    schema = plan.spec.schema
+    if schema is None or not schema.judged or run_flags.evaluate == registry.NONE:
+        return {}
+    return {targets.KEY: targets.judge(schema, (made.x, made.y), (test.x, test.y))}
+
+
+def _of_classes(
+    names: tuple[str, ...], plan: Plan[Any], made: Made, test: HeldOut, run_flags: Any
+) -> dict[str, Any]:
     if not names:
         return {}
     codec = plan.spec.codec

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxdp.escapes import for_terminal
-from jaxdp.program.evaluation import registry
+from jaxdp.program.evaluation import registry, targets
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.runner import METRICS
 from jaxdp.program.terminal import print_guarantee
@@ -29,7 +29,8 @@ def show(
         said: warnings that the run began with.
     """
     metrics = folder.read_json(METRICS) or {}
-    for line in (*_own_classifier(metrics, class_names), *registry.as_lines(metrics)):
+    own = _own_classifier(metrics, class_names)
+    for line in (*own, *registry.as_lines(metrics), *targets.as_lines(metrics)):
         print(line)
     for line in (each for each in metrics.get("warnings", ()) if each not in said):
         print(f"WARNING: {line}", file=sys.stderr)
