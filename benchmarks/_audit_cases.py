@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 
+import _audit_counts as counts
 import _audit_releases as single
 import _audit_training as training
 import jax
@@ -146,6 +147,21 @@ def weights_attack(epsilon: float, size: Size, seed: int) -> tuple[Attack, Subsa
     many, one = (single.label_pairs(canaries=m) for m in (size.canaries, 1))
     features = feature_maps.unit_features(lambda rows: rows, 1)
     return _release_attack(many, one, features, epsilon, size, seed, weights=True)
+
+
+def counts_attack(
+    what: str, relation: str, epsilon: float, size: Size, seed: int
+) -> tuple[Attack, SubsampledGaussian]:
+    """Attack counts of a table; return the attack and the claim."""
+    release = counts.calibrated(relation, epsilon=epsilon, delta=DELTA)
+    included = _coins(size.canaries, seed)
+    attack = Attack(
+        included,
+        counts.scores(what, included, release, _keys(seed, 0, 1))[0],
+        counts.scores(what, np.zeros(1, bool), release, _keys(seed, 1, size.runs))[:, 0],
+        counts.scores(what, np.ones(1, bool), release, _keys(seed, 2, size.runs))[:, 0],
+    )
+    return attack, single.claimed([release])
 
 
 def _release_attack(

@@ -39,6 +39,7 @@ from jaxdp.methods.steps import compute_anew
 from jaxdp.privacy import class_sums, releases
 from jaxdp.privacy.ledger import one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.relations import REPLACE
 from jaxdp.privacy.releases import GaussianRelease
 
 PAIRS = ("furthest", "poisoned", "mislabelled")
@@ -191,11 +192,15 @@ def calibrated(
     audited: Pairs, features: FeatureMap, *, epsilon: float, delta: float, weights: bool
 ) -> tuple[GaussianRelease, ...]:
     """Return the releases; with `weights` the embedding has next to nothing of the budget."""
-    moved = dp_ntk.sensitivities(features, audited.num_examples, class_weights=weights)
+    moved = dp_ntk.sensitivities(
+        features, audited.num_examples, class_weights=weights, relation=REPLACE
+    )
     shares = dict.fromkeys(moved, 1.0)
     if weights:
         shares[dp_ntk.EMBEDDING] = _LEAST_SHARE
-    return releases.calibrate(moved, target_epsilon=epsilon, delta=delta, shares=shares)
+    return releases.calibrate(
+        moved, target_epsilon=epsilon, delta=delta, shares=shares, relation=REPLACE
+    )
 
 
 def claimed(released: Sequence[GaussianRelease]) -> SubsampledGaussian:

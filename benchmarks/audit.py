@@ -20,6 +20,7 @@ for guesses that are all right.
 
 import argparse
 import dataclasses
+import itertools
 import math
 import tempfile
 import time
@@ -29,6 +30,7 @@ from typing import Any
 
 import _audit_bounds as bounds
 import _audit_cases as cases
+import _audit_counts as counts
 import _audit_releases as single
 import _audit_training as training
 import jax
@@ -36,15 +38,17 @@ from _audit_cases import DELTA, EVERY, FINAL, ONCE, Attack, Size
 from _harness import argument_parser, measurement, record, report, start_memory_mb
 
 from jaxdp.methods.dp_ntk.features import FEATURES
+from jaxdp.privacy import relations
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.relations import REPLACE, ZERO_OUT
 
 _EPSILONS = (1.0, 3.0, 8.0, math.inf)
 _REPETITIONS, _QUICK = 41, Size(canaries=20, runs=40, repetitions=3)
-# More classes would bring shares near the least weight that is released.
+# More classes would bring shares near the least weight that is released; pairs of more cells would
+# take long.
 _MOST_LABEL_CANARIES = 200
 # Three for every row of the whole table, or a few less.
-_NUM_BOUNDS = 3 * 4 * (18 + 3 + 15 + 1)
-_ZERO_OUT, _REPLACE = "zero-out", "replace"
+_NUM_BOUNDS = 3 * 4 * (18 + 3 + 4 + 15 + 1)
 _COLUMNS = (
     "claim",
     "relation",
@@ -134,15 +138,17 @@ def audits(size: Size) -> Iterator[tuple[str, str, float, Audit]]:
     for epsilon in _EPSILONS:
         for name in training.NAMES:
             for kind in training.KINDS:
-                yield f"{name}, {kind}", _ZERO_OUT, epsilon, _training(name, kind, epsilon, size)
+                yield f"{name}, {kind}", ZERO_OUT, epsilon, _training(name, kind, epsilon, size)
         for kind in training.KINDS:
-            yield f"class means, {kind}", _ZERO_OUT, epsilon, _class_means(kind, epsilon, size)
-        # Those of tables are counts, whose distance a test tells exactly.
+            yield f"class means, {kind}", ZERO_OUT, epsilon, _class_means(kind, epsilon, size)
+        for what, relation in itertools.product(counts.COUNTED, relations.NAMES):
+            yield f"counts of {what}", relation, epsilon, _counts(what, relation, epsilon, few)
+        # Those of tables are counts, too, whose distance a test tells exactly.
         for features in (each for each in FEATURES if FEATURES[each].kinds != ("table",)):
             for kind in single.PAIRS:
                 name = f"embedding {features}, {kind}"
-                yield name, _REPLACE, epsilon, _embedding(features, kind, epsilon, size)
-        yield "class weights, mislabelled", _REPLACE, epsilon, _weights(epsilon, few)
+                yield name, REPLACE, epsilon, _embedding(features, kind, epsilon, size)
+        yield "class weights, mislabelled", REPLACE, epsilon, _weights(epsilon, few)
 
 
 def in_quick_run(name: str, epsilon: float) -> bool:
@@ -170,6 +176,10 @@ def _class_means(kind: str, epsilon: float, size: Size) -> Audit:
 
 def _embedding(features: str, kind: str, epsilon: float, size: Size) -> Audit:
     return lambda seed: [(ONCE, *cases.embedding_attack(features, kind, epsilon, size, seed))]
+
+
+def _counts(what: str, relation: str, epsilon: float, size: Size) -> Audit:
+    return lambda seed: [(ONCE, *cases.counts_attack(what, relation, epsilon, size, seed))]
 
 
 def _weights(epsilon: float, size: Size) -> Audit:
