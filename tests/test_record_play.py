@@ -31,6 +31,7 @@ from jaxdp.kernels.kip import initial_support
 from jaxdp.methods import dp_kip, dp_ntk, teacher
 from jaxdp.privacy import class_sums, releases
 from jaxdp.privacy.mechanism import SubsampledGaussian, add_gaussian_noise, private_key
+from jaxdp.privacy.relations import REPLACE
 from jaxdp.program.commands import dp_kip as dp_kip_driver
 from jaxdp.program.commands import dp_kip_teacher
 from jaxdp.program.commands import dp_ntk as dp_ntk_driver
@@ -115,7 +116,7 @@ def chunks(x: np.ndarray, labels: np.ndarray) -> class_sums.LabelledChunks:
 
 
 def embedding_run() -> Run:
-    bounds = dp_ntk.sensitivities(PIXELS, N, class_weights=True)
+    bounds = dp_ntk.sensitivities(PIXELS, N, class_weights=True, relation=REPLACE)
     released = releases.calibrate(bounds, target_epsilon=1.0, delta=1e-5)
     sizes = {"num_examples": N, "num_classes": CLASSES}
     return lambda x, labels: dp_ntk.release_embedding(

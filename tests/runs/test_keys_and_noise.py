@@ -23,6 +23,7 @@ from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.teacher import release as teacher_release
 from jaxdp.privacy.ledger import Ledger, one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
+from jaxdp.privacy.relations import ZERO_OUT
 from jaxdp.program.runs import driver
 from jaxdp.program.runs.folder import RunFolder
 
@@ -151,7 +152,7 @@ def test_guarantee_a_generating_run_releases_what_it_accounts(
     watch = named.pop("watch")
     assert list(watch(range(3))) == [0, 1, 2]
     assert named == {"num_examples": 60, "num_classes": 10}
-    bounds = embedding_release.sensitivities(found[1], 60, class_weights=True)
+    bounds = embedding_release.sensitivities(found[1], 60, class_weights=True, relation=ZERO_OUT)
     assert {one.name: one.sensitivity for one in plan.releases} == bounds
     assert_accounted(plan.ledger, 2.0)
 

@@ -24,6 +24,7 @@ from jaxdp.methods.dp_ntk.released import Released
 from jaxdp.methods.settings import SettingsError
 from jaxdp.privacy import class_sums, releases
 from jaxdp.privacy.mechanism import private_key
+from jaxdp.privacy.relations import REPLACE
 from jaxdp.tables.schema import BINS, Schema
 
 SCHEMA = schema_of()
@@ -41,7 +42,7 @@ def facts_of(num: int, schema: Schema = SCHEMA) -> tuple[Spec, TableCodec, Featu
 def embedded(private: Private, stddev: float = 0.0, *, seed: int = 0) -> Released:
     """Return a noisy embedding of a table, as it is released."""
     _, _, features = facts_of(len(private.x))
-    bound = releasing.sensitivities(features, len(private.x), class_weights=False)
+    bound = releasing.sensitivities(features, len(private.x), class_weights=False, relation=REPLACE)
     (name, sensitivity), *_ = bound.items()
     release = releases.GaussianRelease(name=name, sensitivity=sensitivity, stddev=stddev)
     return releasing.release(private, private_key(seed), features, (release,), num_classes=2)
@@ -109,7 +110,7 @@ def test_guarantee_replacing_a_record_moves_sums_by_the_accounted_sensitivity(
             private.rows, private.y, num_classes=2, chunk_size=chunk
         )
         sums.append(np.asarray(class_sums.class_sums(features, chunks, num_classes=2)))
-    bounds = releasing.sensitivities(features, 40, class_weights=False)
+    bounds = releasing.sensitivities(features, 40, class_weights=False, relation=REPLACE)
     assert set(bounds) == {releasing.EMBEDDING}
     assert np.linalg.norm(sums[0] - sums[1]) / 40 <= bounds[releasing.EMBEDDING]
 

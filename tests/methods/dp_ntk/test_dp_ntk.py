@@ -22,6 +22,7 @@ from jaxdp.networks import generators
 from jaxdp.privacy import class_sums, releases
 from jaxdp.privacy.class_sums import LabelledChunks
 from jaxdp.privacy.mechanism import private_key
+from jaxdp.privacy.relations import REPLACE, ZERO_OUT
 
 N, DIM, CLASSES, DELTA = 50, 6, 3, 1e-5
 
@@ -50,7 +51,7 @@ def release(
     features: FeatureMap | None = None,
 ) -> dp_ntk.Released:
     features = features or odd_features()
-    bounds = dp_ntk.sensitivities(features, len(x), class_weights=weights)
+    bounds = dp_ntk.sensitivities(features, len(x), class_weights=weights, relation=REPLACE)
     return dp_ntk.release_embedding(
         private_key(key),
         features,
@@ -80,7 +81,7 @@ def test_weights_that_are_not_released_are_uniform() -> None:
 def test_guarantee_neighbours_stay_within_the_sensitivities(weights: bool) -> None:
     x, y = data()
     features = odd_features()
-    bounds = dp_ntk.sensitivities(features, N, class_weights=weights)
+    bounds = dp_ntk.sensitivities(features, N, class_weights=weights, relation=REPLACE)
     before = release(x, y, epsilon=math.inf, weights=weights)
     for row, label in ((-x[0], y[0]), (x[1], (y[0] + 1) % CLASSES), (np.full(DIM, np.nan), 0)):
         x2, y2 = x.copy(), y.copy()
@@ -107,11 +108,14 @@ def test_guarantee_the_sensitivity_is_attained() -> None:
 def test_guarantee_removing_an_example_moves_less_than_its_multiplier_says(weights: bool) -> None:
     """Every release, in units of its noise, at n that stays what it was; nearly attained."""
     x, y = data()
-    bounds = dp_ntk.sensitivities(odd_features(), N, class_weights=weights)
+    bounds = dp_ntk.sensitivities(odd_features(), N, class_weights=weights, relation=REPLACE)
     planned = releases.calibrate(bounds, target_epsilon=1.0, delta=DELTA)
     before = class_sums.class_sums(odd_features(), chunked(x, y), num_classes=CLASSES)
     after = class_sums.class_sums(odd_features(), chunked(x[1:], y[1:]), num_classes=CLASSES)
     moved = {dp_ntk.EMBEDDING: np.linalg.norm(before - after) / N, dp_ntk.WEIGHTS: 1 / N}
+    emptied = dp_ntk.sensitivities(odd_features(), N, class_weights=weights, relation=ZERO_OUT)
+    for release in planned:
+        assert 0.999 * emptied[release.name] < moved[release.name] <= emptied[release.name]
     total = math.sqrt(sum((moved[r.name] / r.stddev) ** 2 for r in planned))
     found = dp_ntk.multiplier_by_removal(planned, N)
     assert 0.999 / found < total <= (1 + 1e-6) / found
@@ -124,7 +128,7 @@ def test_guarantee_hermite_features_are_never_opposite() -> None:
     sums = hermite.hermite_weighted_sum(DIM, order=20, variance=0.5)
     features = feature_maps.summed_features(sums, DIM * 21, diameter=math.sqrt(2))
     x, y = data()
-    assert dp_ntk.sensitivities(features, N, class_weights=False) == {
+    assert dp_ntk.sensitivities(features, N, class_weights=False, relation=REPLACE) == {
         dp_ntk.EMBEDDING: math.sqrt(2) / N
     }
     before = np.asarray(release(x, y, epsilon=math.inf, features=features).mu)
@@ -140,7 +144,7 @@ def noise(epsilon: float, count: int) -> np.ndarray:
     x, y = data()
     features = odd_features(4000)
     exact = np.asarray(release(x, y, epsilon=math.inf, features=features).mu)
-    bounds = dp_ntk.sensitivities(features, N, class_weights=False)
+    bounds = dp_ntk.sensitivities(features, N, class_weights=False, relation=REPLACE)
     (one,) = releases.calibrate(bounds, target_epsilon=epsilon, delta=DELTA)
     noisy = [release(x, y, epsilon=epsilon, key=k, features=features).mu for k in range(count)]
     return (np.array(noisy, np.float64) - exact) / one.stddev
@@ -183,7 +187,7 @@ def test_guarantee_every_statistic_has_float64_noise_of_its_own(
     assert len({key for key, *_ in asked}) == 2 * CLASSES
     assert {dtype for _, dtype, *_ in asked} == {np.dtype(np.float64)}
     assert [size for *_, size, _ in asked] == [8] * CLASSES + [1] * CLASSES
-    bounds = dp_ntk.sensitivities(features, N, class_weights=True)
+    bounds = dp_ntk.sensitivities(features, N, class_weights=True, relation=REPLACE)
     planned = releases.calibrate(bounds, target_epsilon=1.0, delta=DELTA)
     expected = [one.stddev * N for one in planned for _ in range(CLASSES)]
     assert [stddev for *_, stddev in asked] == pytest.approx(expected)
