@@ -198,7 +198,8 @@ def test_estimates_of_sizes_are_near_the_sizes(people: int, sizes: list[int]) ->
     """Where grids of usual runs would be too large by them, runs would be accounted coarsely."""
     for noise, rate, number in ((1.3, 0.01, 1000), (0.6, 0.001, 10_000), (5.0, 0.1, 300)):
         run = steps(noise, sampling_rate=rate, num_steps=number, records_per_person=people)
-        accounting._pld_on_grid(accounting.event(run), DELTA, 1e-3)
+        losses, _ = accounting._composed([run], ())
+        accounting._pld_on_grid(losses, DELTA, 1e-3)
         told = Part(noise / people, rate, number, people).width(1e-3) / 1e-3
         assert 0.3 * max(sizes) < told < 10 * max(sizes)
         assert fits([Part(noise / people, rate, number, people)], 4e-3)

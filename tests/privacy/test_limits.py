@@ -68,7 +68,8 @@ def test_guarantee_the_accountant_is_an_upper_bound_at_the_least_delta(
     nearly_all = dp_accounting.dp_event.MixtureOfGaussiansDpEvent(sigma, [0, 1], [1e-12, 1 - 1e-12])
     event = dp_accounting.SelfComposedDpEvent(nearly_all, steps)
     mu = math.sqrt(steps) / sigma
-    epsilon = accounting._accountant(event, 1e-3).get_epsilon(LEAST_DELTA)
+    neighbours = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
+    epsilon = accounting._accountant(event, neighbours, 1e-3).get_epsilon(LEAST_DELTA)
     true = gaussian_deltas(mu, np.array([epsilon]))[0]
     assert 0.98 * LEAST_DELTA < true <= LEAST_DELTA
 
