@@ -157,6 +157,33 @@ def test_a_run_tells_how_well_a_number_is_predicted(
         assert ("R2 0." in (out / "report.html").read_text()) == is_told
 
 
+def test_how_far_the_table_is_from_the_private_one_may_leave(
+    source: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "told"
+    flags = (*source, *FAST, "--quality_share=0.2", f"--out_dir={out}")
+    assert drivers.drive(marginals.main, *flags) == 0
+    assert "three conditions at once are off by" in capsys.readouterr().out
+    found, facts = (drivers.read(out, name) for name in ("quality.json", "privacy.json"))
+    assert found["queries"] == 40
+    assert "quality.json" in facts["sha256"]
+    assert any(each.startswith("quality.json") for each in facts["may_leave"])
+    assert [each["name"] for each in facts["releases"]][-1] == "answers to queries"
+    assert "three conditions at once are off by" in (out / "README.md").read_text()
+    before = (out / "quality.json").read_bytes()
+    (out / "quality.json").unlink()
+    assert drivers.drive(marginals.main, *flags, "--resume") == 0
+    assert (out / "quality.json").read_bytes() == before
+    again = (*source, *FAST, f"--counts={out / 'counts.npz'}", f"--out_dir={tmp_path / 'again'}")
+    assert drivers.drive(marginals.main, *again) == 0
+    assert (tmp_path / "again" / "quality.json").exists()
+    assert drivers.drive(marginals.main, *source, *FAST, f"--out_dir={out}", "--overwrite") == 0
+    assert not (out / "quality.json").exists()
+    assert "three conditions" not in (out / "README.md").read_text()
+    saved = jaxdp.load(tmp_path / "again")
+    assert saved.certificate.releasable
+
+
 def test_guarantee_a_run_that_replaces_another_releases_anew(
     source: tuple[str, str], tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ def text(
     certificate: Mapping[str, Any],
     files: Collection[str],
     priors: str | None = None,
+    quality: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the card of a folder.
 
@@ -78,11 +79,13 @@ def text(
         certificate: its facts.
         files: names of what is in the folder.
         priors: how common classes are taken to be, of `settings.PRIORS`; None where nobody said.
+        quality: how far they are from the private ones, as `Made` has it.
     """
     parts = [
         _MARK,
         f"# {title(spec, kind)}",
         what(spec, kind, num_made, class_names, certificate, priors),
+        *([] if quality is None else [apart(quality)]),
         "## May it leave",
         _leaving(certificate),
         guarantee(certificate),
@@ -154,6 +157,16 @@ def what(
         f"This folder holds {num_made} {spec.kind.describe(spec)}. There are {classes}.\n"
         f"They were made from {certificate['num_examples']} private ones. {_MADE[kind]}"
         f"{_PRIORS.get(str(priors), '') if len(named) > 1 else ''}"
+    )
+
+
+def apart(quality: Mapping[str, Any]) -> str:
+    """Say how far a table is from the private one, by what `Made.quality` has."""
+    low, high = quality["interval"]
+    return (
+        f"Shares of records that meet three conditions at once are off by {quality['error']:.1%} "
+        f"({low:.1%} to {high:.1%}, 95 %): the root mean square over {quality['queries']} random "
+        "queries that nothing was fitted to, told with noise."
     )
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CERTIFICATE = "privacy.json"
+QUALITY = "quality.json"
+"""How far a set is from the private data, with noise."""
 # How many examples of a class a notebook shows, about how large, and how far apart.
 _SHOWN, _PIXELS, _GAP = 10, 48, 2
 
@@ -140,6 +142,8 @@ class Made:
             method makes none.
         generator: draws more examples; None for a distilled set.
         released: the teacher or embedding that the set was made from. The certificate covers it.
+        quality: how far the set is from the private data, with noise, in JSON's types; None where
+            no part of the budget was spent on that. The certificate covers it.
         beside: `(made, folder, files) -> more files`: what `save` writes beside the set's own
             files.
 
@@ -171,6 +175,7 @@ class Made:
     classifier: Classifier | None = None
     generator: Any = None
     released: Any = None
+    quality: Mapping[str, Any] | None = None
     beside: Callable[["Made", Path, Mapping[str, bytes]], Mapping[str, bytes]] | None = None
 
     def scaled(self, x: np.ndarray) -> np.ndarray:
@@ -214,6 +219,8 @@ class Made:
         files = {f"{self.name}.npz": buffer.getvalue()}
         if self.spec.schema is not None:
             files[f"{self.name}.csv"] = self.spec.schema.csv.encode(self.to_csv())
+        if self.quality is not None:
+            files[QUALITY] = (json.dumps(self.quality, indent=2) + "\n").encode()
         beside = {} if self.beside is None else self.beside(self, place, files)
         content_by_name = {**files, **beside}
         others = _of_another_result(place, content_by_name.get(_CERTIFICATE))
@@ -225,7 +232,8 @@ class Made:
             path.unlink()
         for name, content in content_by_name.items():
             new_files.write(place / name, content)
-        return place / list(files)[-1]
+        is_table = self.spec.schema is not None
+        return place / f"{self.name}.{'csv' if is_table else 'npz'}"
 
     def to_csv(self) -> str:
         """Return a table as the text of a CSV file."""

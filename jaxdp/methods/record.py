@@ -109,6 +109,7 @@ def card_of(
         certificate=certificate,
         files=files,
         priors=card.priors_of(config_of(plan), plan.story.kind),
+        quality=made.quality,
     )
 
 

@@ -1,7 +1,8 @@
-"""Noisy counts of a table's cells: of columns, and of pairs of columns.
+"""Noisy counts of a table's cells: of columns, of pairs of columns, and of answers to queries.
 
     a_j = sum_i e(x_ij) + N(0, s^2)                                     for every column j
     b_jk = sum_i F_j(x_ij)^T F_k(x_ik) / sqrt(m) + N(0, s^2)            for m pairs of columns j, k
+    c_l = sum_i [x_ij in S_lj for all j of l] / sqrt(m) + N(0, s^2)     for m queries l
 
 `e` is one-hot, and `F_j` has a row of norm at most 1 for each cell of column j, with no negative
 inner products (`jaxdp.tables.domain`). Counts are whole numbers, so they are exact; what is
@@ -24,9 +25,13 @@ from jaxtyping import Array, Float, Int, Key
 from jaxdp import numerics, processes
 from jaxdp.privacy import mechanism, relations
 from jaxdp.privacy.releases import GaussianRelease
-from jaxdp.tables.domain import Pair
+from jaxdp.tables.domain import Pair, Query, answers
 
 _BLOCK = 2**13
+
+
+SENSITIVITY_OF_ANSWERS = 1.0
+"""Most that a record moves answers to queries, under either relation."""
 
 
 def sensitivity(relation: str) -> float:
@@ -39,9 +44,7 @@ def sensitivity(relation: str) -> float:
 
 def require_sensitivity(release: GaussianRelease) -> None:
     """Raise a `ValueError` where a release claims less than the true sensitivity."""
-    least = sensitivity(release.relation)
-    if release.sensitivity < least * (1 - 1e-12):
-        raise ValueError(f"{release.name}: sensitivity is {least}, not {release.sensitivity}")
+    _require_claim(release, sensitivity(release.relation))
 
 
 def release_columns(
@@ -120,6 +123,42 @@ def release_pairs(
     return noisy_sums(key, np.concatenate(sums), release) * (root / num_records)
 
 
+def release_queries(
+    key: Key[Array, ""],
+    cells: Int[np.ndarray, "n q"],
+    widths: Sequence[int],
+    queries: Sequence[Query],
+    release: GaussianRelease,
+    *,
+    num_records: int,
+) -> Float[np.ndarray, " m"]:
+    """Return for every query the noisy share of records that answer it.
+
+    Args:
+        key: of the noise, fresh and secret.
+        cells: private; the cell of every record in every column.
+        widths: number of cells of each column.
+        queries: chosen without the records, or by what was released of them.
+        release: of the counts over the root of the number of queries.
+        num_records: n, public.
+
+    Raises:
+        ValueError: the release claims less than the true sensitivity, or cells are out of range.
+
+    Guarantee:
+        One Gaussian release: a record answers each query or does not. So all counts over the root
+        of the number of queries move by at most `SENSITIVITY_OF_ANSWERS` in norm, whether a record
+        becomes empty or is replaced. Independent noise of the release's standard deviation is on
+        each.
+    """
+    _require_claim(release, SENSITIVITY_OF_ANSWERS)
+    _require_cells(cells, widths)
+    counts = [np.count_nonzero(answers(cells, query)) for query in queries]
+    exact = np.asarray(processes.summed(np.array(counts)))
+    root = math.sqrt(len(queries))
+    return noisy_sums(key, exact / root, release) * (root / num_records)
+
+
 def pair_counts(
     first: Int[np.ndarray, " n"], second: Int[np.ndarray, " n"], width: int, other_width: int
 ) -> Int[np.ndarray, "width other_width"]:
@@ -149,6 +188,15 @@ def noisy_sums(
 
 def _require(release: GaussianRelease, cells: np.ndarray, widths: Sequence[int]) -> None:
     require_sensitivity(release)
+    _require_cells(cells, widths)
+
+
+def _require_claim(release: GaussianRelease, least: float) -> None:
+    if release.sensitivity < least * (1 - 1e-12):
+        raise ValueError(f"{release.name}: sensitivity is {least}, not {release.sensitivity}")
+
+
+def _require_cells(cells: np.ndarray, widths: Sequence[int]) -> None:
     if cells.shape[1:] != (len(widths),):
         raise ValueError(f"cells have shape {cells.shape}, and there are {len(widths)} columns")
     if len(cells) and (np.any(cells < 0) or np.any(cells >= np.asarray(widths))):

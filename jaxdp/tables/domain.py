@@ -15,9 +15,10 @@ smooth dependences with less noise than counts of cells do, and still tells each
 import dataclasses
 import functools
 import itertools
+from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
 from jaxdp.tables.columns import CATEGORICAL, Column
 from jaxdp.tables.layout import Layout
@@ -25,6 +26,8 @@ from jaxdp.tables.schema import BINS, Schema
 
 Pair = tuple[int, int]
 """Numbers of two columns, the first one before the other."""
+Query = Mapping[int, Bool[np.ndarray, " _"]]
+"""By column, which of its cells answer: a record has to lie in one of them in every column."""
 _LENGTH = 0.3
 # Rows of features are shorter than 1 by this much, which covers the rounding of sums in float64.
 _MARGIN = 1e-7
@@ -119,6 +122,11 @@ class Domain:
     def size_of(self, pair: tuple[int, int]) -> int:
         """Return the number of cells that two columns have together."""
         return self.widths[pair[0]] * self.widths[pair[1]]
+
+
+def answers(cells: Int[np.ndarray, "n q"], query: Query) -> Bool[np.ndarray, " n"]:
+    """Return which records answer a query, by their cells."""
+    return np.logical_and.reduce([inside[cells[:, j]] for j, inside in query.items()])
 
 
 def cell_features(column: Column, width: int) -> Float[np.ndarray, "w w"]:

@@ -7,6 +7,7 @@ _DOMAIN, _D = "jaxdp/tables/domain.py", "tests/tables/test_domain.py::"
 _RELEASE = "jaxdp/methods/marginals/release.py"
 _R = "tests/methods/marginals/test_release.py::"
 _MOVES = f"{_C}test_guarantee_replacing_a_record_moves_counts_by_at_most_the_sensitivity"
+_ANSWERS = f"{_C}test_guarantee_a_record_moves_answers_by_at_most_the_sensitivity"
 _NOISE = f"{_C}test_guarantee_independent_noise_of_the_release_is_on_every_count"
 
 MUTANTS = (
@@ -76,8 +77,8 @@ MUTANTS = (
     Mutant(
         "columns, pairs and chosen pairs share a key",
         _RELEASE,
-        "column_key, pair_key, chosen_key = jax.random.split(key, 3)",
-        "column_key = pair_key = chosen_key = key",
+        "column_key, pair_key, chosen_key, answer_key = jax.random.split(key, 4)",
+        "column_key, pair_key, chosen_key, answer_key = (key,) * 4",
         (f"{_R}test_guarantee_noise_of_every_part_is_its_own",),
     ),
     Mutant(
@@ -96,5 +97,40 @@ MUTANTS = (
         "            shares=shares,\n            records_per_person=spec.records_per_person,\n",
         "            shares=shares,\n            records_per_person=1,\n",
         (f"{_R}test_guarantee_persons_get_noise_for_all_of_their_records",),
+    ),
+    Mutant(
+        "all queries are answered in full",
+        _COUNTS,
+        "root = math.sqrt(len(queries))",
+        "root = 1.0",
+        (f"{_NOISE}[queries_of-8]", _ANSWERS),
+    ),
+    Mutant(
+        "a release of answers may claim less",
+        _COUNTS,
+        "_require_claim(release, SENSITIVITY_OF_ANSWERS)",
+        "_require_claim(release, 0.0)",
+        (_ANSWERS,),
+    ),
+    Mutant(
+        "answers to queries have no noise",
+        _COUNTS,
+        "return noisy_sums(key, exact / root, release) * (root / num_records)\n\n\ndef pair_counts",
+        "return exact / num_records\n\n\ndef pair_counts",
+        (f"{_NOISE}[queries_of-8]",),
+    ),
+    Mutant(
+        "answers to queries are spent beside the budget",
+        "jaxdp/methods/marginals/plan.py",
+        "{name: (1 - own) * part for name, part in shares.items()}",
+        "{name: part for name, part in shares.items()}",
+        (f"{_R}test_guarantee_answers_to_queries_have_their_share_of_the_budget[zero-out]",),
+    ),
+    Mutant(
+        "answers get the noise of counts of columns",
+        _RELEASE,
+        "            answer_key,\n",
+        "            column_key,\n",
+        (f"{_R}test_guarantee_noise_of_every_part_is_its_own",),
     ),
 )

@@ -13,7 +13,7 @@ import pytest
 from jaxdp.privacy import GaussianRelease, cell_counts, private_key
 from jaxdp.privacy.relations import REPLACE, ZERO_OUT
 from jaxdp.tables.columns import Column
-from jaxdp.tables.domain import cell_features
+from jaxdp.tables.domain import Query, cell_features
 
 WIDTHS = (5, 3, 7)
 COLUMNS = (
@@ -45,6 +45,41 @@ def pairs_of(cells: np.ndarray, stddev: float = 0.0, seed: int = 0, **options: A
     return cell_counts.release_pairs(
         private_key(seed), cells, FEATURES, PAIRS, release, num_records=num
     )
+
+
+QUERIES: tuple[Query, ...] = tuple(
+    {column: np.arange(WIDTHS[column]) % 2 == odd for column in columns}
+    for columns in ((0,), (1,), (0, 2), (0, 1, 2))
+    for odd in (0, 1)
+)
+
+
+def queries_of(cells: np.ndarray, stddev: float = 0.0, seed: int = 0, **options: Any) -> np.ndarray:
+    release, num = release_of(stddev, **({"sensitivity": 1.0} | options)), len(cells)
+    return cell_counts.release_queries(
+        private_key(seed), cells, WIDTHS, QUERIES, release, num_records=num
+    )
+
+
+def test_queries_are_answered_by_records_that_meet_all_conditions() -> None:
+    cells = some_cells(60)
+    expected = [
+        np.mean([all(inside[record[j]] for j, inside in query.items()) for record in cells])
+        for query in QUERIES
+    ]
+    np.testing.assert_allclose(queries_of(cells), expected, atol=1e-12)
+
+
+def test_guarantee_a_record_moves_answers_by_at_most_the_sensitivity() -> None:
+    """Every record against every other and against none, in the units in which noise is added."""
+    of_each = np.stack([queries_of(record[None]) for record in RECORDS]) / math.sqrt(len(QUERIES))
+    apart = np.linalg.norm(of_each[:, None] - of_each[None, :], axis=2)
+    assert 0.6 < np.max(apart) <= cell_counts.SENSITIVITY_OF_ANSWERS
+    assert np.max(np.linalg.norm(of_each, axis=1)) <= cell_counts.SENSITIVITY_OF_ANSWERS
+    with pytest.raises(ValueError, match="sensitivity is"):
+        queries_of(some_cells(5), 10.0, sensitivity=0.99)
+    with pytest.raises(ValueError, match="no cell"):
+        queries_of(some_cells(5) + 3)
 
 
 def test_columns_are_counted() -> None:
@@ -80,7 +115,10 @@ def test_guarantee_replacing_a_record_moves_counts_by_at_most_the_sensitivity(
     assert np.max(np.linalg.norm(of_each, axis=1)) <= cell_counts.sensitivity(ZERO_OUT)
 
 
-@pytest.mark.parametrize(("counted", "number"), [(columns_of, len(WIDTHS)), (pairs_of, len(PAIRS))])
+@pytest.mark.parametrize(
+    ("counted", "number"),
+    [(columns_of, len(WIDTHS)), (pairs_of, len(PAIRS)), (queries_of, len(QUERIES))],
+)
 def test_guarantee_independent_noise_of_the_release_is_on_every_count(
     counted: Any, number: int
 ) -> None:

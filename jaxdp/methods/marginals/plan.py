@@ -13,7 +13,7 @@ from jaxdp.data import Private, Spec, TableCodec
 from jaxdp.methods import base, bought_schema, certified
 from jaxdp.methods.base import Story
 from jaxdp.methods.made import Made
-from jaxdp.methods.marginals import given, model
+from jaxdp.methods.marginals import given, model, queries
 from jaxdp.methods.marginals import release as releasing
 from jaxdp.methods.marginals.estimates import Counts, counts_of
 from jaxdp.methods.marginals.given import Given
@@ -33,6 +33,8 @@ _AGAIN = 2
 # Counts without noise are taken as if they had this much, in records.
 _LEAST_NOISE = 0.5
 _POINTS = 40
+# Of counts that are used again: their ledger tells the noise, and any share stands for it.
+_STORED_SHARE = 0.5
 # Rounds of drawing in which as many records are found as a condition asks for, or not.
 _MOST_ROUNDS, _FIRST_ROUNDS = 300, 10
 _Round = tuple[Sequence[Pair], Sequence[np.ndarray], float]
@@ -45,7 +47,7 @@ class MarginalsPlan(base.Plan[Released]):
     Attributes:
         domain: the cells of all columns.
         pairs: that are counted.
-        releases: of columns, of pairs, and of those that are counted again.
+        releases: of columns, of pairs, of those that are counted again, and of answers to queries.
         given: what holds of the records to make; None for nothing.
     """
 
@@ -79,6 +81,7 @@ class MarginalsPlan(base.Plan[Released]):
         if self._num_again == 0:
             return f"counts all {every} pairs of columns"
         share = 1 - self.settings.column_share - self.settings.choice_share
+        share *= 1 - self.settings.quality_share
         return (
             f"counts all {every} pairs of columns, and {self._num_again} of them again, with "
             f"{share:.0%} of the budget: those that depend on each other most"
@@ -117,6 +120,7 @@ class MarginalsPlan(base.Plan[Released]):
             {release.name: release for release in self.releases},
             pairs=self.pairs,
             choose=self._choose,
+            ask=functools.partial(queries.choose, self.domain),
             num_records=self.spec.num_examples,
         )
 
@@ -133,6 +137,7 @@ class MarginalsPlan(base.Plan[Released]):
             releasing.COLUMNS: len(self.domain.widths),
             releasing.PAIRS: len(self.pairs),
             releasing.AGAIN: self._num_again,
+            releasing.ANSWERS: queries.NUM,
         }[name]
         return max(stddev * number**0.5, _LEAST_NOISE) / self.spec.num_examples
 
@@ -179,7 +184,16 @@ class MarginalsPlan(base.Plan[Released]):
             return self._made(*self._chosen(drawn, rng, runner.watched("drawing")))
         count, watch = settings.num_synthetic, runner.watched("drawing")
         cells = model.draw(training, state, own, count, watch=watch)
-        return self._made(*self.domain.stored(cells, rng))
+        made = self._made(*self.domain.stored(cells, rng))
+        return dataclasses.replace(made, quality=self._quality(released, cells))
+
+    def _quality(self, released: Released, cells: np.ndarray) -> dict[str, Any] | None:
+        """Return how far made records are from the private ones; None where nothing tells."""
+        if not len(released.answers):
+            return None
+        asked = queries.choose(self.domain, released.columns)
+        noise = self._noise(releasing.ANSWERS)
+        return queries.error(cells, asked, released.answers, noise)
 
     def _chosen(
         self, drawn: Iterator[np.ndarray], rng: np.random.Generator, watch: Watch
@@ -271,6 +285,7 @@ def make_plan(
         shares[releasing.AGAIN] = 1 - settings.column_share - settings.choice_share
     elif pairs:
         shares[releasing.PAIRS] = 1 - settings.column_share
+    shares = _with_answers(shares, settings, earlier.stored)
     return MarginalsPlan(
         settings=settings,
         spec=spec,
@@ -280,6 +295,18 @@ def make_plan(
         releases=_releases(settings, spec, shares, earlier.stored),
         given=None if settings.given is None else given.parse(settings.given, spec.schema),
     )
+
+
+def _with_answers(
+    shares: Mapping[str, float], settings: Settings, stored: Stored[Any] | None
+) -> dict[str, float]:
+    """Return shares of the budget, that of answers to queries among them, where there are any."""
+    own = settings.quality_share
+    if stored is not None:  # it has answers or not, whatever this run asks for
+        own = _STORED_SHARE if len(stored.released.answers) else 0.0
+    if not own:
+        return dict(shares)
+    return {name: (1 - own) * part for name, part in shares.items()} | {releasing.ANSWERS: own}
 
 
 def _releases(
@@ -292,6 +319,8 @@ def _releases(
     """
     if stored is None:
         bounds = dict.fromkeys(shares, cell_counts.sensitivity(settings.relation))
+        if releasing.ANSWERS in bounds:
+            bounds[releasing.ANSWERS] = cell_counts.SENSITIVITY_OF_ANSWERS
         return bought_schema.calibrate(settings, spec, bounds, dict(shares))
     found = bought_schema.own_part(Ledger.from_json(stored.certificate["ledger"]), spec).releases
     if [release.name for release in found] != list(shares):
@@ -309,5 +338,6 @@ def _require_counts(released: Released, domain: Domain, pairs: Sequence[Pair], s
         and len(chosen) == num_again(domain, pairs)
         and (len(released.columns), len(released.pairs)) == sizes
         and len(released.again) == sum(map(domain.size_of, chosen))
+        and len(released.answers) in (0, queries.NUM)
     ):
         raise SettingsError(f"{source}: its counts are not those of the schema's columns and pairs")

@@ -1,7 +1,8 @@
-"""The release: noisy counts of columns, of all pairs, and of chosen pairs once more.
+"""The release: noisy counts of columns, of all pairs, of chosen pairs once more, and answers.
 
-Which pairs are counted again follows from the noisy counts that were released before. So the choice
-costs nothing beyond them, and the three Gaussian releases together are one.
+Which pairs are counted again, and which queries are answered, follows from the noisy counts that
+were released before. So the choice costs nothing beyond them, and all Gaussian releases together
+are one.
 
 References:
     Dong, Roth & Su (2022), "Gaussian differential privacy", corollary 3.3 (releases may depend on
@@ -21,11 +22,14 @@ from jaxdp.data import Private
 from jaxdp.methods.marginals.released import Released
 from jaxdp.privacy import cell_counts
 from jaxdp.privacy.releases import GaussianRelease
-from jaxdp.tables.domain import Domain, Pair
+from jaxdp.tables.domain import Domain, Pair, Query
 
 COLUMNS, PAIRS, AGAIN = "counts of columns", "counts of pairs", "counts of chosen pairs"
+ANSWERS = "answers to queries"
 Choose = Callable[[Float[np.ndarray, " d"], Float[np.ndarray, " p"]], Sequence[Pair]]
 """`(columns, pairs) -> chosen`: which pairs are counted again, by what was released of all."""
+Ask = Callable[[Float[np.ndarray, " d"]], Sequence[Query]]
+"""`columns -> queries`: which are answered, by what was released of columns."""
 
 
 def release(
@@ -36,6 +40,7 @@ def release(
     *,
     pairs: Sequence[Pair],
     choose: Choose,
+    ask: Ask,
     num_records: int,
 ) -> Released:
     """Return noisy counts of private records.
@@ -47,16 +52,17 @@ def release(
         releases: by name; those of pairs where pairs are counted.
         pairs: that are counted.
         choose: those that are counted again; it is told what was released alone.
+        ask: the queries that are answered, where a release is for them; likewise.
         num_records: n, public.
 
     Guarantee:
-        At most three Gaussian releases, as `releases` describes them (`jaxdp.privacy.cell_counts`).
-        The third depends on the records through what the first two released, and by itself.
-        Nothing else of the records is returned.
+        At most four Gaussian releases, as `releases` describes them (`jaxdp.privacy.cell_counts`).
+        The third and the fourth depend on the records through what those before them released, and
+        by themselves. Nothing else of the records is returned.
     """
     own = processes.own_part(num_records)
     cells = domain.cells(private.x[own], private.y[own])
-    column_key, pair_key, chosen_key = jax.random.split(key, 3)
+    column_key, pair_key, chosen_key, answer_key = jax.random.split(key, 4)
     columns = cell_counts.release_columns(
         column_key, cells, domain.widths, releases[COLUMNS], num_records=num_records
     )
@@ -73,9 +79,20 @@ def release(
     # Processes round as their machines do, and all have to count the same pairs.
     chosen = [(int(j), int(k)) for j, k in processes.told(np.array(chosen, np.int32))]
     again = counted(chosen_key, chosen, AGAIN)
+    answers = np.empty(0)
+    if ANSWERS in releases:
+        answers = cell_counts.release_queries(
+            answer_key,
+            cells,
+            domain.widths,
+            ask(processes.told(columns)),
+            releases[ANSWERS],
+            num_records=num_records,
+        )
     return Released(
         columns=columns,
         pairs=found,
         chosen=np.array(chosen, np.int32).reshape(-1, 2),
         again=again,
+        answers=answers,
     )

@@ -17,12 +17,15 @@ class Released(NamedTuple):
         pairs: noisy mean of `F_j(x_j)^T F_k(x_k)` of each pair that is counted, one after another.
         chosen: the pairs that were counted again.
         again: their noisy means, one after another.
+        answers: noisy share of the records that answer each query (`queries`); none of a run that
+            spends nothing on them.
     """
 
     columns: Float[np.ndarray, " d"]
     pairs: Float[np.ndarray, " p"]
     chosen: Int[np.ndarray, "m 2"]
     again: Float[np.ndarray, " r"]
+    answers: Float[np.ndarray, " k"] = np.empty(0)
 
     @property
     def num_classes(self) -> int:
@@ -37,9 +40,12 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> Released:
         KeyError: it lacks something.
         ValueError: it holds something else.
     """
-    found = Released(*(np.asarray(arrays[name]) for name in Released._fields))
+    needed = (name for name in Released._fields if name not in Released._field_defaults)
+    more = {name: np.asarray(arrays[name]) for name in Released._field_defaults if name in arrays}
+    found = Released(*(np.asarray(arrays[name]) for name in needed), **more)
     shapes = [each.ndim for each in found]
-    if shapes != [1, 1, 2, 1] or found.chosen.shape[1] != 2 or found.chosen.dtype.kind not in "iu":
+    are_pairs = found.chosen.shape[1:] == (2,) and found.chosen.dtype.kind in "iu"
+    if shapes != [1, 1, 2, 1, 1] or not are_pairs:
         raise ValueError(f"its arrays have shapes {[each.shape for each in found]}")
     if not all(np.all(np.isfinite(each)) for each in found):
         raise ValueError("its arrays have values that are not finite")

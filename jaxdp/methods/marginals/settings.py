@@ -61,6 +61,13 @@ class Settings(Budget):
         at_least=LEAST_SHARE,
         at_most=1 - LEAST_SHARE,
     )
+    quality_share: float = setting(
+        0.0,
+        "Part of the budget that tells how far the table is from the private one, with noise, in "
+        "quality.json, which may leave (5 %: 0.05; 0 tells nothing).",
+        at_least=0,
+        at_most=0.5,
+    )
     steps: int = setting(_STEPS, "Steps in which the model is fitted to the counts.", above=0)
 
     def check(self) -> None:

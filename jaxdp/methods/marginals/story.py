@@ -6,6 +6,7 @@ COVERS = (
     "counts.npz: the noisy counts of columns and of pairs of columns",
     "synthetic.npz and synthetic.csv: the records that were drawn of the model; any number of "
     "further records from it",
+    "quality.json: how far they are from the private ones, with noise, where --quality_share asks",
     *FREE,
 )
 STORY = Story(
@@ -23,6 +24,7 @@ STORY = Story(
         "synthetic.csv": "the synthetic records",
         "samples.png": "the picture above",
         "counts.npz": "the released counts, of which the model was made",
+        "quality.json": "how far the records are from the private ones, with noise",
     },
     watched="misfit",
     metrics=(("misfit", None), ("count_seconds", 0.0), ("train_seconds", 0.0), ("history", ())),

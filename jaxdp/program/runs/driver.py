@@ -12,7 +12,7 @@ from jaxdp.data import TableCodec
 from jaxdp.methods import facts as data_facts
 from jaxdp.methods import record
 from jaxdp.methods.base import Plan
-from jaxdp.methods.made import Classifier, Made
+from jaxdp.methods.made import QUALITY, Classifier, Made
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
 from jaxdp.privacy.mechanism import private_key
@@ -212,6 +212,9 @@ class _Run:
         if made.generator is not None:
             generator_file.write(folder, made.generator)
         folder.write_npz(f"{made.name}.npz", **made.arrays)
+        if made.quality is not None:
+            folder.write_json(QUALITY, dict(made.quality))
+            self._metrics["quality"] = dict(made.quality)
         codec = plan.spec.codec
         if isinstance(codec, TableCodec):
             folder.write_bytes(f"{made.name}.csv", codec.schema.csv.encode(made.to_csv()))
@@ -239,7 +242,7 @@ class _Run:
             judging.write_copies(made, self._data.private, self._data.test.x, folder)
         self._metrics["finished"] = True
         folder.write_json(METRICS, self._metrics)
-        public = (story.released, f"{made.name}.npz", f"{made.name}.csv", story.picture)
+        public = (story.released, f"{made.name}.npz", f"{made.name}.csv", story.picture, QUALITY)
         there = tuple(name for name in public if name and (folder.path / name).exists())
         left = (*there, generator_file.DESCRIPTION)
         self._log.finish(run_start.finish(folder, self._certificate, left))

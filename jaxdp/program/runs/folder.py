@@ -38,6 +38,7 @@ _UNTOLD = {
     **{"brightness": 0.0, "teacher_brightness": 0.0},
     **{"unit_norm": False, "teacher_unit_norm": False},
     **{"priors": "data", "teacher_priors": "data"},
+    **{"relation": "zero-out", "quality_share": 0.0},
 }
 _CONFIG = "config.json"
 OWN_FILES = (
@@ -51,6 +52,7 @@ OWN_FILES = (
     "labelled.npz",
     "teacher.npz",
     "counts.npz",
+    "quality.json",
     "not_for_release.json",
     "report.html",
     "metrics.json",

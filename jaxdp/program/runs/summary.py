@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxdp.escapes import for_terminal
+from jaxdp.methods import card
 from jaxdp.program.evaluation import registry, targets
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.runner import METRICS
@@ -32,6 +33,8 @@ def show(
     own = _own_classifier(metrics, class_names)
     for line in (*own, *registry.as_lines(metrics), *targets.as_lines(metrics)):
         print(line)
+    if "quality" in metrics:
+        print(card.apart(metrics["quality"]))
     for line in (each for each in metrics.get("warnings", ()) if each not in said):
         print(f"WARNING: {line}", file=sys.stderr)
     print_guarantee(certificate)

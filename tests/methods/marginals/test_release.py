@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 from typing import Any
@@ -14,12 +15,15 @@ from support.toy_tables import frame_of, schema_of
 import jaxdp
 from jaxdp.data import Private, Spec
 from jaxdp.methods import marginals
+from jaxdp.methods.marginals import queries
 from jaxdp.methods.marginals import release as releasing
+from jaxdp.methods.marginals.released import from_arrays
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.stored import Earlier, Stored
 from jaxdp.privacy import private_key
 from jaxdp.privacy import releases as joint
+from jaxdp.tables.domain import answers
 
 SCHEMA = schema_of()
 # So many columns that not all pairs are counted again.
@@ -33,6 +37,11 @@ def plan_of(schema: Any = SCHEMA, num: int = 200, persons: int = 1, **options: A
     spec = spec.of_persons(persons) if persons > 1 else spec
     settings = marginals.complete(marginals.Settings(**({"eps": 1.0} | options)), spec)
     return marginals.make_plan(settings, spec)
+
+
+def no_queries(columns: np.ndarray) -> tuple[()]:
+    """Stand for queries where no release answers them."""
+    raise AssertionError(f"asked of {columns}")
 
 
 def wide(num: int, seed: int = 0) -> Private:
@@ -85,6 +94,7 @@ def test_guarantee_the_choice_of_pairs_sees_what_was_released_alone() -> None:
         {release.name: release for release in plan.releases},
         pairs=plan.pairs,
         choose=choose,
+        ask=no_queries,
         num_records=60,
     )
     ((columns, pairs),) = told
@@ -96,8 +106,8 @@ def test_guarantee_the_choice_of_pairs_sees_what_was_released_alone() -> None:
 
 
 def test_guarantee_noise_of_every_part_is_its_own() -> None:
-    """Of one key columns, pairs and chosen pairs get three that differ."""
-    plan, private = plan_of(MANY, num=60), wide(60)
+    """Of one key columns, pairs, chosen pairs and answers get four that differ."""
+    plan, private = plan_of(MANY, num=60, quality_share=0.2), wide(60)
     loud = {r.name: dataclasses.replace(r, stddev=1e6) for r in plan.releases}
     found = releasing.release(
         private,
@@ -106,10 +116,13 @@ def test_guarantee_noise_of_every_part_is_its_own() -> None:
         loud,
         pairs=plan.pairs,
         choose=lambda columns, pairs: plan.pairs[:40],
+        ask=lambda columns: queries.choose(plan.domain, columns),
         num_records=60,
     )
-    parts = [each / np.std(each) for each in (found.columns, found.pairs, found.again)]
-    for one, other in ((0, 1), (0, 2), (1, 2)):
+    parts = [
+        each / np.std(each) for each in (found.columns, found.pairs, found.again, found.answers)
+    ]
+    for one, other in itertools.combinations(range(4), 2):
         size = min(len(parts[one]), len(parts[other]))
         assert np.max(np.abs(parts[one][:size] - parts[other][:size])) > 0.1
         assert abs(np.corrcoef(parts[one][:size], parts[other][:size])[0, 1]) < 0.5
@@ -207,3 +220,53 @@ def test_counts_of_another_schema_are_refused(change: dict[str, Any]) -> None:
         marginals.make_plan(plan.settings, spec, Earlier(stored))
     right = dataclasses.replace(stored, released=found)
     assert marginals.make_plan(plan.settings, spec, Earlier(right)).ledger is None
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "replace"])
+def test_guarantee_answers_to_queries_have_their_share_of_the_budget(relation: str) -> None:
+    plan = plan_of(MANY, quality_share=0.2, relation=relation)
+    names = [release.name for release in plan.releases]
+    assert names == [releasing.COLUMNS, releasing.PAIRS, releasing.AGAIN, releasing.ANSWERS]
+    assert 0.999 < joint.epsilon(plan.releases, delta=1e-5) <= 1 + 1e-9
+    spent = [(each.sensitivity / each.stddev) ** 2 for each in plan.releases]
+    assert spent[-1] / sum(spent) == pytest.approx(0.2)
+    assert plan.releases[-1].sensitivity == 1.0
+    assert plan.ledger.releases == plan.releases
+
+
+def test_guarantee_queries_are_chosen_by_what_was_released_and_answered_with_its_noise() -> None:
+    plan, runner = plan_of(SCHEMA, quality_share=0.3), PlainRunner(progress=False)
+    private = Private.of_frame(frame_of(200), SCHEMA)
+    found = [plan.release(private, private_key(seed), runner) for seed in range(30)]
+    noise = []
+    for released in found:
+        cells = plan.domain.cells(private.x, private.y)
+        asked = queries.choose(plan.domain, released.columns)
+        exact = np.array([np.mean(answers(cells, query)) for query in asked])
+        noise.append(released.answers - exact)
+    stddev = plan.releases[-1].stddev * queries.NUM**0.5 / 200
+    assert np.std(noise) == pytest.approx(stddev, rel=0.1)
+    assert abs(np.corrcoef(np.array(noise)[:, 0], np.array(noise)[:, 1])[0, 1]) < 0.6
+
+
+def test_a_made_table_tells_how_far_it_is_from_the_private_one() -> None:
+    spec = Spec.table("toy", SCHEMA, 200)
+    private = Private.of_frame(frame_of(200), SCHEMA)
+    for share in (0.0, 0.2):
+        asked = marginals.Settings(eps=2.0, steps=2, num_synthetic=50, quality_share=share)
+        made, _ = jaxdp.run(marginals, asked, spec, private, progress=False)
+        assert (made.quality is None) == (share == 0)
+    assert made.quality is not None
+    assert made.quality["queries"] == queries.NUM
+    low, high = made.quality["interval"]
+    assert 0 <= low <= made.quality["error"] <= high < 1
+
+
+def test_counts_of_before_there_were_answers_are_read() -> None:
+    plan, runner = plan_of(SCHEMA), PlainRunner(progress=False)
+    released = plan.release(Private.of_frame(frame_of(200), SCHEMA), private_key(0), runner)
+    arrays = released._asdict()
+    del arrays["answers"]
+    assert len(from_arrays(arrays).answers) == 0
+    with pytest.raises(ValueError, match="shapes"):
+        from_arrays(arrays | {"answers": np.zeros((2, 2))})
