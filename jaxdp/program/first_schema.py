@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxdp.escapes import for_terminal
 from jaxdp.program import command_line, interview
-from jaxdp.program.data import answers, drafts, tables
+from jaxdp.program.data import answers, drafts, proposed_rules, tables
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
@@ -44,10 +44,19 @@ def of_run(csv: str, *, accept_guesses: bool) -> Path:
     columns = answers.settled(drafted["columns"], frame)
     if flags.person_column in columns:
         columns[flags.person_column] = {"drop": True}
-    if not accept_guesses:
+    if accept_guesses:
+        rules = proposed_rules.of(columns)
+    else:
         columns = _confirmed(csv, columns, frame)
-    stored = drafted | {"about": drafts.CONFIRMED, "columns": columns}
-    drafts.write(file, stored)
+        rules = interview.agreed_rules(columns)
+    drafts.write(file, drafts.confirmed(drafted, columns, rules))
+    if accept_guesses and rules:
+        which = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
+        print(
+            f"{file}: {which} that names of columns suggest must be accepted by hand: take "
+            '"proposed" out where it holds in every record that can occur',
+            file=sys.stderr,
+        )
     print(f"{file}: the schema, in which what is null is bought", file=sys.stderr)
     return file
 

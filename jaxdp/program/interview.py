@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jaxdp.escapes import for_terminal
-from jaxdp.program.data import answers
+from jaxdp.program.data import answers, proposed_rules
 from jaxdp.program.errors import InputError
+from jaxdp.tables import rules
 from jaxdp.tables.columns import CATEGORICAL, NUMERIC
 from jaxdp.tables.moments import DATE
 
@@ -66,6 +67,27 @@ def walk(
         if not rest:
             facts, rest = _column(f"{number}/{len(columns)} {name}", facts, values, asks)
         found[name] = facts
+    return found
+
+
+def agreed_rules(columns: Mapping[str, Any], *, asks: Ask | None = None) -> list[dict[str, Any]]:
+    """Return the rules that names of columns suggest and a person says hold; the others are gone.
+
+    Args:
+        columns: as the person has said.
+        asks: as for `walk`; None for the terminal.
+
+    Raises:
+        InputError: lines end early.
+    """
+    proposed = proposed_rules.of(columns)
+    if proposed:
+        print("Do these rules hold in every record that can occur?", file=sys.stderr)
+    found = []
+    for rule in proposed:
+        said = (asks or ask)(f"  {for_terminal(str(rules.from_json(rule)))} (y: yes, Enter: no) ")
+        if said.lower() in ("y", "yes"):
+            found.append({key: value for key, value in rule.items() if key != rules.PROPOSED})
     return found
 
 

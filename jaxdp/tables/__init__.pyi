@@ -1,4 +1,16 @@
-from . import bought, columns, domain, frames, layout, open_schema, pairs, raw, schema
+from . import (
+    bought,
+    columns,
+    domain,
+    frames,
+    layout,
+    obeying,
+    open_schema,
+    pairs,
+    raw,
+    rules,
+    schema,
+)
 from .bought import Bought
 from .columns import Column, SchemaError
 from .domain import Domain
@@ -24,9 +36,11 @@ __all__ = [
     "encode",
     "frames",
     "layout",
+    "obeying",
     "open_schema",
     "pairs",
     "raw",
     "read_schema",
+    "rules",
     "schema",
 ]

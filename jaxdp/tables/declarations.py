@@ -1,11 +1,13 @@
 """What a schema file says of columns: its fields and their kinds, all mistakes told at once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jaxdp.tables import rule_checks, totals
 from jaxdp.tables.columns import NUMERIC, TYPES, Column, SchemaError, as_text, is_number
 from jaxdp.tables.dialects import Dialect
 from jaxdp.tables.new_columns import NEW_TYPES, NewColumn
+from jaxdp.tables.rules import Rule, Skip
 
 # Of a file of one mistake for each of its columns, no line is so long that nobody reads it.
 _MOST_FAULTS = 20
@@ -17,32 +19,45 @@ class Declared(NamedTuple):
 
     Attributes:
         columns: by their names, the target among them.
+        derived: that are computed from others.
         new: that are made without the data.
         targets: names of the columns that are to be predicted.
         order: names of all columns that are kept.
         dropped: names of the others.
+        rules: that hold of all of them.
     """
 
     columns: dict[str, Column]
+    derived: tuple[Column, ...]
     new: tuple[NewColumn, ...]
     targets: tuple[str, ...]
     order: tuple[str, ...]
     dropped: tuple[str, ...]
+    rules: tuple[Rule, ...]
 
 
-def read(stored: Mapping[Any, Any], dialect: Dialect, *, target: str | None = None) -> Declared:
+def read(
+    stored: Mapping[Any, Any],
+    dialect: Dialect,
+    *,
+    target: str | None = None,
+    rules: Any = (),
+    unknown: Collection[str] = (),
+) -> Declared:
     """Return the columns of a file.
 
     Args:
         stored: what the file says of each column.
         dialect: of the table.
         target: name of the column that is to be predicted, whichever the file marks.
+        rules: what the file says of rules.
+        unknown: columns whose bounds and categories are open, or were bought.
 
     Raises:
         SchemaError: some cannot be used; the message has all of these.
     """
     declared = {str(name): facts for name, facts in stored.items()}
-    faults: list[str] = []
+    found, faults = rule_checks.read(list(rules) if isinstance(rules, tuple) else rules)
     dropped = [name for name, facts in declared.items() if _told(faults, _is_dropped, name, facts)]
     kept = {
         name: facts
@@ -51,7 +66,8 @@ def read(stored: Mapping[Any, Any], dialect: Dialect, *, target: str | None = No
     }
     columns: dict[str, Column] = {}
     new: list[NewColumn] = []
-    for name, facts in kept.items():
+    for name in totals.last(kept, found):
+        facts = _by_rules(name, kept[name], found, columns)
         if facts.get("type") in NEW_TYPES:
             made = _told(faults, _new_column, name, facts)
             new += [] if made is None else [made]
@@ -59,12 +75,35 @@ def read(stored: Mapping[Any, Any], dialect: Dialect, *, target: str | None = No
             column = _told(faults, _column, name, facts, dialect)
             columns |= {} if column is None else {name: column}
     chosen = _told(faults, _targets, kept, target)
+    names = [column.name for column in new]
+    known = rule_checks.Known(kept, dropped, names, columns, chosen or (), unknown)
+    faults += rule_checks.faults(found, known)
     if faults:
         more = len(faults) - _MOST_FAULTS
         last = [f"{more} more"] if more > 0 else []
         raise SchemaError("; ".join([*faults[:_MOST_FAULTS], *last]))
     assert chosen is not None
-    return Declared(columns, tuple(new), chosen, tuple(kept), tuple(dropped))
+    computed = totals.names(found)
+    return Declared(
+        columns={name: columns[name] for name in kept if name in columns and name not in computed},
+        derived=tuple(columns[name] for name in columns if name in computed),
+        new=tuple(new),
+        targets=chosen,
+        order=tuple(kept),
+        dropped=tuple(dropped),
+        rules=tuple(found),
+    )
+
+
+def _by_rules(
+    name: str, facts: Mapping[str, Any], found: Sequence[Rule], columns: Mapping[str, Column]
+) -> Mapping[str, Any]:
+    """Return what is said of a column, and what follows from rules where nothing is."""
+    if facts.get("nullable") is None and any(
+        isinstance(rule, Skip) and rule.column == name for rule in found
+    ):
+        return {**facts, "nullable": True}
+    return totals.completed(name, facts, found, columns)
 
 
 def dialect_of(stored: Any) -> Dialect:

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from jaxdp.tables.columns import CATEGORICAL, Column
+from jaxdp.tables.differences import Differences
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import BINS, Schema
 
@@ -51,19 +52,25 @@ class Domain:
 
     @functools.cached_property
     def layout(self) -> Layout:
-        """How records become cells."""
-        return Layout(self.schema, BINS)
+        """How records become cells, ordered columns as differences."""
+        return Layout(self.differences.counted, BINS)
+
+    @functools.cached_property
+    def differences(self) -> Differences:
+        """The columns that are counted as differences, where rules order them."""
+        return Differences(self.schema)
 
     @functools.cached_property
     def columns(self) -> tuple[Column, ...]:
-        """All columns, the target last."""
+        """All columns, the target last; differences where these are counted."""
+        counted = self.differences.counted.columns
         if self.schema.target is None:
-            return self.schema.columns
+            return counted
         names = self.schema.class_names
         classes = Column(
             name=self.schema.target.name, type=CATEGORICAL, categories=names, other=False
         )
-        return (*self.schema.columns, classes)
+        return (*counted, classes)
 
     @functools.cached_property
     def target(self) -> int | None:
@@ -107,7 +114,7 @@ class Domain:
 
     def cells(self, stored: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return the cell of every column (n, q) int32 of records as stored and their classes."""
-        cells = self.layout.cells(stored)
+        cells = self.layout.cells(self.differences.of(stored))
         if self.schema.target is None:
             return cells
         return np.column_stack([cells, labels.astype(np.int32)])
@@ -117,7 +124,7 @@ class Domain:
         labels = np.zeros(len(cells), np.int32)
         if self.schema.target is not None:
             cells, labels = cells[:, :-1], cells[:, -1].astype(np.int32)
-        return self.layout.from_cells(cells, rng), labels
+        return self.differences.back(self.layout.from_cells(cells, rng)), labels
 
     def size_of(self, pair: tuple[int, int]) -> int:
         """Return the number of cells that two columns have together."""

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxdp.tables import cells, dtypes
+from jaxdp.tables import cells, dtypes, obeying
 from jaxdp.tables.columns import BOOLEAN, BOOLEANS, Column, SchemaError
-from jaxdp.tables.layout import MISSING_NUMBER, positions, values_at
+from jaxdp.tables.layout import MISSING_NUMBER, positions
 from jaxdp.tables.moments import MOMENTS
 from jaxdp.tables.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Digits of a number that is no whole number, and of its distance from others between the bounds.
-_DIGITS = 6
 # Digits of a whole number that int64 and float64 hold exactly.
 _WHOLE_DIGITS = 15
 
@@ -88,7 +86,7 @@ def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataF
     """Return the frame of records as stored: the schema's columns in its order, typed as declared.
 
     A class that stands for several categories is written as the first of them. Without labels
-    there is no target.
+    there is no target. Rules of the schema hold of what is returned, whatever the records are.
 
     Examples:
         >>> import numpy as np
@@ -103,14 +101,16 @@ def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataF
     """
     import pandas as pd
 
+    values = obeying.obeyed(stored, y, schema)
     columns = {
-        column.name: _decoded(column, stored[:, number])
-        for number, column in enumerate(schema.columns)
+        column.name: _decoded(column, values.get(column.name, obeying.value_of(column, own)))
+        for column, own in zip(schema.columns, stored.T, strict=True)
     }
+    columns |= {column.name: _decoded(column, values[column.name]) for column in schema.derived}
     if y is not None and schema.target is not None:
         firsts = [group[0] for group in schema.groups.values()]
         columns[schema.target.name] = _of_places(schema.target, firsts, np.asarray(y))
-    columns |= {column.name: column.make(len(stored)) for column in schema.new}
+    columns |= {new.name: new.make(len(stored)) for new in schema.new}
     return pd.DataFrame({name: columns[name] for name in schema.order if name in columns})
 
 
@@ -120,7 +120,7 @@ def to_csv(frame: pd.DataFrame, schema: Schema) -> str:
     A missing value is the schema's first text.
     """
     frame, missing = frame.copy(deep=False), schema.missing[0]
-    for column in schema.columns:
+    for column in (*schema.columns, *schema.derived):
         if column.name in frame and (column.type in MOMENTS or column.number_format is not None):
             frame[column.name] = _as_written(column, frame[column.name], missing)
     dialect = schema.csv
@@ -153,8 +153,8 @@ def header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
         SchemaError: columns are missing, not declared or there twice; all is said at once.
     """
     found = [str(name).strip().removeprefix("\ufeff") for name in frame.columns]
-    new = {column.name for column in schema.new}
-    read = [name for name in schema.order if name not in new]
+    made = {*(new.name for new in schema.new), *(each.name for each in schema.derived)}
+    read = [name for name in schema.order if name not in made]
     faults, target = [], None if schema.target is None else schema.target.name
     for name in read:
         if found.count(name) == 0 and name == target:
@@ -193,28 +193,26 @@ def stored_numbers(column: Column, found: np.ndarray) -> np.ndarray:
     return np.where(is_missing, MISSING_NUMBER if column.nullable else 0.5, at) + 0.0
 
 
-def _decoded(column: Column, stored: np.ndarray) -> Any:
+def _decoded(column: Column, values: np.ndarray) -> Any:
+    """Return a column of a frame, by what stands there, as `obeying.Values` has it."""
     import pandas as pd
 
     if not column.is_numeric:
-        places = stored.astype(np.int64)
-        gone = places >= len(column.values)
-        return _of_places(column, list(column.values), np.where(gone, -1, places))
-    values, missing = values_at(column, stored), stored < 0
-    if not column.is_whole:
-        found: Any = np.where(missing, np.nan, np.clip(_rounded(values, column), *column.bounds))
-    elif column.type in MOMENTS:
-        distinct, at = np.unique(values, return_inverse=True)
+        return _of_places(column, list(column.values), values.astype(np.int64))
+    missing = np.isnan(values)
+    found: Any = values
+    if column.type in MOMENTS:
+        distinct, at = np.unique(np.where(missing, column.bounds[0], values), return_inverse=True)
         found = np.array([column.write(value) for value in distinct], object)[at.reshape(-1)]
         found[missing] = None
-    else:
-        found = values.astype(np.int64)
+    elif column.is_whole:
+        found = np.where(missing, 0, values).astype(np.int64)
         if missing.any():
             found = pd.array(found, dtype="Int64")
             found[missing] = pd.NA
     if column.dtype is None:
         return found
-    return dtypes.applied(column, found, np.where(missing, np.nan, values))
+    return dtypes.applied(column, found, values)
 
 
 def _of_places(column: Column, categories: list[str], places: np.ndarray) -> Any:
@@ -227,20 +225,6 @@ def _of_places(column: Column, categories: list[str], places: np.ndarray) -> Any
     else:
         found = _typed(categories, places)
     return found if column.dtype is None else dtypes.applied(column, found, None)
-
-
-def _rounded(values: np.ndarray, column: Column) -> np.ndarray:
-    """Return numbers with `_DIGITS` digits, or so many of the distance between the bounds."""
-    low, high = column.bounds
-    if column.decimals is not None:
-        return np.array([round(float(value), column.decimals) for value in values])
-    sizes = np.clip(np.abs(values), 1e-290, high - low)
-    return np.array(
-        [
-            round(float(value), _DIGITS - 1 - int(digits))
-            for value, digits in zip(values, np.floor(np.log10(sizes)), strict=True)
-        ]
-    )
 
 
 def _typed(categories: list[str], cells: np.ndarray) -> Any:

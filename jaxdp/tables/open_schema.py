@@ -6,13 +6,14 @@ read nevertheless, as `raw` describes: by their types and formats, which are pub
 
 import copy
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from jaxdp.tables import bought
+from jaxdp.tables import bought, rule_checks, totals
 from jaxdp.tables.columns import CATEGORICAL, NUM_BINS, NUMERIC, SchemaError
 from jaxdp.tables.moments import MOMENTS, TIME, moment_of
 from jaxdp.tables.new_columns import NEW_TYPES
+from jaxdp.tables.rules import Rule, Skip
 from jaxdp.tables.schema import Schema
 
 _NUMBERS = (NUMERIC, *MOMENTS)
@@ -91,6 +92,9 @@ class OpenSchema:
         """Return a schema as JSON, without what is open here or follows from the target."""
         stored = schema.to_json()
         stored.pop("bought", None)
+        for column in schema.derived:  # what follows from its parts is not told from the same said
+            stored["columns"][column.name].pop("lower", None)
+            stored["columns"][column.name].pop("upper", None)
         for name, facts in stored["columns"].items():
             facts.pop("target", None)
             for field in (each for fact in self.open.get(name, ()) for each in _FIELDS[fact]):
@@ -118,13 +122,15 @@ class OpenSchema:
             stored = {**stored, "columns": _with_target(columns, target)}
             columns = copy.deepcopy(stored["columns"])
         filled = {**stored, "columns": columns}
+        rules, _ = rule_checks.read(stored.get("rules", []))
+        computed = totals.names(rules)
         found: dict[str, tuple[str, ...]] = {}
         for name, facts in columns.items():
-            if isinstance(facts, dict) and not facts.get("drop"):
-                which = _open(facts)
+            if isinstance(facts, dict) and not facts.get("drop") and name not in computed:
+                which = _open(facts, _is_skipped(name, rules))
                 _fill(facts, which)
                 found |= {str(name): which} if which else {}
-        schema = Schema.from_json(filled, target=target)
+        schema = Schema.from_json(filled, target=target, unknown=found)
         of_classes = schema.target
         if of_classes is not None and bought.CATEGORIES in found.get(of_classes.name, ()):
             # Whatever stands there is of a class, once classes are bought.
@@ -143,8 +149,13 @@ def _with_target(columns: Mapping[str, Any], target: str) -> dict[str, Any]:
     }
 
 
-def _open(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return which facts of a column are open; a class cannot be missing."""
+def _is_skipped(name: str, rules: Sequence[Rule]) -> bool:
+    """Whether a rule says when a column is missing."""
+    return any(isinstance(rule, Skip) and rule.column == name for rule in rules)
+
+
+def _open(facts: Mapping[str, Any], is_skipped: bool) -> tuple[str, ...]:
+    """Return which facts of a column are open; a class cannot be missing, a skipped column can."""
     kind, found = facts.get("type"), []
     if kind in NEW_TYPES:
         return ()
@@ -157,7 +168,8 @@ def _open(facts: Mapping[str, Any]) -> tuple[str, ...]:
         # Of ordinal columns nobody can buy the order: the error is that of a schema.
         found.append(bought.CATEGORIES)
     is_class = facts.get("target") is True and kind not in _NUMBERS
-    if "nullable" in facts and facts["nullable"] is None and not is_class:
+    is_known = is_class or is_skipped
+    if "nullable" in facts and facts["nullable"] is None and not is_known:
         found.append(bought.NULLABLE)
     return tuple(found)
 
@@ -194,7 +206,9 @@ def completed(stored: Mapping[str, Any], facts: Mapping[str, Mapping[str, Any]])
     """
     columns = {str(name): dict(own) for name, own in stored["columns"].items()}
     filled = {name: {**own, **facts.get(name, {})} for name, own in columns.items()}
-    for own in filled.values():
-        if own.get("nullable", 0) is None:  # of a class, which cannot be missing
+    computed = totals.names(rule_checks.read(stored.get("rules", []))[0])
+    for name, own in filled.items():
+        is_open = own.get("nullable", 0) is None and name not in computed
+        if is_open:  # of a class, which cannot be missing
             del own["nullable"]
     return {**stored, "columns": filled}

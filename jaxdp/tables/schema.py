@@ -16,16 +16,17 @@ missing values have categories of their own, and how many there were is never to
 import dataclasses
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jaxdp.tables import declarations, dtypes
+from jaxdp.tables import declarations, dtypes, totals
 from jaxdp.tables.bought import CATEGORIES, Bought
 from jaxdp.tables.columns import Column, SchemaError
 from jaxdp.tables.dialects import PLAIN, Dialect
 from jaxdp.tables.formulas import opens_as_formula
 from jaxdp.tables.new_columns import NewColumn
+from jaxdp.tables.rules import Rule
 
 Read = TypeVar("Read")
 ALL = "all"
@@ -40,7 +41,7 @@ BUILT_IN = (
 )
 """Names of the schemas that come with the package, those of the papers' tables."""
 _DIRECTORY = Path(__file__).parent / "schemas"
-_ENTRIES = ("columns", "missing", "about", "csv", "bought")
+_ENTRIES = ("columns", "rules", "missing", "about", "csv", "bought")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,10 @@ class Schema:
         judged: names of the columns that made records are to predict, where they are no classes:
             a number, or several columns.
         bought: which facts are not public but were released with noise; None for none.
+        rules: that hold of every record made, as `jaxdp.tables.rules` has them; `from_json` checks
+            them.
+        derived: columns that are computed from others by these rules; they are in `order`, and
+            nothing is read of them.
 
     Raises:
         SchemaError: it holds no columns, or the target does not do.
@@ -85,6 +90,8 @@ class Schema:
     csv: Dialect = PLAIN
     judged: tuple[str, ...] = ()
     bought: Bought | None = None
+    rules: tuple[Rule, ...] = ()
+    derived: tuple[Column, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -99,7 +106,7 @@ class Schema:
                 raise column.error('only the target has "classes"')
         if self.target is not None:
             self._check_target(self.target)
-        faults = [dtypes.fault(column) for column in self.declared]
+        faults = [dtypes.fault(column) for column in (*self.declared, *self.derived)]
         if any(faults):
             raise SchemaError("; ".join(fault for fault in faults if fault))
         self._check_encoding()
@@ -120,7 +127,7 @@ class Schema:
     def _check_encoding(self) -> None:
         """Refuse texts that a table made would hold as question marks."""
         texts = [*self.order, self.missing[0]]
-        for column in self.declared:
+        for column in (*self.declared, *self.derived):
             texts += [*column.values, column.prefix, column.suffix, column.format or ""]
         texts += [str(column.value) for column in self.new]
         try:
@@ -151,40 +158,53 @@ class Schema:
         marked = self.judged if self.target is None else (self.target.name,)
         by_name |= {name: by_name[name] | {"target": True} for name in marked}
         by_name |= {column.name: column.to_json() for column in self.new}
+        by_name |= totals.to_json(self.derived, self.rules, self.columns)
         columns = {name: by_name[name] for name in self.order}
         columns |= {name: {"drop": True} for name in self.dropped}
         dialect = self.csv.to_json()
         more: dict[str, Any] = {"csv": dialect} if dialect else {}
+        more |= {"rules": [rule.to_json() for rule in self.rules]} if self.rules else {}
         more |= {} if self.bought is None else {"bought": self.bought.to_json()}
         return {"missing": list(self.missing), "columns": columns} | more
 
     @classmethod
-    def from_json(cls, stored: Any, *, target: str | None = None) -> "Schema":
+    def from_json(
+        cls, stored: Any, *, target: str | None = None, unknown: Collection[str] = ()
+    ) -> "Schema":
         """Return the schema that a file holds.
 
         Args:
             stored: its content.
             target: column that is to be predicted, whichever the file marks (default: those that
                 it marks). One of categories is the column of classes.
+            unknown: columns whose bounds and categories mean nothing yet.
 
         Raises:
             SchemaError: it holds no schema.
         """
         if not isinstance(stored, Mapping) or not isinstance(stored.get("columns"), Mapping):
             raise SchemaError('a schema is {"columns": {name: {"type": ...}, ...}}')
-        unknown = sorted(set(stored) - set(_ENTRIES))
-        if unknown:
+        strange = sorted(set(stored) - set(_ENTRIES))
+        if strange:
             raise SchemaError(
-                f"{unknown[0]!r} is unknown; a schema has {', '.join(map(json.dumps, _ENTRIES))}"
+                f"{strange[0]!r} is unknown; a schema has {', '.join(map(json.dumps, _ENTRIES))}"
             )
         dialect = declarations.dialect_of(stored.get("csv", {}))
-        found = declarations.read(stored["columns"], dialect, target=target)
-        columns, classes, bought = dict(found.columns), None, _bought(stored)
+        bought = _bought(stored)
+        facts = {} if bought is None else bought.facts
+        found = declarations.read(
+            stored["columns"],
+            dialect,
+            target=target,
+            rules=stored.get("rules", []),
+            unknown={*unknown, *facts},
+        )
+        columns, classes = dict(found.columns), None
         if len(found.targets) == 1 and not columns[found.targets[0]].is_numeric:
             # Who leaves a class out of the list has no place for it, so none is made.
             # Classes that were bought have one of all others.
             name = found.targets[0]
-            is_bought = bought is not None and CATEGORIES in bought.facts.get(name, ())
+            is_bought = CATEGORIES in facts.get(name, ())
             classes = dataclasses.replace(columns.pop(name), other=is_bought)
         return cls(
             columns=tuple(columns.values()),
@@ -196,6 +216,8 @@ class Schema:
             new=found.new,
             csv=dialect,
             bought=bought,
+            rules=found.rules,
+            derived=found.derived,
         )
 
 

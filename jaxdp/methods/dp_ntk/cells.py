@@ -19,6 +19,7 @@ from jaxdp.features.base import SUMMED_SCALE
 from jaxdp.methods.dp_ntk.released import Released
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.tables.layout import Layout
+from jaxdp.tables.obeying import obey
 
 _LEAST_WEIGHT = 1e-3
 
@@ -54,7 +55,7 @@ class CellGenerator:
         for label in watch(np.unique(labels).tolist()):
             of_class = np.flatnonzero(labels == label)
             cells[of_class] = self.cells_of(label, len(of_class), rng)
-        stored = layout.from_cells(cells, rng)
+        stored = obey(layout.from_cells(cells, rng), labels, layout.schema)
         return stored, layout.to_unit(stored)
 
     def cells_of(self, label: int, count: int, rng: np.random.Generator) -> np.ndarray:

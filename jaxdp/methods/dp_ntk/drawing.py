@@ -11,6 +11,7 @@ from jaxtyping import Array
 from jaxdp.data import Codec, TableCodec
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.networks import generators
+from jaxdp.tables.obeying import obey
 
 _CHUNK = 1000
 
@@ -43,16 +44,19 @@ class Generator:
             self.module, self.variables, labels, key, code_dim=self.code_dim, watch=watch
         )
 
-    def stored(self, rows: np.ndarray) -> np.ndarray:
+    def stored(self, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return rows in [0, 1] as examples, typed as the training data were."""
-        return self.codec.from_unit(rows).reshape(len(rows), *self.shape)
+        found = self.codec.from_unit(rows).reshape(len(rows), *self.shape)
+        if isinstance(self.codec, TableCodec):
+            return obey(found, labels, self.codec.schema)
+        return found
 
     def drawn(
         self, labels: np.ndarray, key: Array, *, watch: Watch = unwatched
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return examples as stored, and their rows in [0, 1] as the features see them."""
         rows = self.rows(labels, key, watch=watch)
-        stored = self.stored(rows)
+        stored = self.stored(rows, labels)
         # Not what the network gives for a category, but the one that is written.
         return stored, self.codec.to_unit(stored) if isinstance(self.codec, TableCodec) else rows
 
@@ -67,7 +71,7 @@ class Generator:
             raise ValueError(f"labels must be (m,) with m >= 1, got shape {labels.shape}")
         if labels.min() < 0 or labels.max() >= len(self.class_names):
             raise ValueError(f"labels must be in 0..{len(self.class_names) - 1}")
-        return self.stored(self.rows(labels, jax.random.key(seed)))
+        return self.stored(self.rows(labels, jax.random.key(seed)), labels)
 
 
 def draw_rows(

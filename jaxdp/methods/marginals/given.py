@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from jaxdp.methods.settings import SettingsError
-from jaxdp.tables import cells
+from jaxdp.tables import cells, obeying
 from jaxdp.tables.columns import Column, SchemaError
 from jaxdp.tables.layout import values_at
 from jaxdp.tables.schema import Schema
@@ -21,7 +21,8 @@ class Condition(NamedTuple):
 
     Attributes:
         column: name.
-        holds: `(stored values (n,)) -> (n,)`; of the target, of classes.
+        holds: `(stored values (n,)) -> (n,)`; of the target, of classes; of totals, of numbers as
+            they are written, NaN where missing.
     """
 
     column: str
@@ -42,11 +43,16 @@ class Given(NamedTuple):
     def holds(
         self, x: Float[np.ndarray, "n q"], y: Int[np.ndarray, " n"]
     ) -> Bool[np.ndarray, " n"]:
-        """Return which records, as stored, and their classes meet all conditions."""
-        names = [column.name for column in self.schema.columns]
+        """Return which records, as stored, and their classes meet all conditions.
+
+        Records obey the rules of the schema already.
+        """
+        values = {column.name: x[:, at] for at, column in enumerate(self.schema.columns)}
+        if any(condition.column not in values for condition in self.conditions):
+            values |= obeying.of_totals(x, self.schema)
         found = np.ones(len(x), bool)
         for name, holds in self.conditions:
-            found &= holds(x[:, names.index(name)] if name in names else y)
+            found &= holds(values.get(name, y))
         return found
 
 
@@ -71,7 +77,7 @@ def parse(text: str, schema: Schema) -> Given:
         >>> found.holds(np.array([[0.2], [0.5]]), np.zeros(2, int)).tolist()
         [True, False]
     """
-    columns = {column.name: column for column in schema.declared}
+    columns = {column.name: column for column in (*schema.declared, *schema.derived)}
     found = [_condition(part, columns, schema) for part in _parts(text, list(columns))]
     return Given(schema, tuple(found))
 
@@ -110,8 +116,9 @@ def _equal(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray],
 
 
 def _between(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray], np.ndarray]:
+    is_total = column in schema.derived
     if value in schema.missing and column.nullable:
-        return lambda stored: stored < 0
+        return np.isnan if is_total else lambda stored: stored < 0
     low, dots, high = value.partition(_RANGE)
     bounds = [
         _number(column, text, schema) if text else bound
@@ -126,11 +133,14 @@ def _between(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray
     if not dots and not column.is_whole:
         raise SettingsError(f"--given={column.name}={value}: say LOW{_RANGE}HIGH")
 
+    def holds_of_numbers(values: np.ndarray) -> np.ndarray:
+        return (values >= bounds[0]) & (values <= bounds[1])
+
     def holds(stored: np.ndarray) -> np.ndarray:
         values = values_at(column, stored)
-        return (stored >= 0) & (values >= bounds[0]) & (values <= bounds[1])
+        return (stored >= 0) & holds_of_numbers(values)
 
-    return holds
+    return holds_of_numbers if is_total else holds
 
 
 def _number(column: Column, text: str, schema: Schema) -> float:

@@ -13,7 +13,7 @@ from jaxdp.data import Private, Spec, TableCodec
 from jaxdp.methods import base, bought_schema, certified
 from jaxdp.methods.base import Story
 from jaxdp.methods.made import Made
-from jaxdp.methods.marginals import given, model, queries
+from jaxdp.methods.marginals import given, maps, model, queries
 from jaxdp.methods.marginals import release as releasing
 from jaxdp.methods.marginals.estimates import Counts, counts_of
 from jaxdp.methods.marginals.given import Given
@@ -27,6 +27,8 @@ from jaxdp.privacy import cell_counts
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables.domain import Domain, Pair
+from jaxdp.tables.obeying import obey
+from jaxdp.tables.rules import Rule
 
 # Pairs that are counted again, for each column; beside those with the target.
 _AGAIN = 2
@@ -179,24 +181,35 @@ class MarginalsPlan(base.Plan[Released]):
             )
         )
         own, rng = jax.random.fold_in(key, 1), np.random.default_rng(settings.seed)
+        rules = maps.completed(self.domain.schema.rules, counts)
         if self.given is not None:
             drawn = model.rounds(training, state, own)
-            return self._made(*self._chosen(drawn, rng, runner.watched("drawing")))
+            return self._made(*self._chosen(drawn, rng, rules, runner.watched("drawing")))
         count, watch = settings.num_synthetic, runner.watched("drawing")
         cells = model.draw(training, state, own, count, watch=watch)
-        made = self._made(*self.domain.stored(cells, rng))
-        return dataclasses.replace(made, quality=self._quality(released, cells))
+        x, y = self._obeying(*self.domain.stored(cells, rng), rules)
+        return dataclasses.replace(self._made(x, y), quality=self._quality(released, x, y))
 
-    def _quality(self, released: Released, cells: np.ndarray) -> dict[str, Any] | None:
+    def _obeying(
+        self, x: np.ndarray, y: np.ndarray, rules: Sequence[Rule]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return records that obey the rules of the schema, and their classes."""
+        return obey(x, y, self.domain.schema, of=rules), y
+
+    def _quality(self, released: Released, x: np.ndarray, y: np.ndarray) -> dict[str, Any] | None:
         """Return how far made records are from the private ones; None where nothing tells."""
         if not len(released.answers):
             return None
         asked = queries.choose(self.domain, released.columns)
         noise = self._noise(releasing.ANSWERS)
-        return queries.error(cells, asked, released.answers, noise)
+        return queries.error(self.domain.cells(x, y), asked, released.answers, noise)
 
     def _chosen(
-        self, drawn: Iterator[np.ndarray], rng: np.random.Generator, watch: Watch
+        self,
+        drawn: Iterator[np.ndarray],
+        rng: np.random.Generator,
+        rules: Sequence[Rule],
+        watch: Watch,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return as many records as are asked for of which the condition holds, and their classes.
 
@@ -206,9 +219,15 @@ class MarginalsPlan(base.Plan[Released]):
         assert self.given is not None
         parts, count = list[tuple[np.ndarray, np.ndarray]](), self.settings.num_synthetic
         for done in watch(range(_MOST_ROUNDS)):
-            x, y = self.domain.stored(next(drawn), rng)
+            x, y = self._obeying(*self.domain.stored(next(drawn), rng), rules)
             chosen = self.given.holds(x, y)
             parts.append((x[chosen], y[chosen]))
+            if sum(len(each) for _, each in parts) >= count:
+                # Together, too: of a map that no counts tell, records of all rounds have one.
+                x, y = (np.concatenate(each) for each in zip(*parts, strict=True))
+                x, y = self._obeying(x, y, rules)
+                chosen = self.given.holds(x, y)
+                parts = [(x[chosen], y[chosen])]
             found = sum(len(each) for _, each in parts)
             if found >= count:
                 break

@@ -67,6 +67,6 @@ def main(argv: Sequence[str]) -> None:
             from jaxdp.program.data import answers
 
             columns = interview.walk(answers.settled(found["columns"], frame), frame)
-            found |= {"about": drafts.CONFIRMED, "columns": columns}
+            found = drafts.confirmed(found, columns, interview.agreed_rules(columns))
         drafts.write(out, found)
         print(f"{out}: {_ASKED if asked.ask else _GUESSED}")

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from jaxdp.program.data import guesses, schema_files
+from jaxdp.program.data import guesses, proposed_rules, schema_files
 from jaxdp.program.errors import InputError
+from jaxdp.tables.rules import PROPOSED
 
 ROWS = 1000
 """First records by which types are guessed."""
@@ -14,6 +15,10 @@ _ABOUT = (
     'before this is public. Fill in every null, "nullable": true where a value can be missing, '
     'give the column that is to be predicted, if there is one, "target": true, and write '
     '{"drop": true} for columns that are to be left out'
+)
+_ABOUT_RULES = (
+    '. Rules are proposed by names of columns alone, and do not hold yet: take "proposed" out of '
+    "those that hold in every record that can occur, and delete the others"
 )
 
 
@@ -33,13 +38,31 @@ def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
     for facts in columns.values():
         if facts.get("type") == "numeric" and facts.get("decimal") == dialect.get("decimal"):
             facts.pop("decimal", None)
-    more = {"csv": dialect} if dialect else {}
+    more: dict[str, Any] = {"csv": dialect} if dialect else {}
+    rules = proposed_rules.of(columns)
+    more |= {"rules": rules} if rules else {}
     return {
-        "about": _ABOUT,
+        "about": _ABOUT + (_ABOUT_RULES if rules else ""),
         "missing": [*guesses.ALWAYS_MISSING, *sorted(missing)],
         **more,
         "columns": columns,
     }
+
+
+def confirmed(
+    drafted: dict[str, Any], columns: dict[str, Any], rules: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return a draft with the columns that a person confirmed, and rules.
+
+    Args:
+        drafted: as `draft` returns it.
+        columns: confirmed.
+        rules: that hold, or that are proposed.
+    """
+    others = {key: value for key, value in drafted.items() if key != "rules"}
+    about = CONFIRMED + (_ABOUT_RULES if any(PROPOSED in rule for rule in rules) else "")
+    more = {"rules": rules} if rules else {}
+    return others | {"about": about, "columns": columns} | more
 
 
 def write(out: Path, found: dict[str, Any]) -> None:

@@ -11,6 +11,8 @@ from jaxdp.program.evaluation.fidelity import associations, columns, models, que
 from jaxdp.program.evaluation.fidelity.resampled import Measured
 from jaxdp.program.evaluation.fidelity.score import Score, score
 from jaxdp.program.evaluation.fidelity.values import Records, Values
+from jaxdp.tables import obeying
+from jaxdp.tables.rules import Sum
 from jaxdp.tables.schema import Schema
 
 NOTE = (
@@ -32,6 +34,7 @@ _MEASURES = {
     "spearman": "correlation of their ranks",
     "cramers_v": "of two categories, without its bias (Bergsma 2013); a missing one is one more",
     "correlation_ratio": "eta of a category and a number",
+    "rules": "records that break each rule of the schema; totals are not read of private records",
     "queries": "shares of records that answer 200 random questions about three columns",
     "models": "trained on private and on made records, tested on those held out; intervals of 95 % "
     "by bootstrap of the test records",
@@ -40,6 +43,20 @@ _MEASURES = {
     "pearson| / 2, or 1 - total variation of joint counts), as SDMetrics' QualityReport has it "
     "without thresholds; strong_pairs are no part of it",
 }
+
+
+class Broken(NamedTuple):
+    """How many records break a rule of the schema; **private**.
+
+    Attributes:
+        rule: in words.
+        real: private records; None where the rule is of a total, which is not read.
+        made: made records.
+    """
+
+    rule: str
+    real: int | None
+    made: int
 
 
 class Fidelity(NamedTuple):
@@ -55,6 +72,7 @@ class Fidelity(NamedTuple):
         trained: models for each target.
         told_apart: how well private and made records are told apart.
         score: of columns and pairs.
+        rules: how many records break each.
     """
 
     values: list[Values]
@@ -66,6 +84,7 @@ class Fidelity(NamedTuple):
     trained: list[models.Trained]
     told_apart: Measured
     score: Score
+    rules: list[Broken]
 
 
 def compare(
@@ -80,6 +99,7 @@ def compare(
         test: the same of the test records.
         labelled: whether classes mean anything.
     """
+    made = obeying.obey(*made, schema), made[1]  # as it is written
     read = values.read(schema, real, made, test, labelled=labelled)
     targets = list(schema.judged)
     if labelled and schema.target is not None:
@@ -97,7 +117,16 @@ def compare(
         trained=models.trained(read, targets),
         told_apart=models.told_apart(read),
         score=score(compared, pairs),
+        rules=_broken(schema, real, made),
     )
+
+
+def _broken(schema: Schema, real: Records, made: Records) -> list[Broken]:
+    """Return how many records break each rule."""
+    in_made = obeying.breaking(obeying.obeyed(*made, schema), schema, made[1])
+    known = tuple(rule for rule in schema.rules if not isinstance(rule, Sum))
+    in_real = obeying.breaking(obeying.read(real[0], schema), schema, real[1], of=known)
+    return [Broken(rule, in_real.get(rule), num) for rule, num in in_made.items()]
 
 
 def figures(found: Fidelity) -> dict[str, Any]:
@@ -111,6 +140,9 @@ def figures(found: Fidelity) -> dict[str, Any]:
         "measures": _MEASURES,
         "score": found.score._asdict(),
         "told_apart": found.told_apart._asdict(),
+        "rules": [
+            {"rule": rule, "private": real, "made": made} for rule, real, made in found.rules
+        ],
         "queries": _queries(found.queries),
         "models": [_trained(each) for each in found.trained],
         "columns": {each.name: columns.figures(each) for each in found.compared},

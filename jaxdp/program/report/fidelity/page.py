@@ -31,6 +31,7 @@ def render(found: Fidelity, *, title: str) -> str:
         sheets.columns(found),
         sheets.pairs(found),
         sheets.queries(found),
+        sheets.rules(found),
         page.table_section("What is compared", facts),
         page.table_section("What is measured", said["measures"]),
     ]

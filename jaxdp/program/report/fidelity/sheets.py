@@ -85,6 +85,17 @@ def pairs(found: Fidelity) -> str:
     )
 
 
+def rules(found: Fidelity) -> str:
+    """Return the section of rules; empty where the schema has none."""
+    rows = [
+        (rule, "not read" if real is None else str(real), str(made))
+        for rule, real, made in found.rules
+    ]
+    said = "Records that break each. Totals are not read of private records."
+    head = ("rule", "private", "made")
+    return _section("Rules", head, rows, words=1, said=said) if rows else ""
+
+
 def queries(found: Fidelity) -> str:
     """Return the section of questions."""
     mean, largest, chance = comparison.mean_error(found.queries)

@@ -1,0 +1,89 @@
+"""Ordered columns are counted as differences, one record at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import ruled_tables
+
+from jaxdp.tables import Domain, Schema, frames
+from jaxdp.tables.differences import Differences
+from jaxdp.tables.layout import values_at
+
+SCHEMA = ruled_tables.schema_of()
+
+
+def schema_with(*names: str, **facts: object) -> Schema:
+    column = {"type": "numeric", "lower": 0, "upper": 1000, "integer": True} | facts
+    columns = dict.fromkeys(names, column)
+    return Schema.from_json({"columns": columns, "rules": [{"order": list(names)}]})
+
+
+def test_guarantee_one_record_moves_no_cell_of_another() -> None:
+    domain = Domain(SCHEMA)
+    x, y = frames.encode(ruled_tables.frame_of(80), SCHEMA)
+    cells = domain.cells(x, y)
+    assert cells.min() >= 0
+    assert (cells.max(axis=0) < domain.widths).all()
+    for place in range(80):
+        np.testing.assert_array_equal(domain.cells(x[[place]], y[[place]])[0], cells[place])
+    changed = x.copy()
+    changed[3] = x[0]
+    np.testing.assert_array_equal(
+        np.delete(domain.cells(changed, y), 3, axis=0), np.delete(cells, 3, axis=0)
+    )
+
+
+def test_guarantee_differences_have_features_of_a_norm_of_at_most_one() -> None:
+    for features in Domain(SCHEMA).features:
+        assert np.linalg.norm(features, axis=1).max() <= 1
+
+
+def test_differences_come_back_as_what_they_are_of() -> None:
+    counted = Differences(SCHEMA)
+    assert counted.before == {"end": "start"}
+    x, _ = frames.encode(ruled_tables.frame_of(500), SCHEMA)
+    back = counted.back(counted.of(x))
+    obey = np.arange(500) % 10 > 0
+    np.testing.assert_allclose(back[obey], x[obey], atol=2e-6)
+    # One that ends before it starts is counted as one that ends at once.
+    start, end = (values_at(SCHEMA.columns[place], back[:, place]) for place in (0, 1))
+    np.testing.assert_array_equal(end[~obey], start[~obey])
+
+
+def test_drawn_differences_obey_by_themselves() -> None:
+    schema = schema_with("a", "b", "c")
+    domain = Domain(schema)
+    rng = np.random.default_rng(0)
+    cells = np.column_stack([rng.integers(0, width, 3000) for width in domain.widths])
+    x, _ = domain.stored(cells, rng)
+    a, b, c = (values_at(column, x[:, at]) for at, column in enumerate(schema.columns))
+    assert (a <= b).all()
+    assert (b <= c).all()
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"nullable": True}, {}),
+        ({}, {"b": "a"}),
+        ({"integer": False}, {"b": "a"}),
+        ({"upper": 1}, {"b": "a"}),
+    ],
+)
+def test_columns_that_cannot_be_missing_are_counted_from(
+    facts: dict[str, object], expected: dict[str, str]
+) -> None:
+    schema = schema_with("a", "b", **facts)
+    counted = Differences(schema)
+    assert counted.before == expected
+    if not expected:
+        assert counted.counted is schema
+    else:
+        assert 2 <= Domain(schema).widths[1] <= 27
+
+
+def test_without_an_order_columns_are_counted_as_they_are() -> None:
+    schema = ruled_tables.schema_of(rules=ruled_tables.RULES[1:])
+    assert schema.rules
+    assert Differences(schema).counted is schema
