@@ -244,7 +244,11 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
             "also_released": ledger.also,
         }
     else:
-        certificate["releases"] = [dataclasses.asdict(release) for release in ledger.releases]
+        # The relation is told above, of all together.
+        certificate["releases"] = [
+            {"name": each.name, "sensitivity": each.sensitivity, "stddev": each.stddev}
+            for each in ledger.releases
+        ]
     if terms.earlier is not None:
         certificate["earlier_runs"] = [each.to_json() for each in terms.earlier]
         certificate["epsilon_with_earlier_runs"] = _finite(_sum(ledger, terms.earlier))
