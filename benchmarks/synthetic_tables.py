@@ -15,6 +15,7 @@ Each case is a split of a table, a fifth or so of which is held out, and one dra
     independent                 noisy counts of columns
     mst, aim                    of the papers, written anew (`_mst`, `_aim`)
     opendp_mst, opendp_aim      as OpenDP has them, with its defaults
+    opendp_aim_paper            the same, candidates weighed as in the paper (`_opendp`)
     model                       `jaxdp run marginals`, which is what `jaxdp table` takes
     pairs, labelled             `jaxdp run dp_ntk --features=pairs`, and with `--labels=teacher`
 
@@ -53,7 +54,8 @@ from jaxdp.methods.settings import SettingsError
 from jaxdp.program.evaluation.fidelity.values import Records
 from jaxdp.tables import Domain
 
-_FREE, _OPENDP = ("real", "cells"), ("opendp_mst", "opendp_aim")
+_FREE = ("real", "cells")
+_OPENDP = ("opendp_mst", "opendp_aim", "opendp_aim_paper")
 _COUNTING = ("independent", "mst", "aim", *_OPENDP)
 _OURS = ("model", "pairs", "labelled")
 METHODS = (*_FREE, *_COUNTING, *_OURS)
