@@ -22,8 +22,9 @@ Each case is a split of a table, a fifth or so of which is held out, and one dra
 All get the same public schema. What counts cells is given those of `jaxdp.tables.Domain`, and
 values are drawn within a cell by the same code, so mechanisms are compared and not their binning.
 Epsilon and delta are the same for all. `independent`, `mst` and `aim` of either source are private
-where a record is added or removed, and the others as `_RELATION` says. What a figure is says
-`_table_judges`; what took more than `--limit` seconds, or failed, has none and a note.
+where a record is added or removed, and the others where one is zeroed out, which is its counterpart
+where the number of records is public. What a figure is says `_table_judges`; a case that took more
+than `--limit` seconds, or failed, has none and a note.
 """
 
 import argparse
@@ -51,6 +52,7 @@ from _tables import TABLES, Split, problem, toy_problem
 import jaxdp
 from jaxdp.methods.dp_ntk.cells import evenly_drawn
 from jaxdp.methods.settings import SettingsError
+from jaxdp.privacy import relations
 from jaxdp.program.evaluation.fidelity.values import Records
 from jaxdp.tables import Domain
 
@@ -60,8 +62,6 @@ _COUNTING = ("independent", "mst", "aim", *_OPENDP)
 _OURS = ("model", "pairs", "labelled")
 METHODS = (*_FREE, *_COUNTING, *_OURS)
 _QUICK_METHODS = ("real", "cells", "independent", "model", "labelled")
-# What the methods of jaxdp protect, beside their defaults.
-_RELATION: dict[str, Any] = {}
 
 
 class Made(NamedTuple):
@@ -116,7 +116,8 @@ def _of_jaxdp(
     method: str, split: Split, count: int, *, eps: float, delta: float, seed: int
 ) -> Records:
     methods = jaxdp.methods
-    asked = _RELATION | {"eps": eps, "delta": delta, "num_synthetic": count, "seed": seed}
+    asked: dict[str, Any] = {"eps": eps, "delta": delta, "relation": relations.ZERO_OUT}
+    asked |= {"num_synthetic": count, "seed": seed}
     package: Any = methods.marginals if method == "model" else methods.dp_ntk
     if method == "pairs":
         asked |= {"features": "pairs"}
