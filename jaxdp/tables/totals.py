@@ -47,7 +47,11 @@ def completed(
         found["nullable"] = True
     parts = [columns[part] for part in rule.parts if part in columns]
     are_known = len(parts) == len(rule.parts) and all(part.is_numeric for part in parts)
-    if are_known and all(found.get(key) is None for key in _BOUNDS):
+    if any(found.get(key) is not None for key in _BOUNDS):
+        return found
+    if not are_known and found.get("type") == NUMERIC:
+        return found | dict(zip(_BOUNDS, (0, 1), strict=True))  # the mistake of a part is told
+    if are_known:
         ends = zip(*(part.bounds for part in parts), strict=True)
         found |= dict(zip(_BOUNDS, (_bound(found, parts, end) for end in ends), strict=True))
     return found

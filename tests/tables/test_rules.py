@@ -123,6 +123,10 @@ def test_all_mistakes_are_told_at_once() -> None:
     told = str(caught.value).split("; ")
     assert len(told) == 4
     assert all(any(word in line for line in told) for word in ("rule 1", "nobody", "gone", "'y'"))
+    with pytest.raises(SchemaError) as caught:
+        schema_with({"total": "t", "sum": ["x", "nobody"]}, t={"type": "numeric"})
+    assert "bounds" not in str(caught.value)
+    assert ";" not in str(caught.value)
 
 
 def test_targets_follow_from_nothing() -> None:
