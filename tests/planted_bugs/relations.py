@@ -6,6 +6,7 @@ _ACCOUNTING, _LEDGER = "jaxdp/privacy/accounting.py", "jaxdp/privacy/ledger.py"
 _R, _M = "tests/privacy/test_relations.py::", "tests/methods/test_relation.py::"
 _KEEPS = f"{_M}test_guarantee_every_method_keeps_its_budget_under_either_relation"
 _BOUGHT = f"{_M}test_guarantee_a_schema_was_bought_under_what_its_run_promises"
+_CLAIM = f"{_M}test_guarantee_releases_claim_what_a_record_moves_under_each_relation"
 _WHOLE = f"{_R}test_guarantee_whole_data_move_by_two_contributions_of_each_record"
 _BESIDE = f"{_R}test_guarantee_releases_beside_sampled_steps_move_by_two_contributions"
 
@@ -84,14 +85,14 @@ MUTANTS = (
         "jaxdp/methods/marginals/plan.py",
         "cell_counts.sensitivity(settings.relation)",
         'cell_counts.sensitivity("zero-out")',
-        (f"{_KEEPS}[1-marginals]",),
+        (f"{_CLAIM}[marginals-1.4142135623730951]",),
     ),
     Mutant(
         "an embedding does not hear of the relation",
         "jaxdp/methods/dp_ntk/plan.py",
         "class_weights=share > 0, relation=settings.relation",
         'class_weights=share > 0, relation="zero-out"',
-        (f"{_KEEPS}[1-dp_ntk]",),
+        (f"{_CLAIM}[dp_ntk-2.0]",),
     ),
     Mutant(
         "a schema that was bought for less serves a run under replace",
