@@ -52,11 +52,15 @@ def numbers(wanted: Wanted, name: str, cuts: Cuts, spikes: Sequence[float]) -> d
         wanted: what is open.
         name: of the column.
         cuts: its part in use and its bins.
-        spikes: values that many records have.
+        spikes: values that many records have; those that are declared come to them.
     """
     column, facts = wanted.columns[name], dict[str, Any]()
     low, end, inner = cuts.low, cuts.high, set(cuts.inner)
+    declared = column.numbers_of_spikes
+    spikes = sorted({*spikes, *declared})
     if wanted.is_open(name, BOUNDS):
+        if declared:  # a spike that hardly any record has may lie beyond the part in use
+            low, end = min(low, *declared), max(end, *(each + column.is_whole for each in declared))
         low, end = _ends(column, low, end, spikes)
         facts["lower"], facts["upper"] = low, end - column.is_whole
     else:

@@ -177,7 +177,10 @@ def _open(facts: Mapping[str, Any], is_skipped: bool) -> tuple[str, ...]:
 def _fill(facts: dict[str, Any], which: tuple[str, ...]) -> None:
     """Fill what is open with what means nothing."""
     if bought.BOUNDS in which and facts["type"] == NUMERIC:
-        facts["lower"], facts["upper"] = 0, 1
+        declared = facts.get("spikes")
+        known = declared if isinstance(declared, list) else []
+        spikes = [each for each in known if _is_number(each)]
+        facts["lower"], facts["upper"] = min([0, *spikes]), max([1, *spikes])
     elif bought.BOUNDS in which and isinstance(facts.get("format"), str):
         try:
             moment = moment_of(facts["type"], facts["format"], facts.get("zone") or "UTC")
@@ -190,6 +193,10 @@ def _fill(facts: dict[str, Any], which: tuple[str, ...]) -> None:
         facts["nullable"] = True
     elif facts.get("nullable", 0) is None:
         del facts["nullable"]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
 def _targets(schema: Schema) -> tuple[str, ...]:

@@ -287,3 +287,20 @@ def test_guarantee_what_is_no_class_is_found_before_anything_is_counted(
         frame.loc[7, "ill"] = "perhaps"
     with pytest.raises(SchemaError, match="is the target, and the table"):
         bought(frame)
+
+
+@pytest.mark.parametrize("bins", [None, 4])
+@pytest.mark.parametrize("spikes", [[-99], [0, 7.5], [5000]])
+def test_declared_spikes_are_within_what_is_bought(bins: int | None, spikes: list[float]) -> None:
+    """No record has them, so the part in use does not hold them."""
+    frame = pd.DataFrame({"pay": np.random.default_rng(0).uniform(100, 200, NUM)})
+    pay = {"type": "numeric", "lower": None, "upper": None, "spikes": spikes}
+    pay |= {} if bins is None else {"bins": bins}
+    schema = buy_schema(frame, {"columns": {"pay": pay}}, Purchase(epsilon=5.0, delta=1e-5))
+    (found,) = schema.columns
+    assert set(spikes) <= set(found.spikes)
+    assert found.bounds[0] <= min(spikes)
+    assert found.bounds[1] >= max(spikes)
+    closed = {"type": "numeric", "lower": -100, "upper": 6000, "spikes": spikes}
+    schema = buy_schema(frame, {"columns": {"pay": closed}}, Purchase(epsilon=5.0, delta=1e-5))
+    assert set(spikes) <= set(schema.columns[0].spikes)
