@@ -16,6 +16,9 @@ _WIDE = ("epileptic", "isolet")  # whose pairs of columns are too many
 _AT_ONE = "tables_eps1_cpu.txt"
 _OTHERS = {"0.2": "tables_eps02_cpu.txt", "10": "tables_eps10_cpu.txt"}
 _DISTILLED = "tables_distilled_eps1_cpu.txt"
+_BY_VALUES = "synthetic_tables_eps1_cpu.txt"
+# Methods of that table, in its order.
+_BESIDE = ("independent", "opendp_mst", "opendp_aim", "aim", "model")
 Found = Mapping[str, Mapping[str, Any]]
 
 
@@ -136,4 +139,40 @@ def rare_class() -> str:
         }
         | {code(name): area(name) for name in methods}
         | {"real records": area("real")},
+    )
+
+
+def by_values() -> str:
+    """Made tables judged by values, beside AIM; a row for each table and method."""
+    found = cases(_BY_VALUES)
+    names = dict.fromkeys(name.split()[0] for name in found)
+    rows = [
+        (name, method, found.get(f"{name} {method} eps={epsilon} seed=0"))
+        for name in names
+        for method, epsilon in (("real", "inf"), *((each, "1") for each in _BESIDE))
+    ]
+
+    def learnt(row: tuple[str, str, Any]) -> str:
+        case = row[2]
+        if case.get("note"):
+            return str(case["note"])
+        figure = "r2" if case["auc"] is None else "auc"
+        return f"{fixed(case[figure], 2)} ({'R2' if figure == 'r2' else 'AUC'})"
+
+    def told(figure: str) -> Callable[[tuple[str, str, Any]], str]:
+        return lambda row: "" if row[2].get(figure) is None else fixed(row[2][figure], 3)
+
+    return table(
+        [row for row in rows if row[2] is not None],
+        {
+            "table": lambda row: row[0],
+            "records": lambda row: str(row[2]["num_train"]),
+            "columns": lambda row: str(row[2]["num_columns"]),
+            "made by": lambda row: code(row[1]),
+            "boosting learns": learnt,
+            "two-way": told("tv2"),
+            "three-way": told("three_way"),
+            "correlations": told("strong"),
+            "seconds": lambda row: "" if row[1] == "real" else fixed(row[2]["seconds"]),
+        },
     )

@@ -35,7 +35,7 @@ def test_stored_examples_are_scaled_back_and_rounded(
     generator = Generator(
         module=None, variables=None, code_dim=1, class_names=("a",), shape=shape, codec=codec
     )
-    found = generator.stored(np.array([[0.0, 0.5, 1.0, 0.499]]))
+    found = generator.stored(np.array([[0.0, 0.5, 1.0, 0.499]]), np.array([0]))
     assert found.shape == (1, *shape)
     assert (found.dtype == np.uint8) == codec.is_whole
     np.testing.assert_allclose(found.ravel(), expected, atol=1e-9)
