@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
+from jaxdp.methods.marginals import alike
 from jaxdp.tables.domain import Domain, Pair
 
 _LEAST_SHARE = 1e-5
@@ -56,15 +57,43 @@ class Counts:
         """Whether a pair was counted."""
         return (min(first, second), max(first, second)) in self.pairs
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether columns are paired with the target at most: they are independent given it."""
+        return len(self.pairs) < len(self.domain.pairs)
+
+    def has_target(self, column: int) -> bool:
+        """Whether the pair of a column and the target was counted."""
+        target = self.domain.target
+        return target is not None and self.has(column, target)
+
     @functools.cached_property
     def shares(self) -> tuple[Float[np.ndarray, " _"], ...]:
         """Share of the records in each cell of each column: positive, with sum 1."""
-        return tuple(_shares(self, column) for column in range(len(self.domain.widths)))
+        columns = list(range(len(self.domain.widths)))
+        if not self.is_apart:
+            return tuple(_shares(self, [column])[0] for column in columns)
+        found: dict[int, np.ndarray] = {}
+        own = [column for column in columns if column != self.domain.target]
+        for group in alike.groups(self.domain, own):
+            found |= zip(group, _shares(self, group), strict=True)
+        if self.domain.target is not None:
+            found[self.domain.target] = _shares(self, [self.domain.target])[0]
+        return tuple(found[column] for column in columns)
+
+    @functools.cached_property
+    def partners(self) -> tuple[tuple[int, ...], ...]:
+        """For each column those that it was counted with, in order."""
+        found: list[list[int]] = [[] for _ in self.domain.widths]
+        for first, second in self.pairs:
+            found[first].append(second)
+            found[second].append(first)
+        return tuple(tuple(sorted(each)) for each in found)
 
     @functools.cached_property
     def turns(self) -> tuple[Float[np.ndarray, "_ _"], ...]:
         """For each column the rotation that makes its features uncorrelated under its shares."""
-        return tuple(map(_turn, self.domain.features, self.shares))
+        return tuple(map(turn_of, self.domain.features, self.shares))
 
     @functools.cached_property
     def bases(self) -> tuple[Float[np.ndarray, "_ _"], ...]:
@@ -88,22 +117,11 @@ class Counts:
         return self.pair_stddev[pair] ** 2 + chance
 
     def dependence(self, pair: Pair) -> tuple[Float[np.ndarray, "v w"], float]:
-        """Return the variance of a pair's coefficients, and how much likelier it is than none.
-
-        It is `t spread^-p`: the larger p, the rougher is how the columns depend on each other.
-        """
+        """Return the variance of a pair's coefficients, and how much likelier it is than none."""
         means = [self.shares[each] @ self.bases[each] for each in pair]
         away = (self.turned(pair) - np.outer(*means)) ** 2
         spread = np.outer(*(self.spreads(each) for each in pair))
-        noise, found = self.uncertainty(pair), []
-        none = 0.5 * np.sum(np.log(noise) + away / noise)
-        for roughness in _ROUGHNESSES:
-            variance = noise + _STRENGTHS[:, None, None] * spread ** (2 - roughness)
-            likelihood = -0.5 * np.sum(np.log(variance) + away / variance, axis=(1, 2))
-            best = int(np.argmax(likelihood))
-            found.append((float(likelihood[best] + none), _STRENGTHS[best], roughness))
-        gain, strength, roughness = max(found)
-        return strength * spread**-roughness, gain
+        return likeliest_strength(away, self.uncertainty(pair), spread)
 
     @functools.cached_property
     def dependences(self) -> dict[Pair, np.ndarray]:
@@ -130,6 +148,30 @@ class Counts:
         return tuple(sorted(order[:number]))
 
 
+def likeliest_strength(
+    away: Float[np.ndarray, "v w"],
+    noise: Float[np.ndarray, "v w"],
+    spread: Float[np.ndarray, "v w"],
+) -> tuple[Float[np.ndarray, "v w"], float]:
+    """Return the variance of coefficients that is likeliest, and how much likelier than none.
+
+    It is `t spread^-p`: the larger p, the rougher is how the columns depend on each other.
+
+    Args:
+        away: squares of how far means are from those of independent columns.
+        noise: variance of the noise on means.
+        spread: variances of both columns' features, multiplied.
+    """
+    found, none = [], 0.5 * np.sum(np.log(noise) + away / noise)
+    for roughness in _ROUGHNESSES:
+        variance = noise + _STRENGTHS[:, None, None] * spread ** (2 - roughness)
+        likelihood = -0.5 * np.sum(np.log(variance) + away / variance, axis=(1, 2))
+        best = int(np.argmax(likelihood))
+        found.append((float(likelihood[best] + none), _STRENGTHS[best], roughness))
+    gain, strength, roughness = max(found)
+    return strength * spread**-roughness, gain
+
+
 def together(first: np.ndarray, s: float, second: np.ndarray, t: float) -> tuple[np.ndarray, float]:
     """Return the best mean of two noisy values of one thing, and its noise."""
     weight, other = 1 / s**2, 1 / t**2
@@ -137,30 +179,54 @@ def together(first: np.ndarray, s: float, second: np.ndarray, t: float) -> tuple
     return mean, (weight + other) ** -0.5
 
 
-def _turn(features: np.ndarray, shares: np.ndarray) -> Float[np.ndarray, "w w"]:
+def turn_of(features: np.ndarray, shares: np.ndarray) -> Float[np.ndarray, "w w"]:
     """Return the rotation after which features are uncorrelated, the largest variance first."""
     mean = shares @ features
     covariance = (features * shares[:, None]).T @ features - np.outer(mean, mean)
     return np.linalg.eigh(covariance)[1][:, ::-1]
 
 
-def _shares(counts: Counts, column: int) -> Float[np.ndarray, " w"]:
-    """Return a column's shares by its own counts and those of all pairs with it."""
+def _shares(counts: Counts, group: Sequence[int]) -> list[Float[np.ndarray, " w"]]:
+    """Return the shares of columns that are alike by their own counts and those of their pairs."""
+    each = [_evidence(counts, column) for column in group]
+    if counts.domain.columns[group[0]].is_numeric:
+        # Of columns that are alike in every pair that is counted, the noise is the same.
+        if len(group) >= alike.LEAST_ALIKE:
+            each = _towards_alike(each, np.array(group))
+        else:
+            each = [_towards_equal(*own) for own in each]
+    return [
+        _without_negative(precision, np.linalg.solve(precision, weighted))
+        for precision, weighted in each
+    ]
+
+
+def _evidence(counts: Counts, column: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the precision of what counts say of a column's shares, and their mean times it."""
     domain, width = counts.domain, counts.domain.widths[column]
     noise = 1 / counts.column_stddev**2
     precision, weighted = noise * np.eye(width), noise * counts.columns[domain.places[column]]
     features = domain.features[column]
-    for other, theirs in enumerate(domain.features):
-        if other == column or not counts.has(column, other):
-            continue
+    for other in counts.partners[column]:
+        theirs = domain.features[other]
         means, stddev = counts.of(column, other)
         ones = np.linalg.solve(theirs, np.ones(len(theirs)))  # what adds up all cells of the other
         certain = 1 / (stddev**2 * (ones @ ones))
         precision = precision + certain * features @ features.T
         weighted = weighted + certain * features @ (means @ ones)
-    if domain.columns[column].is_numeric:
-        precision, weighted = _towards_equal(precision, weighted)
-    return _without_negative(precision, np.linalg.solve(precision, weighted))
+    return precision, weighted
+
+
+def _towards_alike(
+    each: Sequence[tuple[np.ndarray, np.ndarray]], places: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the same, with the means that are likely for columns that are alike."""
+    precision = each[0][0]
+    equal = np.full(len(precision), 1 / len(precision))
+    certain, axes = np.linalg.eigh(precision)
+    means = np.stack([np.linalg.solve(own, weighted) for own, weighted in each])
+    likely = alike.likeliest((means - equal) @ axes, 1 / certain, places).means @ axes.T + equal
+    return [(precision, precision @ own) for own in likely]
 
 
 def _towards_equal(precision: np.ndarray, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,21 +17,21 @@ References:
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxdp.methods.marginals.apart import ApartTraining, apart_model
 from jaxdp.methods.marginals.estimates import Counts
+from jaxdp.methods.marginals.points import spread_points
 from jaxdp.methods.marginals.settings import BETWEEN, NUM_CHAINS
 from jaxdp.methods.steps import Watch, unwatched
 
 _RATE, _LEAST_RATE = 0.5, 0.05
 _LEAST = 1e-6
-# Numbers whose multiples fill the unit interval evenly.
-_GOLDEN = 0.618033988749895
 
 
 class Coefficients(NamedTuple):
@@ -69,22 +69,25 @@ class ColumnTables(NamedTuple):
 
 
 class Training(NamedTuple):
-    """The fitting of a model as a pair of pure functions."""
+    """The fitting of a model as a pair of pure functions, and how many steps it takes."""
 
+    num_steps: int
     init: Callable[[Key[Array, ""]], ModelState]
     update: Callable[[ModelState, Key[Array, ""]], tuple[ModelState, Float[Array, ""]]]
 
 
-def train_model(counts: Counts, num_steps: int) -> Training:
+def train_model(counts: Counts, num_steps: int) -> Training | ApartTraining:
     """Return how a model is fitted to noisy counts.
 
     Args:
         counts: what was released, and its noise.
-        num_steps: of the whole training.
+        num_steps: of the whole training, where there is something to fit.
 
     Guarantee:
         Post-processing: no function here takes private data, so training costs no privacy.
     """
+    if counts.is_apart:
+        return apart_model(counts)
     domain, tables = counts.domain, column_tables(counts)
     target = _target(counts)
     shares = jnp.asarray(np.concatenate(counts.shares), jnp.float32)
@@ -114,7 +117,7 @@ def train_model(counts: Counts, num_steps: int) -> Training:
         own = jax.random.fold_in(key, state.step)
         return moved(state, *_redrawn(own, state.cells, state.coefficients, tables))
 
-    return Training(init, update)
+    return Training(num_steps, init, update)
 
 
 class _Target(NamedTuple):
@@ -211,14 +214,6 @@ def _drawn_column(
     return own, rows, chances.mean(axis=0), chances @ features
 
 
-def spread_points(key: Key[Array, ""], groups: Int[Array, " m"]) -> Float[Array, " m"]:
-    """Return a number in [0, 1) for each record: even in each group, which lowers chance's part."""
-    within, start = jax.random.split(key)
-    order = jnp.argsort(groups + 0.5 * jax.random.uniform(within, groups.shape))
-    even = (jax.random.uniform(start) + _GOLDEN * jnp.arange(len(groups))) % 1.0
-    return jnp.zeros(len(groups)).at[order].set(even)
-
-
 def _independent(
     key: Key[Array, ""], single: Float[Array, " d"], tables: Sequence[ColumnTables], count: int
 ) -> Int[Array, "m q"]:
@@ -232,8 +227,8 @@ def _independent(
 
 
 def draw(
-    training: Training,
-    state: ModelState,
+    training: Training | ApartTraining,
+    state: Any,
     key: Key[Array, ""],
     count: int,
     *,
@@ -254,7 +249,7 @@ def draw(
 
 
 def rounds(
-    training: Training, state: ModelState, key: Key[Array, ""]
+    training: Training | ApartTraining, state: Any, key: Key[Array, ""]
 ) -> Iterator[Int[np.ndarray, "m q"]]:
     """Yield the cells of some thousand records again and again, of a model that is fitted on.
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ from jaxdp.tables.rules import Rule
 
 # Pairs that are counted again, for each column; beside those with the target.
 _AGAIN = 2
+# Of all pairs' counts, in shares of the records. With more, those with the target tell more.
+_MOST_NOISE = 0.08
 # Counts without noise are taken as if they had this much, in records.
 _LEAST_NOISE = 0.5
 _POINTS = 40
@@ -79,7 +82,10 @@ class MarginalsPlan(base.Plan[Released]):
         if not counted:
             return "counts columns alone: each is independent of the others in the table made"
         if counted < every:
-            return f"counts {counted} of {every} pairs of columns: those with the target"
+            return (
+                f"counts {counted} of {every} pairs of columns, those with the target; given it, "
+                "columns are independent in the table made"
+            )
         if self._num_again == 0:
             return f"counts all {every} pairs of columns"
         share = 1 - self.settings.column_share - self.settings.choice_share
@@ -165,7 +171,7 @@ class MarginalsPlan(base.Plan[Released]):
         training = model.train_model(counts, settings.steps)
         key = jax.random.key(settings.seed)
 
-        def advance(state: model.ModelState, count: int) -> tuple[model.ModelState, Array]:
+        def advance(state: Any, count: int) -> tuple[Any, Array]:
             for _ in range(count):
                 state, misfit = training.update(state, jax.random.fold_in(key, 1))
             return state, misfit
@@ -175,9 +181,9 @@ class MarginalsPlan(base.Plan[Released]):
                 name="training",
                 state=training.init(key),
                 advance=advance,
-                num_steps=settings.steps,
+                num_steps=training.num_steps,
                 free=True,
-                every=max(1, settings.steps // _POINTS),
+                every=max(1, training.num_steps // _POINTS),
             )
         )
         own, rng = jax.random.fold_in(key, 1), np.random.default_rng(settings.seed)
@@ -292,9 +298,7 @@ def make_plan(
     del cached
     assert spec.schema is not None  # `complete` has looked
     domain = Domain(spec.schema)
-    pairs = domain.pairs
-    if len(domain.widths) > MOST_PAIRED:
-        pairs = tuple(pair for pair in pairs if domain.target in pair)
+    pairs = _counted_pairs(settings, spec, domain, earlier.stored)
     if earlier.stored is not None:
         require_same_data(earlier.stored, spec, 1)
         _require_counts(earlier.stored.released, domain, pairs, earlier.stored.source)
@@ -314,6 +318,29 @@ def make_plan(
         releases=_releases(settings, spec, shares, earlier.stored),
         given=None if settings.given is None else given.parse(settings.given, spec.schema),
     )
+
+
+def _counted_pairs(
+    settings: Settings, spec: Spec, domain: Domain, stored: Stored[Any] | None
+) -> tuple[Pair, ...]:
+    """Return all pairs, where their counts tell more than noise, or those with the target.
+
+    Of stored counts their number says which. A table of few columns without a target has all pairs.
+    """
+    every = domain.pairs
+    with_target = tuple(pair for pair in every if domain.target in pair)
+    if len(domain.widths) > MOST_PAIRED:
+        return with_target
+    if stored is not None:
+        are_all = len(stored.released.pairs) == sum(map(domain.size_of, every))
+        return every if are_all else with_target
+    if not with_target:
+        return every
+    part = settings.choice_share if num_again(domain, every) else 1 - settings.column_share
+    part *= 1 - settings.quality_share
+    (one,) = _releases(settings, spec, {releasing.PAIRS: 1.0}, None)
+    noise = one.stddev * math.sqrt(len(every) / part) / spec.num_examples
+    return every if noise <= _MOST_NOISE else with_target
 
 
 def _with_answers(

@@ -32,7 +32,11 @@ MANY = schema_of(
 )
 
 
-def plan_of(schema: Any = SCHEMA, num: int = 200, persons: int = 1, **options: Any) -> Any:
+# So many records, or so much budget for a few, that all pairs are counted.
+NUM, LOUD = 3000, 50.0
+
+
+def plan_of(schema: Any = SCHEMA, num: int = NUM, persons: int = 1, **options: Any) -> Any:
     spec = Spec.table("toy", schema, num)
     spec = spec.of_persons(persons) if persons > 1 else spec
     settings = marginals.complete(marginals.Settings(**({"eps": 1.0} | options)), spec)
@@ -81,7 +85,7 @@ def test_pairs_are_counted_again_where_there_are_many() -> None:
 
 def test_guarantee_the_choice_of_pairs_sees_what_was_released_alone() -> None:
     """Whatever it is told comes with noise, and is what is kept."""
-    plan, private, told = plan_of(MANY, num=60), wide(60), []
+    plan, private, told = plan_of(MANY, num=60, eps=LOUD), wide(60), []
 
     def choose(columns: np.ndarray, pairs: np.ndarray) -> Any:
         told.append((columns, pairs))
@@ -107,7 +111,7 @@ def test_guarantee_the_choice_of_pairs_sees_what_was_released_alone() -> None:
 
 def test_guarantee_noise_of_every_part_is_its_own() -> None:
     """Of one key columns, pairs, chosen pairs and answers get four that differ."""
-    plan, private = plan_of(MANY, num=60, quality_share=0.2), wide(60)
+    plan, private = plan_of(MANY, num=60, eps=LOUD, quality_share=0.2), wide(60)
     loud = {r.name: dataclasses.replace(r, stddev=1e6) for r in plan.releases}
     found = releasing.release(
         private,
@@ -129,7 +133,10 @@ def test_guarantee_noise_of_every_part_is_its_own() -> None:
 
 
 def test_guarantee_the_plan_adds_the_noise_that_its_ledger_tells() -> None:
-    plan, private = plan_of(MANY, num=60), wide(60)
+    plan, private = plan_of(MANY, num=60, eps=LOUD), wide(60)
+    # As much noise as hides which pairs are counted again.
+    loud = tuple(dataclasses.replace(r, stddev=30 * r.stddev) for r in plan.releases)
+    plan = dataclasses.replace(plan, releases=loud)
     silent = dataclasses.replace(
         plan, releases=tuple(dataclasses.replace(r, stddev=0.0) for r in plan.releases)
     )
@@ -182,9 +189,59 @@ def test_wide_tables_pair_columns_with_the_target_alone() -> None:
     assert "with the target" in plan.story.notice
 
 
+def test_pairs_are_those_that_tell_more_than_noise() -> None:
+    """The rule knows the numbers of records and columns and the budget."""
+    assert plan_of(MANY, num=NUM).pairs == plan_of(MANY, num=100, eps=LOUD).pairs
+    for few in (plan_of(MANY, num=300), plan_of(MANY, num=NUM, eps=0.05)):
+        last = few.domain.target
+        assert few.pairs == tuple(pair for pair in few.domain.pairs if pair[1] == last)
+        assert [each.name for each in few.releases] == [releasing.COLUMNS, releasing.PAIRS]
+        assert "given it, columns are independent" in few.story.notice
+        assert joint.epsilon(few.releases, delta=1e-5) <= few.settings.eps + 1e-9
+
+
+def test_without_a_target_all_pairs_are_counted() -> None:
+    plan = plan_of(schema_of(ill=None), num=50)
+    assert plan.domain.target is None
+    assert plan.pairs == plan.domain.pairs
+
+
+def test_guarantee_counts_of_few_pairs_have_the_noise_that_is_told() -> None:
+    plan, private = plan_of(MANY, num=60), wide(60)
+    silent = dataclasses.replace(
+        plan, releases=tuple(dataclasses.replace(r, stddev=0.0) for r in plan.releases)
+    )
+    exact = silent.release(private, private_key(0), PlainRunner(progress=False))
+    found = [plan.release(private, private_key(k), PlainRunner(progress=False)) for k in range(8)]
+    noise = np.stack([each.pairs - exact.pairs for each in found])
+    stddev = plan.releases[1].stddev * math.sqrt(len(plan.pairs)) / 60
+    assert np.std(noise) == pytest.approx(stddev, rel=5 / math.sqrt(noise.size))
+
+
+def test_a_run_of_few_records_ends_and_goes_on_from_its_counts() -> None:
+    plan, runner = plan_of(MANY, num=60, num_synthetic=20), PlainRunner(progress=False)
+    released = plan.release(wide(60), private_key(1), runner)
+    assert len(plan.finish(released, runner).y) == 20
+    stored = Stored(
+        released=released,
+        options=None,
+        example_shape=plan.spec.stored_shape,
+        num_classes=1,
+        certificate={"ledger": plan.ledger.to_json()},
+        source="--counts=FILE",
+        schema=plan.spec.schema_json,
+    )
+    again = marginals.make_plan(plan.settings, plan.spec, Earlier(stored))
+    assert again.pairs == plan.pairs
+    np.testing.assert_array_equal(again.finish(released, runner).x, plan.finish(released, runner).x)
+
+
 def test_no_step_of_fitting_knows_the_records() -> None:
     """The same counts make the same table, whoever they are of."""
-    plan, runner = plan_of(MANY, num=60, steps=3, num_synthetic=20), PlainRunner(progress=False)
+    plan, runner = (
+        plan_of(MANY, num=60, eps=LOUD, steps=3, num_synthetic=20),
+        PlainRunner(progress=False),
+    )
     released = plan.release(wide(60), private_key(1), runner)
     first, second = (plan.finish(released, runner) for _ in range(2))
     np.testing.assert_array_equal(first.x, second.x)
@@ -202,7 +259,7 @@ def test_no_step_of_fitting_knows_the_records() -> None:
 )
 def test_counts_of_another_schema_are_refused(change: dict[str, Any]) -> None:
     """As those of a file that somebody has edited: every index in it is looked at."""
-    plan = plan_of(MANY, num=60)
+    plan = plan_of(MANY, num=60, eps=LOUD)
     found = plan.release(wide(60), private_key(1), PlainRunner(progress=False))
     assert len(found.chosen) == 42
     ((name, which),) = change.items()
@@ -235,7 +292,7 @@ def test_guarantee_answers_to_queries_have_their_share_of_the_budget(relation: s
 
 
 def test_guarantee_queries_are_chosen_by_what_was_released_and_answered_with_its_noise() -> None:
-    plan, runner = plan_of(SCHEMA, quality_share=0.3), PlainRunner(progress=False)
+    plan, runner = plan_of(SCHEMA, num=200, quality_share=0.3), PlainRunner(progress=False)
     private = Private.of_frame(frame_of(200), SCHEMA)
     found = [plan.release(private, private_key(seed), runner) for seed in range(30)]
     noise = []
@@ -263,7 +320,7 @@ def test_a_made_table_tells_how_far_it_is_from_the_private_one() -> None:
 
 
 def test_counts_of_before_there_were_answers_are_read() -> None:
-    plan, runner = plan_of(SCHEMA), PlainRunner(progress=False)
+    plan, runner = plan_of(SCHEMA, num=200), PlainRunner(progress=False)
     released = plan.release(Private.of_frame(frame_of(200), SCHEMA), private_key(0), runner)
     arrays = released._asdict()
     del arrays["answers"]
