@@ -34,7 +34,7 @@ from jaxdp.tables.rules import Rule
 # Pairs that are counted again, for each column; beside those with the target.
 _AGAIN = 2
 # Of all pairs' counts, in shares of the records. With more, those with the target tell more.
-_MOST_NOISE = 0.08
+_MOST_NOISE = 0.05
 # Counts without noise are taken as if they had this much, in records.
 _LEAST_NOISE = 0.5
 _POINTS = 40
