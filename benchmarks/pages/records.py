@@ -143,36 +143,40 @@ def rare_class() -> str:
 
 
 def by_values() -> str:
-    """Made tables judged by values, beside AIM; a row for each table and method."""
-    found = cases(_BY_VALUES)
-    names = dict.fromkeys(name.split()[0] for name in found)
-    rows = [
-        (name, method, found.get(f"{name} {method} eps={epsilon} seed=0"))
-        for name in names
-        for method, epsilon in (("real", "inf"), *((each, "1") for each in _BESIDE))
-    ]
+    """Made tables judged by values, beside AIM: means of splits by table and method."""
+    rows: dict[tuple[str, str], list[Any]] = {}
+    for case in cases(_BY_VALUES).values():
+        name, method = case["case"].split()[:2]
+        if method in ("real", *_BESIDE):
+            rows.setdefault((name, method), []).append(case)
+    names = list(dict.fromkeys(name for name, _ in rows))
+    ordered = sorted(rows, key=lambda row: (names.index(row[0]), ("real", *_BESIDE).index(row[1])))
 
-    def learnt(row: tuple[str, str, Any]) -> str:
-        case = row[2]
-        if case.get("note"):
-            return str(case["note"])
-        figure = "r2" if case["auc"] is None else "auc"
-        return f"{fixed(case[figure], 2)} ({'R2' if figure == 'r2' else 'AUC'})"
+    def mean(row: tuple[str, str], figure: str) -> float | None:
+        found = [case[figure] for case in rows[row] if case.get(figure) is not None]
+        return statistics.fmean(found) if found else None
 
-    def told(figure: str) -> Callable[[tuple[str, str, Any]], str]:
-        return lambda row: "" if row[2].get(figure) is None else fixed(row[2][figure], 3)
+    def learnt(row: tuple[str, str]) -> str:
+        if rows[row][0].get("note"):
+            return str(rows[row][0]["note"])
+        area = mean(row, "auc")
+        return f"{fixed(mean(row, 'r2'), 2)} (R2)" if area is None else f"{fixed(area, 2)} (AUC)"
+
+    def told(figure: str) -> Callable[[tuple[str, str]], str]:
+        return lambda row: "" if mean(row, figure) is None else fixed(mean(row, figure), 3)
 
     return table(
-        [row for row in rows if row[2] is not None],
+        ordered,
         {
             "table": lambda row: row[0],
-            "records": lambda row: str(row[2]["num_train"]),
-            "columns": lambda row: str(row[2]["num_columns"]),
+            "records": lambda row: str(rows[row][0]["num_train"]),
+            "columns": lambda row: str(rows[row][0]["num_columns"]),
+            "splits": lambda row: str(len(rows[row])),
             "made by": lambda row: code(row[1]),
             "boosting learns": learnt,
             "two-way": told("tv2"),
             "three-way": told("three_way"),
             "correlations": told("strong"),
-            "seconds": lambda row: "" if row[1] == "real" else fixed(row[2]["seconds"]),
+            "seconds": lambda row: "" if row[1] == "real" else fixed(mean(row, "seconds")),
         },
     )
