@@ -182,6 +182,14 @@ def test_how_far_the_table_is_from_the_private_one_may_leave(
     assert "three conditions" not in (out / "README.md").read_text()
     saved = jaxdp.load(tmp_path / "again")
     assert saved.certificate.releasable
+    for more, said in (
+        ((again[-2], "--relation=replace"), "was released under zero-out"),
+        (("--quality_share=0.1", "--given=age=30"), "tells of a whole table"),
+    ):
+        asked = (*source, *FAST, *more)
+        assert drivers.drive(marginals.main, *asked, f"--out_dir={tmp_path / 'no'}") == 2
+        assert said in capsys.readouterr().err
+        assert not (tmp_path / "no" / "synthetic.csv").exists()
 
 
 def test_guarantee_a_run_that_replaces_another_releases_anew(

@@ -72,7 +72,8 @@ def numbers(wanted: Wanted, name: str, cuts: Cuts, spikes: Sequence[float]) -> d
     if column.is_whole and end - low <= MOST_BINS:
         return facts | {"bins": max(int(end - low), 1)}
     facts["bins"] = _each_once(column, (edge for edge in inner if low < edge < end))
-    kept = _each_once(column, (value for value in spikes if low <= value < end))
+    # A declared one may be the upper bound itself.
+    kept = _each_once(column, (v for v in spikes if low <= v < end or v in declared))
     return facts | ({"spikes": kept} if kept else {})
 
 

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from jaxdp.methods import bought_schema
-from jaxdp.methods.settings import budget
+from jaxdp.methods.settings import bad, budget
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger
@@ -25,6 +25,7 @@ def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) ->
     Raises:
         ValueError: the method's ledger is about other data than the run, or keeps quiet about a
             noise that somebody knows.
+        SettingsError: a run asks for more than was promised of what it uses again.
     """
     settings, spec, story = plan.settings, plan.spec, plan.story
     used_again = reused(plan)
@@ -35,6 +36,10 @@ def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) ->
             allow_epsilon=settings.allow_epsilon,
             covers=story.covers_again,
         )
+        if settings.relation == REPLACE != again["ledger"]["relation"]:
+            raise bad(
+                settings, "relation", "what is used again was released under zero-out; leave it out"
+            )
         return again | {"reused": story.reused}
     facts = () if bought_schema.of(spec) is None else (bought_schema.COVERS,)
     terms = Terms(

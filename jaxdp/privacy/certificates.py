@@ -250,14 +250,19 @@ def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
             for each in ledger.releases
         ]
     if terms.earlier is not None:
-        certificate["earlier_runs"] = [each.to_json() for each in terms.earlier]
-        certificate["epsilon_with_earlier_runs"] = _finite(_sum(ledger, terms.earlier))
-        certificate["relation_with_earlier_runs"] = relations.IN_WORDS[
-            _relation(ledger, terms.earlier)
-        ]
-        certificate["loss_with_earlier_runs"] = whole_loss((*terms.earlier, ledger))
+        certificate |= _with_earlier(ledger, terms.earlier)
     certificate["ledger"] = ledger.to_json()
     return {k: list(v) if isinstance(v, tuple) else v for k, v in certificate.items()}
+
+
+def _with_earlier(ledger: Ledger, earlier: tuple[Ledger, ...]) -> dict[str, Any]:
+    """Return what a certificate says of a run together with earlier ones."""
+    return {
+        "earlier_runs": [each.to_json() for each in earlier],
+        "epsilon_with_earlier_runs": _finite(_sum(ledger, earlier)),
+        "relation_with_earlier_runs": relations.IN_WORDS[_relation(ledger, earlier)],
+        "loss_with_earlier_runs": whole_loss((*earlier, ledger)),
+    }
 
 
 def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | None:

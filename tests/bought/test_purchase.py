@@ -301,6 +301,6 @@ def test_declared_spikes_are_within_what_is_bought(bins: int | None, spikes: lis
     assert set(spikes) <= set(found.spikes)
     assert found.bounds[0] <= min(spikes)
     assert found.bounds[1] >= max(spikes)
-    closed = {"type": "numeric", "lower": -100, "upper": 6000, "spikes": spikes}
+    closed = {"type": "numeric", "lower": -100, "upper": max(300, *spikes, 0), "spikes": spikes}
     schema = buy_schema(frame, {"columns": {"pay": closed}}, Purchase(epsilon=5.0, delta=1e-5))
     assert set(spikes) <= set(schema.columns[0].spikes)

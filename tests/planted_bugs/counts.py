@@ -133,4 +133,14 @@ MUTANTS = (
         "            column_key,\n",
         (f"{_R}test_guarantee_noise_of_every_part_is_its_own",),
     ),
+    Mutant(
+        "queries are chosen by exact shares",
+        _RELEASE,
+        "ask(processes.told(columns)),",
+        "ask(np.concatenate([np.bincount(c, minlength=w) / num_records for c, w in "
+        "zip(cells.T, domain.widths)])),",
+        (
+            f"{_R}test_guarantee_queries_are_chosen_by_what_was_released_and_answered_with_its_noise",
+        ),
+    ),
 )

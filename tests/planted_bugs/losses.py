@@ -86,7 +86,7 @@ MUTANTS = (
     Mutant(
         "what an attacker can do leaves earlier runs out",
         _CERTIFICATES,
-        "whole_loss((*terms.earlier, ledger))",
+        "whole_loss((*earlier, ledger))",
         "whole_loss((ledger,))",
         (f"{_C}test_what_an_attacker_can_do_counts_earlier_runs",),
     ),

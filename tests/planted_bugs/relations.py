@@ -115,4 +115,14 @@ MUTANTS = (
         "(2 * found.noise_multiplier * cell_counts.sensitivity(found.relation),)",
         (f"{_M}test_guarantee_steps_count_what_was_bought_by_what_a_record_contributes",),
     ),
+    Mutant(
+        "what was released for less is used again under replace",
+        "jaxdp/methods/certified.py",
+        'if settings.relation == REPLACE != again["ledger"]["relation"]:',
+        "if False:",
+        (
+            "tests/test_marginals_driver.py::"
+            "test_how_far_the_table_is_from_the_private_one_may_leave",
+        ),
+    ),
 )

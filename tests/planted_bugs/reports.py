@@ -73,20 +73,18 @@ MUTANTS = (
     Mutant(
         "training images stand beside made ones in the picture",
         _DRIVER,
-        "                made.x,\n                made.y,\n                made.class_names,\n"
-        "                low=codec.low,",
-        "                np.concatenate([made.x, self._data.private.x[:10]]),\n"
-        "                np.concatenate([made.y, self._data.private.y[:10]]),\n"
-        "                made.class_names,\n"
-        "                low=codec.low,",
+        "            made.x, made.y, made.class_names, low=codec.low,",
+        "            np.concatenate([made.x, self._data.private.x[:10]]),\n"
+        "            np.concatenate([made.y, self._data.private.y[:10]]),\n"
+        "            made.class_names, low=codec.low,",
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(
         "the picture has the contrast of the training images",
         _DRIVER,
-        "                low=codec.low,\n                high=codec.high,\n",
-        "                low=float(self._data.private.x.min()),\n"
-        "                high=float(self._data.private.x.max()),\n",
+        "low=codec.low, high=codec.high, title=title",
+        "low=float(self._data.private.x.min()),\n"
+        "            high=float(self._data.private.x.max()), title=title",
         (f"{_WRITTEN}[dp_kip]",),
     ),
     Mutant(

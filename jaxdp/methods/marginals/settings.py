@@ -8,6 +8,7 @@ from jaxdp.methods.settings import (
     Budget,
     ByData,
     SettingsError,
+    bad,
     budget,
     filled,
     setting,
@@ -77,6 +78,8 @@ class Settings(Budget):
             raise SettingsError(
                 "--column_share and --choice_share leave nothing for chosen pairs: lower one"
             )
+        if self.quality_share and self.given is not None:
+            raise bad(self, "quality_share", "tells of a whole table: leave it or --given out")
 
 
 def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:

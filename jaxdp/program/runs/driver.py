@@ -200,11 +200,22 @@ class _Run:
         with self._runner.clocked(self._plan.story.release_clock):
             return self._plan.release(self._data.private, key, self._runner)
 
+    def _picture(self, made: Made) -> bytes:
+        """Return a picture of what was made, as PNG."""
+        from jaxdp.program.report import pictures
+        from jaxdp.program.report.tables import table_png
+
+        codec, title = self._plan.spec.codec, self._plan.story.picture_title
+        if isinstance(codec, TableCodec):
+            return table_png(made.x, made.y, codec, made.class_names, title=title)
+        return pictures.image_grid_png(
+            made.x, made.y, made.class_names, low=codec.low, high=codec.high, title=title
+        )
+
     def _write(self, made: Made) -> None:
         # Not before the first step: these import matplotlib, and networks that a run may not have.
-        from jaxdp.program.report import curves, pictures
+        from jaxdp.program.report import curves
         from jaxdp.program.report import page as report
-        from jaxdp.program.report.tables import table_png
         from jaxdp.program.runs import generator_file
         from jaxdp.saved.classifier import support_of
 
@@ -215,19 +226,9 @@ class _Run:
         if made.quality is not None:
             folder.write_json(QUALITY, dict(made.quality))
             self._metrics["quality"] = dict(made.quality)
-        codec = plan.spec.codec
-        if isinstance(codec, TableCodec):
-            folder.write_bytes(f"{made.name}.csv", codec.schema.csv.encode(made.to_csv()))
-            picture = table_png(made.x, made.y, codec, made.class_names, title=story.picture_title)
-        else:
-            picture = pictures.image_grid_png(
-                made.x,
-                made.y,
-                made.class_names,
-                low=codec.low,
-                high=codec.high,
-                title=story.picture_title,
-            )
+        if isinstance(plan.spec.codec, TableCodec):
+            folder.write_bytes(f"{made.name}.csv", plan.spec.codec.schema.csv.encode(made.to_csv()))
+        picture = self._picture(made)
         folder.write_bytes(story.picture, picture)
         self._metrics |= judging.judged(self._judges, plan, made, self._data.test, self._flags)
         if "krr_test_accuracy" in self._metrics:
