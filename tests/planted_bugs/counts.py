@@ -4,6 +4,8 @@ from planted_bugs.mutant import Mutant
 
 _COUNTS, _C = "jaxdp/privacy/cell_counts.py", "tests/privacy/test_cell_counts.py::"
 _DOMAIN, _D = "jaxdp/tables/domain.py", "tests/tables/test_domain.py::"
+_MOMENTS = "jaxdp/privacy/second_moments.py"
+_M = "tests/privacy/test_second_moments.py::"
 _RELEASE = "jaxdp/methods/marginals/release.py"
 _R = "tests/methods/marginals/test_release.py::"
 _MOVES = f"{_C}test_guarantee_replacing_a_record_moves_counts_by_at_most_the_sensitivity"
@@ -132,6 +134,73 @@ MUTANTS = (
         "            answer_key,\n",
         "            column_key,\n",
         (f"{_R}test_guarantee_noise_of_every_part_is_its_own",),
+    ),
+    Mutant(
+        "longer vectors of scores are not shortened",
+        _MOMENTS,
+        "np.maximum(norms, 1.0)",
+        "np.maximum(norms, 1.0) * np.maximum(norms, 1.0) ** -1",
+        (f"{_M}test_guarantee_vectors_are_no_longer_than_claimed_whatever_they_are",),
+    ),
+    Mutant(
+        "vectors of scores are rounded to the nearest whole numbers",
+        _MOMENTS,
+        "np.trunc(short)",
+        "np.rint(short)",
+        (f"{_M}test_guarantee_vectors_are_no_longer_than_claimed_whatever_they_are",),
+    ),
+    Mutant(
+        "second moments above the diagonal count half",
+        _MOMENTS,
+        "np.where(upper[0] == upper[1], 1.0, math.sqrt(2))",
+        "np.ones(len(upper[0]))",
+        (
+            f"{_M}test_guarantee_noise_of_the_release_is_on_each_number_once",
+            f"{_R}test_guarantee_cells_are_scored_by_what_was_released_alone",
+        ),
+    ),
+    Mutant(
+        "second moments have no noise",
+        _MOMENTS,
+        "noisy = cell_counts.noisy_sums(key, exact * weights / LENGTH**2, release)",
+        "noisy = exact * weights / LENGTH**2",
+        (f"{_M}test_guarantee_noise_of_the_release_is_on_each_number_once",),
+    ),
+    Mutant(
+        "a release of second moments may claim less",
+        _MOMENTS,
+        "    cell_counts.require_sensitivity(release)\n",
+        "",
+        (f"{_M}test_guarantee_what_claims_less_or_does_not_fit_is_refused",),
+    ),
+    Mutant(
+        "vectors of scores are added up as they are",
+        _MOMENTS,
+        "whole = whole_rows(rows).astype(np.float64)",
+        "whole = rows * LENGTH",
+        (f"{_M}test_guarantee_a_record_moves_what_gets_noise_by_at_most_the_sensitivity",),
+    ),
+    Mutant(
+        "second moments get the noise of counts of columns",
+        _RELEASE,
+        "            moment_key,\n",
+        "            column_key,\n",
+        (f"{_R}test_guarantee_noise_of_moments_is_that_of_no_other_part",),
+    ),
+    Mutant(
+        "second moments are spent beside the budget",
+        "jaxdp/methods/marginals/plan.py",
+        "        found[last] -= settings.factor_share\n",
+        "        found[last] += settings.factor_share\n",
+        (f"{_R}test_guarantee_second_moments_have_their_share_of_the_budget[zero-out]",),
+    ),
+    Mutant(
+        "cells are scored by exact shares",
+        _RELEASE,
+        "score(columns, found)",
+        "score(np.concatenate([np.bincount(c, minlength=w) / num_records for c, w in "
+        "zip(cells.T, domain.widths)]), found)",
+        (f"{_R}test_guarantee_cells_are_scored_by_what_was_released_alone",),
     ),
     Mutant(
         "queries are chosen by exact shares",

@@ -2,8 +2,9 @@
 
     p(x) = p(t) prod_j p(x_j | t)
 
-It is what is told where all pairs are too many for the records. There is nothing to fit: the pair
-of a column and the target says its part of the model. How a column departs from being independent
+or one in which they move together, too, by a few factors (`factors`). It is what is told where all
+pairs are too many for the records. There is nothing to fit: the pair of a column and the target
+says its part of the model. How a column departs from being independent
 is estimated by itself or, where that is likelier, together with columns that are alike (`alike`).
 
 A departure is taken from the margin of the pair itself. The share of a cell that is a little wrong
@@ -18,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from jaxdp.methods.marginals import alike
+from jaxdp.methods.marginals import alike, factors
 from jaxdp.methods.marginals.estimates import Counts, likeliest_strength, turn_of
-from jaxdp.methods.marginals.points import spread_points
+from jaxdp.methods.marginals.points import sorted_points, spread_points
 from jaxdp.methods.marginals.settings import NUM_CHAINS
 
 # Looking at columns together has to tell so many times as much, as a few may depend far more.
@@ -58,10 +59,12 @@ class _Group(NamedTuple):
     Attributes:
         columns: their numbers.
         upto: probability of all cells up to each, given the target's cell.
+        loadings: how much of each factor is in each column.
     """
 
     columns: tuple[int, ...]
     upto: Float[Array, "g c w"]
+    loadings: Float[Array, "g f"]
 
 
 def shares_given_target(counts: Counts) -> tuple[dict[int, Float[np.ndarray, "_ _"]], float]:
@@ -152,9 +155,12 @@ class ApartTraining(NamedTuple):
         if self.target is not None:
             classes = _cells_at(spread_points(first, classes), self.target_upto)
             columns[self.target] = classes
+        shared, rest = jax.random.split(rest)
         for number, group in enumerate(self.groups):
             keys = jax.random.split(jax.random.fold_in(rest, number), len(group.columns))
-            columns |= zip(group.columns, _drawn_group(keys, classes, group.upto), strict=True)
+            moved = jax.random.normal(shared, (NUM_CHAINS, group.loadings.shape[1]))
+            drawn = _drawn_group(keys, classes, group.upto, group.loadings, moved)
+            columns |= zip(group.columns, drawn, strict=True)
         return jnp.stack([columns[column] for column in range(len(columns))], axis=1)
 
 
@@ -164,23 +170,50 @@ def apart_model(counts: Counts) -> ApartTraining:
     Guarantee:
         Post-processing: no function here takes private data.
     """
+    tables, misfit = _tables(counts)
+    by_width = dict[int, list[int]]()
+    for column in tables:
+        by_width.setdefault(counts.domain.widths[column], []).append(column)
+    loadings = dict(zip(tables, _loadings(counts, tables), strict=True))
+
+    def group(columns: Sequence[int]) -> _Group:
+        upto = np.stack([np.cumsum(tables[each].T, axis=1) for each in columns])
+        own = np.stack([loadings[each] for each in columns])
+        return _Group(tuple(columns), *(jnp.asarray(each, jnp.float32) for each in (upto, own)))
+
+    groups = tuple(map(group, by_width.values()))
+    target_upto = jnp.asarray(np.cumsum(_classes(counts)), jnp.float32)
+    return ApartTraining(1, groups, counts.domain.target, target_upto, misfit)
+
+
+def scores_of(counts: Counts) -> factors.Scores:
+    """Return the normal scores of all columns' cells but the target's, given the target's cell."""
+    tables, _ = _tables(counts)
+    return factors.scores_of(list(tables.values()), _classes(counts))
+
+
+def _classes(counts: Counts) -> Float[np.ndarray, " c"]:
+    """Return the share of each cell of the target; of no target, that of all records."""
+    target = counts.domain.target
+    return np.ones(1) if target is None else counts.shares[target]
+
+
+def _tables(counts: Counts) -> tuple[dict[int, Float[np.ndarray, "_ _"]], float]:
+    """Return each column's shares (w, c) given the target's cell, and the misfit of all."""
     given, misfit = shares_given_target(counts)
-    target, by_width = counts.domain.target, dict[int, list[int]]()
-    for column, width in enumerate(counts.domain.widths):
-        if column != target:
-            by_width.setdefault(width, []).append(column)
-    classes = np.ones(1) if target is None else counts.shares[target]
+    found, classes = dict[int, np.ndarray](), len(_classes(counts))
+    for column, own in enumerate(counts.shares):
+        if column != counts.domain.target:
+            found[column] = given.get(column, np.repeat(own[:, None], classes, axis=1))
+    return found, misfit
 
-    def upto(column: int) -> np.ndarray:
-        even = np.repeat(counts.shares[column][:, None], len(classes), axis=1)
-        return np.cumsum(given.get(column, even).T, axis=1)
 
-    groups = tuple(
-        _Group(tuple(columns), jnp.asarray(np.stack([upto(each) for each in columns]), jnp.float32))
-        for columns in by_width.values()
-    )
-    target_upto = jnp.asarray(np.cumsum(classes), jnp.float32)
-    return ApartTraining(1, groups, target, target_upto, misfit)
+def _loadings(counts: Counts, tables: dict[int, np.ndarray]) -> Float[np.ndarray, "q f"]:
+    """Return how much of each factor is in each column; none of a run that released no moments."""
+    if not len(counts.moments):
+        return np.zeros((len(tables), 0))
+    scores = factors.scores_of(list(tables.values()), _classes(counts))
+    return factors.loadings(counts.moments, counts.moment_stddev, counts.num_records, scores)
 
 
 def _cells_at(points: Float[Array, " m"], upto: Float[Array, "..."]) -> Int[Array, " m"]:
@@ -191,11 +224,18 @@ def _cells_at(points: Float[Array, " m"], upto: Float[Array, "..."]) -> Int[Arra
 
 @jax.jit
 def _drawn_group(
-    keys: Key[Array, " g"], classes: Int[Array, " m"], upto: Float[Array, "g c w"]
+    keys: Key[Array, " g"],
+    classes: Int[Array, " m"],
+    upto: Float[Array, "g c w"],
+    loadings: Float[Array, "g f"],
+    moved: Float[Array, "m f"],
 ) -> Int[Array, "g m"]:
-    """Return cells of columns, even within each of the target's cells."""
+    """Return cells of columns, even within each of the target's cells, that factors move."""
 
-    def drawn(key: Key[Array, ""], own: Float[Array, "c w"]) -> Int[Array, " m"]:
-        return _cells_at(spread_points(key, classes), own[classes])
+    def drawn(key: Key[Array, ""], own: Float[Array, "c w"], part: Float[Array, " f"]) -> Array:
+        left = jnp.sqrt(1 - jnp.sum(part**2))
+        z = moved @ part + left * jax.random.normal(key, classes.shape)
+        points = sorted_points(classes, jax.scipy.special.ndtr(z), len(own))
+        return _cells_at(points, own[classes])
 
-    return jax.lax.map(lambda each: drawn(*each), (keys, upto))
+    return jax.lax.map(lambda each: drawn(*each), (keys, upto, loadings))

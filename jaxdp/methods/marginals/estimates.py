@@ -38,6 +38,9 @@ class Counts:
         column_stddev: of the noise on each.
         pairs: noisy mean of `F_j^T F_k` of each pair that was counted.
         pair_stddev: of the noise on each entry.
+        moments: noisy second moments of normal scores and a constant (`factors`), of all columns
+            but the target; empty where none were released.
+        moment_stddev: of the noise on each number of their diagonal.
     """
 
     domain: Domain
@@ -46,6 +49,8 @@ class Counts:
     column_stddev: float
     pairs: Mapping[Pair, np.ndarray]
     pair_stddev: Mapping[Pair, float]
+    moments: Float[np.ndarray, "q q"] = dataclasses.field(default_factory=lambda: np.empty((0, 0)))
+    moment_stddev: float = 0.0
 
     def of(self, first: int, second: int) -> tuple[np.ndarray, float]:
         """Return the mean of a pair in either order, and the noise on it."""

@@ -14,7 +14,7 @@ from jaxdp.data import Private, Spec, TableCodec
 from jaxdp.methods import base, bought_schema, certified
 from jaxdp.methods.base import Story
 from jaxdp.methods.made import Made
-from jaxdp.methods.marginals import given, maps, model, queries
+from jaxdp.methods.marginals import apart, factors, given, maps, model, queries
 from jaxdp.methods.marginals import release as releasing
 from jaxdp.methods.marginals.estimates import Counts, counts_of
 from jaxdp.methods.marginals.given import Given
@@ -35,6 +35,8 @@ from jaxdp.tables.rules import Rule
 _AGAIN = 2
 # Of all pairs' counts, in shares of the records. With more, those with the target tell more.
 _MOST_NOISE = 0.05
+# Noise on second moments of records of norm 1, as an eigenvalue; and most columns that have them.
+_MOST_EDGE, _MOST_TOGETHER = 0.09, 3000
 # Counts without noise are taken as if they had this much, in records.
 _LEAST_NOISE = 0.5
 _POINTS = 40
@@ -79,13 +81,8 @@ class MarginalsPlan(base.Plan[Released]):
     def _taken(self) -> str:
         """Say in a line which pairs are counted."""
         every, counted = len(self.domain.pairs), len(self.pairs)
-        if not counted:
-            return "counts columns alone: each is independent of the others in the table made"
         if counted < every:
-            return (
-                f"counts {counted} of {every} pairs of columns, those with the target; given it, "
-                "columns are independent in the table made"
-            )
+            return self._taken_apart()
         if self._num_again == 0:
             return f"counts all {every} pairs of columns"
         share = 1 - self.settings.column_share - self.settings.choice_share
@@ -94,6 +91,16 @@ class MarginalsPlan(base.Plan[Released]):
             f"counts all {every} pairs of columns, and {self._num_again} of them again, with "
             f"{share:.0%} of the budget: those that depend on each other most"
         )
+
+    def _taken_apart(self) -> str:
+        """Say in a line what is counted where it is not all pairs."""
+        every, counted = len(self.domain.pairs), len(self.pairs)
+        some = f"{counted} of {every} pairs of columns, those with the target"
+        given = ("given it, " if counted else "") + "columns are independent in the table made"
+        found = f"counts {some if counted else 'columns alone'}"
+        if any(release.name == releasing.MOMENTS for release in self.releases):
+            given = "and in which directions columns move together"
+        return f"{found}; {given}"
 
     @property
     def _num_again(self) -> int:
@@ -128,6 +135,7 @@ class MarginalsPlan(base.Plan[Released]):
             {release.name: release for release in self.releases},
             pairs=self.pairs,
             choose=self._choose,
+            score=self._score,
             ask=functools.partial(queries.choose, self.domain),
             num_records=self.spec.num_examples,
         )
@@ -138,6 +146,12 @@ class MarginalsPlan(base.Plan[Released]):
         counts = self._counts(columns, (self.pairs, found, self._noise(releasing.PAIRS)))
         return counts.strongest(self._num_again, always=self.domain.target)
 
+    def _score(self, columns: np.ndarray, pairs: np.ndarray) -> Sequence[np.ndarray]:
+        """Return scores of cells, by what was released."""
+        found = _matrices(self.domain, self.pairs, pairs)
+        rounds = [(self.pairs, found, self._noise(releasing.PAIRS))] if self.pairs else []
+        return apart.scores_of(self._counts(columns, *rounds)).values
+
     def _noise(self, name: str) -> float:
         """Return the standard deviation of a release's noise on a share of the records."""
         stddev = next(each.stddev for each in self.releases if each.name == name)
@@ -145,6 +159,7 @@ class MarginalsPlan(base.Plan[Released]):
             releasing.COLUMNS: len(self.domain.widths),
             releasing.PAIRS: len(self.pairs),
             releasing.AGAIN: self._num_again,
+            releasing.MOMENTS: 1,
             releasing.ANSWERS: queries.NUM,
         }[name]
         return max(stddev * number**0.5, _LEAST_NOISE) / self.spec.num_examples
@@ -163,7 +178,11 @@ class MarginalsPlan(base.Plan[Released]):
             chosen = [(int(first), int(second)) for first, second in released.chosen]
             found = _matrices(self.domain, chosen, released.again)
             rounds.append((chosen, found, self._noise(releasing.AGAIN)))
-        return self._counts(released.columns, *rounds)
+        counts = self._counts(released.columns, *rounds)
+        if not len(released.moments):
+            return counts
+        noise = self._noise(releasing.MOMENTS)
+        return dataclasses.replace(counts, moments=released.moments, moment_stddev=noise)
 
     def finish(self, released: Released, runner: Runner) -> Made:
         """Return records that are drawn of a model of the counts."""
@@ -308,6 +327,9 @@ def make_plan(
         shares[releasing.AGAIN] = 1 - settings.column_share - settings.choice_share
     elif pairs:
         shares[releasing.PAIRS] = 1 - settings.column_share
+    else:
+        shares[releasing.COLUMNS] = 1.0
+    shares = _with_factors(shares, settings, spec, domain, pairs, earlier.stored)
     shares = _with_answers(shares, settings, earlier.stored)
     return MarginalsPlan(
         settings=settings,
@@ -341,6 +363,33 @@ def _counted_pairs(
     (one,) = _releases(settings, spec, {releasing.PAIRS: 1.0}, None)
     noise = one.stddev * math.sqrt(len(every) / part) / spec.num_examples
     return every if noise <= _MOST_NOISE else with_target
+
+
+def _with_factors(
+    shares: Mapping[str, float],
+    settings: Settings,
+    spec: Spec,
+    domain: Domain,
+    pairs: Sequence[Pair],
+    stored: Stored[Any] | None,
+) -> dict[str, float]:
+    """Return shares of the budget, that of second moments among them, where they are told."""
+    found, num = dict(shares), len(domain.widths)
+    *_, last = found
+    if stored is not None:
+        if len(stored.released.moments):
+            found[releasing.MOMENTS] = _STORED_SHARE * found[last]
+            found[last] -= found[releasing.MOMENTS]
+        return found
+    if len(pairs) == len(domain.pairs) or not settings.factor_share or num > _MOST_TOGETHER:
+        return found
+    share = settings.factor_share * (1 - settings.quality_share)
+    (one,) = _releases(settings, spec, {releasing.MOMENTS: 1.0}, None)
+    edge = factors.noise_edge(one.stddev / math.sqrt(share), num) / spec.num_examples
+    if edge <= _MOST_EDGE:
+        found[last] -= settings.factor_share
+        found[releasing.MOMENTS] = settings.factor_share
+    return found
 
 
 def _with_answers(
@@ -379,11 +428,13 @@ def _require_counts(released: Released, domain: Domain, pairs: Sequence[Pair], s
     chosen = [(int(first), int(second)) for first, second in released.chosen]
     are_chosen = set(chosen) <= set(pairs) and len(set(chosen)) == len(chosen)
     sizes = domain.dim, sum(map(domain.size_of, pairs))
+    others = len(domain.widths) + (domain.target is None)
     if not (
         are_chosen
         and len(chosen) == num_again(domain, pairs)
         and (len(released.columns), len(released.pairs)) == sizes
         and len(released.again) == sum(map(domain.size_of, chosen))
         and len(released.answers) in (0, queries.NUM)
+        and released.moments.shape in ((0, 0), (others, others))
     ):
         raise SettingsError(f"{source}: its counts are not those of the schema's columns and pairs")

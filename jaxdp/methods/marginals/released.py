@@ -19,6 +19,8 @@ class Released(NamedTuple):
         again: their noisy means, one after another.
         answers: noisy share of the records that answer each query (`queries`); none of a run that
             spends nothing on them.
+        moments: noisy mean of `r r^T`, where r has a record's normal scores (`factors`); empty of a
+            run that spends nothing on them.
     """
 
     columns: Float[np.ndarray, " d"]
@@ -26,6 +28,7 @@ class Released(NamedTuple):
     chosen: Int[np.ndarray, "m 2"]
     again: Float[np.ndarray, " r"]
     answers: Float[np.ndarray, " k"] = np.empty(0)
+    moments: Float[np.ndarray, "q q"] = np.empty((0, 0))
 
     @property
     def num_classes(self) -> int:
@@ -45,7 +48,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> Released:
     found = Released(*(np.asarray(arrays[name]) for name in needed), **more)
     shapes = [each.ndim for each in found]
     are_pairs = found.chosen.shape[1:] == (2,) and found.chosen.dtype.kind in "iu"
-    if shapes != [1, 1, 2, 1, 1] or not are_pairs:
+    if shapes != [1, 1, 2, 1, 1, 2] or not are_pairs:
         raise ValueError(f"its arrays have shapes {[each.shape for each in found]}")
     if not all(np.all(np.isfinite(each)) for each in found):
         raise ValueError("its arrays have values that are not finite")

@@ -16,6 +16,8 @@ from jaxdp.methods.settings import (
 
 # Held out on adult, diamonds, flights, houses and lending at epsilon 1.
 _COLUMN_SHARE, _CHOICE_SHARE = 0.1, 0.35
+# Held out on isolet, epileptic and credit.
+_FACTOR_SHARE = 0.2
 _STEPS = 250
 MOST_PAIRED = 60
 """Of more columns, only pairs with the target are counted."""
@@ -62,6 +64,13 @@ class Settings(Budget):
         at_least=LEAST_SHARE,
         at_most=1 - LEAST_SHARE,
     )
+    factor_share: float = setting(
+        _FACTOR_SHARE,
+        "Part of the budget that tells in which directions columns move together, where pairs with "
+        "the target are counted alone, or none, and noise leaves something to be seen (0: none).",
+        at_least=0,
+        at_most=0.5,
+    )
     quality_share: float = setting(
         0.0,
         "Part of the budget that tells how far the table is from the private one, with noise, in "
@@ -77,6 +86,10 @@ class Settings(Budget):
         if self.column_share + self.choice_share > 1 - LEAST_SHARE:
             raise SettingsError(
                 "--column_share and --choice_share leave nothing for chosen pairs: lower one"
+            )
+        if self.column_share + self.factor_share > 1 - LEAST_SHARE:
+            raise SettingsError(
+                "--column_share and --factor_share leave nothing for pairs: lower one"
             )
         if self.quality_share and self.given is not None:
             raise bad(self, "quality_share", "tells of a whole table: leave it or --given out")

@@ -23,7 +23,7 @@ from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.stored import Earlier, Stored
 from jaxdp.privacy import private_key
 from jaxdp.privacy import releases as joint
-from jaxdp.tables.domain import answers
+from jaxdp.tables.domain import Domain, answers
 
 SCHEMA = schema_of()
 # So many columns that not all pairs are counted again.
@@ -57,6 +57,26 @@ def wide(num: int, seed: int = 0) -> Private:
     frame = pd.concat([frame, more], axis=1)
     names = [name for name in (*MANY.order, *MANY.dropped) if name in frame]
     return Private.of_frame(frame[names], MANY)
+
+
+def no_scores(columns: np.ndarray, pairs: np.ndarray) -> tuple[()]:
+    """Stand for scores where no release needs them."""
+    raise AssertionError(f"asked of {columns} and {pairs}")
+
+
+# Columns that are counted with the target alone, and records enough to see how they move.
+WIDE = schema_of(
+    **{f"n{k}": {"type": "numeric", "lower": 0, "upper": 1, "bins": 4} for k in range(70)}
+)
+
+
+def records_of_wide(num: int) -> Private:
+    rng = np.random.default_rng(0)
+    domain = Domain(WIDE)
+    cells = rng.integers(0, domain.widths, (num, len(domain.widths)))
+    cells[:, 3:60] = np.where(rng.random((num, 57)) < 0.5, cells[:, [2]] % 3, cells[:, 3:60])
+    cells = np.minimum(cells, np.array(domain.widths) - 1)
+    return Private(*domain.stored(cells, rng))
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, MANY])
@@ -98,6 +118,7 @@ def test_guarantee_the_choice_of_pairs_sees_what_was_released_alone() -> None:
         {release.name: release for release in plan.releases},
         pairs=plan.pairs,
         choose=choose,
+        score=no_scores,
         ask=no_queries,
         num_records=60,
     )
@@ -120,6 +141,7 @@ def test_guarantee_noise_of_every_part_is_its_own() -> None:
         loud,
         pairs=plan.pairs,
         choose=lambda columns, pairs: plan.pairs[:40],
+        score=no_scores,
         ask=lambda columns: queries.choose(plan.domain, columns),
         num_records=60,
     )
@@ -172,6 +194,8 @@ def test_guarantee_the_certificate_is_that_of_the_counts() -> None:
 def test_shares_that_leave_nothing_are_refused() -> None:
     with pytest.raises(SettingsError, match="leave nothing"):
         marginals.Settings(column_share=0.5, choice_share=0.5)
+    with pytest.raises(SettingsError, match="leave nothing for pairs"):
+        marginals.Settings(column_share=0.5, factor_share=0.5)
 
 
 def test_images_are_refused() -> None:
@@ -187,6 +211,117 @@ def test_wide_tables_pair_columns_with_the_target_alone() -> None:
     assert all(pair[1] == last for pair in plan.pairs)
     assert len(plan.pairs) == last
     assert "with the target" in plan.story.notice
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "replace"])
+def test_guarantee_second_moments_have_their_share_of_the_budget(relation: str) -> None:
+    plan = plan_of(WIDE, quality_share=0.1, relation=relation, eps=2.0)
+    names = [release.name for release in plan.releases]
+    assert names == [releasing.COLUMNS, releasing.PAIRS, releasing.MOMENTS, releasing.ANSWERS]
+    assert 0.999 * 2 < joint.epsilon(plan.releases, delta=1e-5) <= 2 + 1e-9
+    spent = [(each.sensitivity / each.stddev) ** 2 for each in plan.releases]
+    np.testing.assert_allclose(np.array(spent) / sum(spent), [0.09, 0.63, 0.18, 0.1], rtol=1e-6)
+    assert plan.releases[2].sensitivity == (1.0 if relation == "zero-out" else math.sqrt(2))
+    assert "directions" in plan.story.notice
+
+
+@pytest.mark.parametrize("change", [{"num": 300}, {"factor_share": 0.0}, {"schema": MANY}])
+def test_second_moments_are_released_where_they_tell_something(change: dict[str, Any]) -> None:
+    plan = plan_of(**({"schema": WIDE} | change))
+    assert releasing.MOMENTS not in [release.name for release in plan.releases]
+    assert 0.999 < joint.epsilon(plan.releases, delta=1e-5) <= 1 + 1e-9
+
+
+def test_wide_tables_without_a_target_count_columns_and_second_moments() -> None:
+    many = {f"n{k}": {"type": "numeric", "lower": 0, "upper": 1} for k in range(80)}
+    plan = plan_of(schema_of(**many, ill=None))
+    assert [each.name for each in plan.releases] == [releasing.COLUMNS, releasing.MOMENTS]
+    assert "columns alone; and in which directions" in plan.story.notice
+    alone = plan_of(schema_of(**many, ill=None), num=100)
+    assert "columns alone; columns are independent" in alone.story.notice
+
+
+def test_guarantee_cells_are_scored_by_what_was_released_alone() -> None:
+    plan, told = plan_of(WIDE, num=4000), []
+    private, widths = records_of_wide(4000), plan.domain.widths
+
+    def score(columns: np.ndarray, pairs: np.ndarray) -> Any:
+        told.append((columns, pairs))
+        return [np.full((width, 2), 1e-3) for width in (*widths[:-1], 1)]
+
+    found = releasing.release(
+        private,
+        private_key(3),
+        plan.domain,
+        {release.name: release for release in plan.releases},
+        pairs=plan.pairs,
+        choose=lambda columns, pairs: [],
+        score=score,
+        ask=no_queries,
+        num_records=4000,
+    )
+    ((columns, pairs),) = told
+    np.testing.assert_array_equal(columns, found.columns)
+    np.testing.assert_array_equal(pairs, found.pairs)
+    exact = np.bincount(plan.domain.cells(private.x, private.y)[:, 0]) / 4000
+    assert np.min(np.abs(columns[: len(exact)] - exact)) > 1e-7
+    # Scores are next to nothing, so that what is seen is the noise.
+    stddev = plan.releases[2].stddev / 4000
+    assert np.std(np.diag(found.moments)) == pytest.approx(stddev, rel=0.3)
+    above = found.moments[np.triu_indices(len(found.moments), 1)]
+    assert np.std(above) == pytest.approx(stddev / math.sqrt(2), rel=0.1)
+    small = np.concatenate([found.columns, np.zeros(len(above))])[: len(above)]
+    assert abs(np.corrcoef(small[:200], above[:200])[0, 1]) < 0.4
+
+
+def test_guarantee_noise_of_moments_is_that_of_no_other_part() -> None:
+    plan, private = plan_of(WIDE, num=4000, quality_share=0.2), records_of_wide(4000)
+    found = releasing.release(
+        private,
+        private_key(3),
+        plan.domain,
+        {r.name: dataclasses.replace(r, stddev=1e6) for r in plan.releases},
+        pairs=plan.pairs,
+        choose=lambda columns, pairs: [],
+        score=lambda columns, pairs: [np.zeros((w, 2)) for w in (*plan.domain.widths[:-1], 1)],
+        ask=lambda columns: queries.choose(plan.domain, columns),
+        num_records=4000,
+    )
+    upper = np.triu_indices(len(found.moments))
+    noised = found.moments[upper] * np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
+    own = noised / np.std(noised)
+    for other in (found.columns, found.pairs, found.answers):
+        size = min(len(own), len(other))
+        assert np.max(np.abs(own[:size] - (other / np.std(other))[:size])) > 0.1
+        assert abs(np.corrcoef(own[:size], other[:size])[0, 1]) < 0.5
+
+
+def test_moments_are_used_again_with_their_counts() -> None:
+    plan, runner = plan_of(WIDE, num=4000, num_synthetic=2000), PlainRunner(progress=False)
+    released = plan.release(records_of_wide(4000), private_key(1), runner)
+    assert released.moments.shape == (len(plan.domain.widths),) * 2
+    made = plan.finish(released, runner)
+    cells = plan.domain.cells(made.x, made.y)
+    assert np.corrcoef(cells[:, 10:50].T)[np.triu_indices(40, 1)].mean() > 0.1
+
+    def stored(released: Any) -> Earlier:
+        return Earlier(
+            Stored(
+                released=released,
+                options=None,
+                example_shape=plan.spec.stored_shape,
+                num_classes=1,
+                certificate={"ledger": plan.ledger.to_json()},
+                source="--counts=FILE",
+                schema=plan.spec.schema_json,
+            )
+        )
+
+    again = marginals.make_plan(plan.settings, plan.spec, stored(from_arrays(released._asdict())))
+    np.testing.assert_array_equal(again.finish(released, runner).x, made.x)
+    for change in (np.zeros((3, 3)), np.empty((0, 0))):
+        with pytest.raises(SettingsError, match="--counts=FILE: its"):
+            marginals.make_plan(plan.settings, plan.spec, stored(released._replace(moments=change)))
 
 
 def test_pairs_are_those_that_tell_more_than_noise() -> None:
