@@ -1,8 +1,9 @@
-"""Attacks on the noisy counts of a table: of columns, and of pairs of columns.
+"""Attacks on what is released of a table: counts of columns and of pairs, and second moments.
 
 Two columns have two cells for every canary. A canary lies in the first of its cells in both columns
-(in), or in the second ones (replace) or nowhere (zero-out; n counts it all the same). So canaries
-move counts of their own alone, and the score of each is the likelihood ratio of what it moves.
+(in), or in the second ones (replace) or nowhere (zero-out; n counts it all the same). Of second
+moments, every cell is a column, and a canary's vector is 1 in its own column. So canaries move
+numbers of their own alone, and the score of each is the likelihood ratio of what it moves.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from jaxdp.privacy import cell_counts, releases
+from jaxdp.privacy import cell_counts, releases, second_moments
 from jaxdp.privacy.relations import REPLACE
 from jaxdp.privacy.releases import GaussianRelease
 
@@ -44,7 +45,18 @@ def _pairs(cells: np.ndarray, width: int, release: GaussianRelease, key: jax.Arr
     return cell_counts.release_pairs(key, cells, features, [(0, 1)], release, num_records=1)
 
 
-COUNTED: dict[str, Callable[..., np.ndarray]] = {"columns": _columns, "pairs": _pairs}
+def _moments(cells: np.ndarray, width: int, release: GaussianRelease, key: jax.Array) -> np.ndarray:
+    one_hot = (cells[:, :1] == np.arange(width)).astype(np.int32)
+    scores, classes = [np.array([[0.0], [1.0]])] * width, np.zeros(len(cells), np.int32)
+    found = second_moments.release_moments(key, one_hot, scores, classes, release, num_records=1)
+    return np.diag(found)
+
+
+COUNTED: dict[str, Callable[..., np.ndarray]] = {
+    "counts of columns": _columns,
+    "counts of pairs": _pairs,
+    "second moments": _moments,
+}
 """What is released, in the units in which noise is added."""
 
 
@@ -82,6 +94,8 @@ def scores(
 def _owners(what: str, canaries: int) -> np.ndarray:
     """Return for every count the canary that moves it, or -1."""
     of_cells = np.repeat(np.arange(canaries), 2)
-    if what == "columns":
+    if what == "counts of columns":
         return np.tile(of_cells, 2)
+    if what == "second moments":
+        return of_cells
     return np.where(of_cells[:, None] == of_cells[None, :], of_cells[:, None], -1).ravel()

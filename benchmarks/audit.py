@@ -142,7 +142,7 @@ def audits(size: Size) -> Iterator[tuple[str, str, float, Audit]]:
         for kind in training.KINDS:
             yield f"class means, {kind}", ZERO_OUT, epsilon, _class_means(kind, epsilon, size)
         for what, relation in itertools.product(counts.COUNTED, relations.NAMES):
-            yield f"counts of {what}", relation, epsilon, _counts(what, relation, epsilon, few)
+            yield what, relation, epsilon, _counts(what, relation, epsilon, few)
         # Those of tables are counts, too, whose distance a test tells exactly.
         for features in (each for each in FEATURES if FEATURES[each].kinds != ("table",)):
             for kind in single.PAIRS:

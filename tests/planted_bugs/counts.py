@@ -79,8 +79,8 @@ MUTANTS = (
     Mutant(
         "columns, pairs and chosen pairs share a key",
         _RELEASE,
-        "column_key, pair_key, chosen_key, answer_key = jax.random.split(key, 4)",
-        "column_key, pair_key, chosen_key, answer_key = (key,) * 4",
+        "column_key, pair_key, chosen_key, moment_key, answer_key = jax.random.split(key, 5)",
+        "column_key, pair_key, chosen_key, moment_key, answer_key = (key,) * 5",
         (f"{_R}test_guarantee_noise_of_every_part_is_its_own",),
     ),
     Mutant(
@@ -139,7 +139,7 @@ MUTANTS = (
         "longer vectors of scores are not shortened",
         _MOMENTS,
         "np.maximum(norms, 1.0)",
-        "np.maximum(norms, 1.0) * np.maximum(norms, 1.0) ** -1",
+        "np.ones_like(norms)",
         (f"{_M}test_guarantee_vectors_are_no_longer_than_claimed_whatever_they_are",),
     ),
     Mutant(
