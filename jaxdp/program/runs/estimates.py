@@ -15,7 +15,6 @@ from jaxdp import large_arrays
 from jaxdp.data import Spec
 from jaxdp.methods.dp_ntk.labels.settings import GENERATOR, TEACHER
 from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS
-from jaxdp.methods.marginals.plan import counted_pairs
 from jaxdp.methods.marginals.settings import BETWEEN, NUM_CHAINS
 from jaxdp.methods.teacher.defaults import complete
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
@@ -320,6 +319,8 @@ def _generator(settings: Any, facts: _Data) -> Estimate:
 
 def _marginals(settings: Any, facts: _Data) -> Estimate:
     """Estimate a model of noisy counts."""
+    from jaxdp.methods.marginals.plan import counted_pairs  # with jax, which images do not need
+
     assert facts.spec.schema is not None
     domain = Domain(facts.spec.schema)
     n, q, d, made = facts.num_examples, len(domain.widths), domain.dim, settings.num_synthetic

@@ -24,7 +24,6 @@ _ALIKE, _ALIKE_SIZE, _ALIKE_CLASSES = 2.5, 10.0, 4.0
 # Below the first noise hides half of what could be learnt, or more: at 30 MNIST and Fashion-MNIST
 # reach 59 and 49 %, CIFAR-10 18 %. At the second MNIST and Fashion-MNIST have 80 and 66 %.
 LEAST_STRENGTH, _ENOUGH_STRENGTH = 30.0, 90.0
-_RECORDS_FOR_TEACHER = 1000
 _LARGEST_MEASURED = 32
 _TEN = 10  # distilled examples of a class, where there are many real ones
 _SLOW_SECONDS = 1800.0
@@ -183,25 +182,17 @@ def _of_images(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
 
 def _of_table(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
     synthetic = f"jaxdp run dp_ntk {source} --eps={epsilon:g}"
-    counted = _choice(
-        spec,
-        epsilon,
-        "counts",
-        synthetic,
-        "a synthetic table with the columns of the real one",
-        f"Of more than {MOST_PAIRED} columns each is counted by itself, with the whole budget.",
-    )
-    is_wide = spec.schema is not None and len(spec.schema.declared) > MOST_PAIRED
     model = _choice(
         spec,
         epsilon,
         "model",
         f"jaxdp run marginals {source} --eps={epsilon:g}",
         "a synthetic table with the columns of the real one, and their dependences",
-        "A model of all noisy counts, of columns and of pairs, makes the records.",
+        "A model of all noisy counts, of columns and of pairs, makes the records. Of more than "
+        f"{MOST_PAIRED} columns it counts pairs with the target, and how columns move together.",
     )
     if spec.schema is not None and spec.schema.target is None:
-        return (counted,) if is_wide else (model,)
+        return (model,)
     labelled = _choice(
         spec,
         epsilon,
@@ -219,9 +210,7 @@ def _of_table(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
         "They come from a private teacher. They train other classifiers worse than a synthetic "
         "table does.",
     )
-    if is_wide and spec.num_examples < _RECORDS_FOR_TEACHER:
-        return counted, labelled, distilled
-    return (labelled, counted, distilled) if is_wide else (model, labelled, distilled)
+    return model, labelled, distilled
 
 
 def _of_rows(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
