@@ -16,6 +16,7 @@ References:
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from jaxtyping import Array, Float, Int, Key
 from jaxdp.methods.marginals.apart import ApartTraining, apart_model
 from jaxdp.methods.marginals.estimates import Counts
 from jaxdp.methods.marginals.points import spread_points
-from jaxdp.methods.marginals.settings import BETWEEN, NUM_CHAINS
+from jaxdp.methods.marginals.settings import NUM_CHAINS, steps_before
 from jaxdp.methods.steps import Watch, unwatched
 
 _RATE, _LEAST_RATE = 0.5, 0.05
@@ -261,7 +262,7 @@ def rounds(
         state: after all of its steps.
         key: public.
     """
-    while True:
-        for _ in range(BETWEEN):
+    for number in itertools.count():
+        for _ in range(steps_before(number)):
             state, _ = training.update(state, key)
         yield np.asarray(state.cells)

@@ -317,7 +317,7 @@ def make_plan(
     del cached
     assert spec.schema is not None  # `complete` has looked
     domain = Domain(spec.schema)
-    pairs = counted_pairs(settings, spec, domain, earlier.stored)
+    pairs = _counted_pairs(settings, spec, domain, earlier.stored)
     if earlier.stored is not None:
         require_same_data(earlier.stored, spec, 1)
         _require_counts(earlier.stored.released, domain, pairs, earlier.stored.source)
@@ -342,18 +342,12 @@ def make_plan(
     )
 
 
-def counted_pairs(
-    settings: Settings, spec: Spec, domain: Domain, stored: Stored[Any] | None = None
+def _counted_pairs(
+    settings: Settings, spec: Spec, domain: Domain, stored: Stored[Any] | None
 ) -> tuple[Pair, ...]:
     """Return all pairs, where their counts tell more than noise, or those with the target.
 
-    A table of few columns without a target has all pairs.
-
-    Args:
-        settings: complete.
-        spec: facts about the data.
-        domain: of its schema.
-        stored: earlier counts, whose number says which; None where they are to be made.
+    Of stored counts their number says which. A table of few columns without a target has all pairs.
     """
     every = domain.pairs
     with_target = tuple(pair for pair in every if domain.target in pair)

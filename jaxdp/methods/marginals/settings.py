@@ -21,8 +21,18 @@ _FACTOR_SHARE = 0.2
 _STEPS = 250
 MOST_PAIRED = 60
 """Of more columns, only pairs with the target are counted."""
-NUM_CHAINS, BETWEEN = 3000, 3
-"""Records that are drawn side by side, and steps between two records of one chain."""
+NUM_CHAINS = 3000
+"""Records that are drawn side by side."""
+_BETWEEN, _MANY_ROUNDS = 3, 34
+
+
+def steps_before(round_number: int) -> int:
+    """Return how many steps are taken before a round of records, numbered from 0.
+
+    Fewer where a table has many of them: two records of one chain are the more alike, and what a
+    hundred thousand say together hardly changes.
+    """
+    return _BETWEEN if round_number < _MANY_ROUNDS else 1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

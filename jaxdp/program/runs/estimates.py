@@ -15,7 +15,7 @@ from jaxdp import large_arrays
 from jaxdp.data import Spec
 from jaxdp.methods.dp_ntk.labels.settings import GENERATOR, TEACHER
 from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS
-from jaxdp.methods.marginals.settings import BETWEEN, NUM_CHAINS
+from jaxdp.methods.marginals.settings import MOST_PAIRED, NUM_CHAINS, steps_before
 from jaxdp.methods.teacher.defaults import complete
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.program.runs.image_levels import FLOP, Level, levels_of, patches_of, seconds_of
@@ -319,21 +319,19 @@ def _generator(settings: Any, facts: _Data) -> Estimate:
 
 def _marginals(settings: Any, facts: _Data) -> Estimate:
     """Estimate a model of noisy counts."""
-    from jaxdp.methods.marginals.plan import counted_pairs  # with jax, which images do not need
-
     assert facts.spec.schema is not None
     domain = Domain(facts.spec.schema)
     n, q, d, made = facts.num_examples, len(domain.widths), domain.dim, settings.num_synthetic
-    rounds = -(-made // NUM_CHAINS) * BETWEEN
+    steps = sum(map(steps_before, range(-(-made // NUM_CHAINS))))
     counting = Phase("counting", 2.0 + n * q * q * 1e-8)
-    if len(counted_pairs(settings, facts.spec, domain)) < len(domain.pairs):
-        drawing = Phase("drawing", _COMPILE + rounds * 1e-3 * q)
+    if q > MOST_PAIRED:
+        drawing = Phase("drawing", _COMPILE + steps * 1e-3 * q)
         return Estimate((counting, drawing), 1e9 + 40.0 * q * q + 60.0 * made * q, 30.0 * made)
     step = 2e-3 * q + NUM_CHAINS * d * d * FLOP
     phases = (
         counting,
         Phase("training", 4 * _COMPILE + settings.steps * step),
-        Phase("drawing", rounds * step),
+        Phase("drawing", steps * step),
     )
     return Estimate(phases, 80.0 * d * d + 1e5 * d + 60.0 * made * q, 30.0 * made)
 

@@ -122,7 +122,8 @@ class SchemaBuyer:
         if self.budget.delta >= 1 / num_records and not self.budget.allow_delta:
             raise InputError(
                 f"--delta={self.budget.delta:g}: is not below 1/n = {1 / num_records:g}: nothing "
-                "may leave, and the schema would be bought in vain; lower it, or say --allow_delta"
+                "may leave, and the schema would be bought in vain; lower it, as "
+                f"--delta={0.1 / num_records:.0e}, or say --allow_delta"
             )
 
     def _again(self, path: Path, opened: OpenSchema, num_records: int) -> Schema:
