@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from jaxdp.program.evaluation.recipe import Recipe
 
 IMAGE, TABLE = "image", "table"
+MOST_JUDGED = 100_000
+"""Records of a table, made or to be tested on, that judges see."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS
 from jaxdp.methods.marginals.settings import MOST_PAIRED, NUM_CHAINS, steps_before
 from jaxdp.methods.teacher.defaults import complete
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
+from jaxdp.program.evaluation.facts import MOST_JUDGED
 from jaxdp.program.runs.image_levels import FLOP, Level, levels_of, patches_of, seconds_of
 from jaxdp.tables.domain import Domain
 
@@ -382,7 +383,7 @@ def _judging(judges: str | None, facts: _Data, made: int | None) -> float:
     names = (judges or "logistic,mlp,frechet").split(",")
     size = max(1.0, facts.dim / 784)
     if len(facts.shape) == 1:  # all drawn records train the classifiers, as many as there are
-        size *= max(1.0, facts.num_examples / _JUDGED_RECORDS)
+        size *= max(1.0, min(facts.num_examples, MOST_JUDGED) / _JUDGED_RECORDS)
     many = max(1.0, (made or 0) / 100)
     whole = size * max(0.4, (made or 0) / 60_000)
     each = {"convnet": _JUDGE["convnet"] * size * many}
