@@ -18,7 +18,7 @@ _OTHERS = {"0.2": "tables_eps02_cpu.txt", "10": "tables_eps10_cpu.txt"}
 _DISTILLED = "tables_distilled_eps1_cpu.txt"
 _BY_VALUES = "synthetic_tables_eps1_cpu.txt"
 # Methods of that table, in its order.
-_BESIDE = ("independent", "opendp_mst", "opendp_aim", "aim", "model")
+_BESIDE = ("independent", "mst", "opendp_mst", "opendp_aim", "aim", "model")
 Found = Mapping[str, Mapping[str, Any]]
 
 
