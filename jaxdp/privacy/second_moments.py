@@ -84,22 +84,23 @@ def whole_rows(rows: Float[np.ndarray, "b q"]) -> Int[np.ndarray, "b q"]:
     Guarantee:
         Each has norm at most `LENGTH`, and depends on its own vector alone.
     """
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    short = rows * (LENGTH * (1 - _MARGIN)) / np.maximum(norms, 1.0)
-    return np.trunc(short).astype(np.int64)
+    with np.errstate(over="ignore"):  # a norm that is infinite leaves nothing of its vector
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    short = rows / np.maximum(norms, 1.0)  # first, or the largest numbers overflow
+    return np.trunc(short * (LENGTH * (1 - _MARGIN))).astype(np.int64)
 
 
 def _sums(
     cells: np.ndarray, scores: Sequence[np.ndarray], classes: np.ndarray
-) -> Float[np.ndarray, "q q"]:
+) -> Int[np.ndarray, "q q"]:
     """Return the exact sums of products of whole numbers."""
-    found = np.zeros((len(scores), len(scores)))
+    found = np.zeros((len(scores), len(scores)), np.int64)
     for start in range(0, len(cells), _ROWS):
         block = slice(start, start + _ROWS)
         own = zip(cells[block].T, scores, strict=True)
         rows = np.stack([each[column, classes[block]] for column, each in own], axis=1)
         whole = whole_rows(rows).astype(np.float64)
-        found += whole.T @ whole
+        found += (whole.T @ whole).astype(np.int64)
     return found
 
 

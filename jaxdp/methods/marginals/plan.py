@@ -37,6 +37,8 @@ _AGAIN = 2
 _MOST_NOISE = 0.05
 # Noise on second moments of records of norm 1, as an eigenvalue; and most columns that have them.
 _MOST_EDGE, _MOST_TOGETHER = 0.09, 3000
+# Larger ones, as of a stranger's file, overflow.
+_MOST_MOMENT = 1e100
 # Counts without noise are taken as if they had this much, in records.
 _LEAST_NOISE = 0.5
 _POINTS = 40
@@ -142,15 +144,19 @@ class MarginalsPlan(base.Plan[Released]):
 
     def _choose(self, columns: np.ndarray, pairs: np.ndarray) -> tuple[Pair, ...]:
         """Return the pairs that are counted again, by what was released."""
-        found = _matrices(self.domain, self.pairs, pairs)
-        counts = self._counts(columns, (self.pairs, found, self._noise(releasing.PAIRS)))
+        counts = self._first_counts(columns, pairs)
         return counts.strongest(self._num_again, always=self.domain.target)
 
     def _score(self, columns: np.ndarray, pairs: np.ndarray) -> Sequence[np.ndarray]:
         """Return scores of cells, by what was released."""
+        return apart.scores_of(self._first_counts(columns, pairs)).values
+
+    def _first_counts(self, columns: np.ndarray, pairs: np.ndarray) -> Counts:
+        """Return counts of columns, and of pairs where there are any, with their noise."""
+        if not self.pairs:
+            return self._counts(columns)
         found = _matrices(self.domain, self.pairs, pairs)
-        rounds = [(self.pairs, found, self._noise(releasing.PAIRS))] if self.pairs else []
-        return apart.scores_of(self._counts(columns, *rounds)).values
+        return self._counts(columns, (self.pairs, found, self._noise(releasing.PAIRS)))
 
     def _noise(self, name: str) -> float:
         """Return the standard deviation of a release's noise on a share of the records."""
@@ -436,5 +442,6 @@ def _require_counts(released: Released, domain: Domain, pairs: Sequence[Pair], s
         and len(released.again) == sum(map(domain.size_of, chosen))
         and len(released.answers) in (0, queries.NUM)
         and released.moments.shape in ((0, 0), (others, others))
+        and np.max(np.abs(released.moments), initial=0.0) < _MOST_MOMENT
     ):
         raise SettingsError(f"{source}: its counts are not those of the schema's columns and pairs")

@@ -3,7 +3,7 @@
 from jaxdp.methods.base import FREE, Story
 
 COVERS = (
-    "counts.npz: the noisy counts of columns and of pairs of columns",
+    "counts.npz: the noisy counts of columns and of pairs of columns, and their second moments",
     "synthetic.npz and synthetic.csv: the records that were drawn of the model; any number of "
     "further records from it",
     "quality.json: how far they are from the private ones, with noise, where --quality_share asks",

@@ -79,8 +79,10 @@ def judged(
 ) -> dict[str, Any]:
     """Return what judges found, by the keys of metrics.json; of long tables, by a part of them."""
     if plan.spec.kind is TABLE and plan.story.kind == "generated":
+        soft = made.soft_labels
+        soft = None if soft is None else some(soft, made.y)[0]  # the same rows: so many are there
         x, y = some(made.x, made.y)
-        made = dataclasses.replace(made, x=x, y=y)
+        made = dataclasses.replace(made, x=x, y=y, soft_labels=soft)
         test = test._replace(**dict(zip(("x", "y"), some(test.x, test.y), strict=True)))
     return _of_targets(plan, made, test, run_flags) | _of_classes(
         names, plan, made, test, run_flags

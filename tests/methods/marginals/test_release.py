@@ -319,7 +319,7 @@ def test_moments_are_used_again_with_their_counts() -> None:
 
     again = marginals.make_plan(plan.settings, plan.spec, stored(from_arrays(released._asdict())))
     np.testing.assert_array_equal(again.finish(released, runner).x, made.x)
-    for change in (np.zeros((3, 3)), np.empty((0, 0))):
+    for change in (np.zeros((3, 3)), np.empty((0, 0)), 1e200 * released.moments):
         with pytest.raises(SettingsError, match="--counts=FILE: its"):
             marginals.make_plan(plan.settings, plan.spec, stored(released._replace(moments=change)))
 
