@@ -145,8 +145,8 @@ MUTANTS = (
     Mutant(
         "vectors of scores are rounded to the nearest whole numbers",
         _MOMENTS,
-        "np.trunc(short)",
-        "np.rint(short)",
+        "np.trunc(short * (LENGTH * (1 - _MARGIN)))",
+        "np.rint(short * (LENGTH * (1 - _MARGIN)))",
         (f"{_M}test_guarantee_vectors_are_no_longer_than_claimed_whatever_they_are",),
     ),
     Mutant(
