@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Key
 
 from jaxdp.bought import estimates, filled, grids
 from jaxdp.bought import release as releasing
-from jaxdp.bought.estimates import Cuts, Sums
+from jaxdp.bought.estimates import Cuts, Leaf, Sums
 from jaxdp.bought.wanted import Wanted
 from jaxdp.privacy import ordered_counts
 from jaxdp.privacy.releases import GaussianRelease
@@ -21,6 +21,9 @@ from jaxdp.tables.raw import RawRecords
 TOLD = 3.0
 """A count that is so many times its noise, or more, is no chance."""
 _LEAST = 0.5  # of a record: without noise
+_LITTLE = 2.0  # times its noise: what is left beside a spike, or less, is most likely nothing
+_SHORT = 1e-6  # of a column: nobody would write such numbers with a spike beside them
+_LEAST_SPIKE = 0.25  # of the records of a bin, where there are as many bins as can be
 
 
 def facts_of(
@@ -39,7 +42,7 @@ def facts_of(
         records: private.
         wanted: what is open.
         releases: by name, those that may be made.
-        threshold_delta: chance that a threshold of texts fails.
+        threshold_delta: chance that a threshold fails, of texts and of numbers each.
         records_per_person: most records of one person.
 
     Guarantee:
@@ -54,7 +57,7 @@ def facts_of(
         facts[name]["nullable"] = bool(buyer.num_missing(name) > buyer.least_missing)
     for found in (
         buyer.categories(threshold_delta, records_per_person) if wanted.texts else {},
-        buyer.numbers() if wanted.numbers else {},
+        buyer.numbers(threshold_delta, records_per_person) if wanted.numbers else {},
     ):
         for name, own in found.items():
             facts[name] |= own
@@ -133,22 +136,23 @@ class _Buyer:
             facts[name] = filled.categories(column, list(counts), has_other, of_classes)
         return facts
 
-    def numbers(self) -> dict[str, dict[str, Any]]:
+    def numbers(self, threshold_delta: float, records_per_person: int) -> dict[str, dict[str, Any]]:
         """Return the bounds, bins and spikes of columns of numbers."""
         names = self._wanted.numbers
         release, stddev = self._release(releasing.SUMS, len(names))
         leaves = {name: self._leaves(name) for name in names}
         counted = releasing.sums(self._keys[releasing.SUMS], self._records, leaves, release)
-        cuts = {
-            name: estimates.cuts_of(
-                _sums(leaves[name], counted[name], self._num_there(name), stddev)
-            )
+        sums = {
+            name: _sums(leaves[name], counted[name], self._num_there(name), stddev)
             for name in names
         }
-        spikes = self._spikes(cuts)
-        return {
-            name: filled.numbers(self._wanted, name, cuts[name], spikes[name]) for name in names
-        }
+        cuts = {name: estimates.cuts_of(sums[name]) for name in names}
+        spikes, noise = self._spikes(cuts, threshold_delta, records_per_person)
+        found = {}
+        for name, own in cuts.items():
+            empty = _emptied(own, spikes[name], math.hypot(sums[name].leaf_stddev, noise))
+            found[name] = filled.numbers(self._wanted, name, own.without(empty), [*spikes[name]])
+        return found
 
     def _leaves(self, name: str) -> Float[np.ndarray, " m"]:
         column = self._wanted.columns[name]
@@ -159,33 +163,55 @@ class _Buyer:
         part = estimates.range_of(self._looked[name][:-1], self._look_stddev, edges, likely)
         return grids.leaves(part.edges, part.shares, column)
 
-    def _spikes(self, cuts: Mapping[str, Cuts]) -> dict[str, list[float]]:
-        """Return for each column the values that many records have.
+    def _spikes(
+        self, cuts: Mapping[str, Cuts], threshold_delta: float, records_per_person: int
+    ) -> tuple[dict[str, dict[float, float]], float]:
+        """Return for each column the values that many records have, with counts, and their noise.
 
-        A heavy leaf of one value has it. Of others the roundest is counted, in one release.
+        A heavy leaf of one value has it. In others the roundest is counted, and what enough records
+        have, in one release.
         """
-        known: dict[str, list[float]] = {}
-        asked: dict[str, list[float]] = {}
+        known: dict[str, dict[float, float]] = {}
+        wide: dict[str, list[Leaf]] = {}
         for name, own in cuts.items():
             column = self._wanted.columns[name]
-            single = [low for low, high in own.heavy if grids.is_one_value(column, low, high)]
-            wide = [leaf for leaf in own.heavy if not grids.is_one_value(column, *leaf)]
-            known[name] = single
-            if wide:
-                asked[name] = [grids.roundest(low, high) for low, high in wide]
-        if asked:
-            release, stddev = self._release(releasing.SPIKES, len(asked))
-            found = releasing.spikes(
-                self._keys[releasing.SPIKES],
-                self._records,
-                asked,
-                release,
-                num_records=self._num,
-            )
-            for name, counts in found.items():
-                told = counts > max(TOLD * stddev, _LEAST)
-                known[name] += [v for v, is_told in zip(asked[name], told, strict=True) if is_told]
-        return known
+            single = [leaf for leaf in own.heavy if grids.is_one_value(column, leaf.low, leaf.high)]
+            known[name] = {leaf.low: leaf.num_records for leaf in single}
+            if len(single) < len(own.heavy):
+                wide[name] = [leaf for leaf in own.heavy if leaf not in single]
+        if not wide:
+            return known, 0.0
+        release, stddev = self._release(releasing.SPIKES, len(wide))
+        found = releasing.spikes(
+            self._keys[releasing.SPIKES],
+            self._records,
+            {name: [(leaf.low, leaf.high) for leaf in own] for name, own in wide.items()},
+            {
+                name: [grids.roundest(leaf.low, leaf.high) for leaf in own]
+                for name, own in wide.items()
+            },
+            release,
+            threshold_delta=threshold_delta,
+            records_per_person=records_per_person,
+        )
+        for name, counts in found.items():
+            few = self._num_there(name) * _LEAST_SPIKE / estimates.MOST_BINS
+            least = max(TOLD * stddev, few, _LEAST)
+            told = [each for each in counts.items() if each[1] > least]
+            known[name] |= told[: estimates.MOST_SPIKES]
+        return known, stddev
+
+
+def _emptied(cuts: Cuts, spikes: Mapping[float, float], stddev: float) -> list[Leaf]:
+    """Return the leaves whose spikes leave nothing that is more than noise, or no length."""
+    found = []
+    for leaf in cuts.heavy:
+        own = [count for value, count in spikes.items() if leaf.low <= value < leaf.high]
+        is_short = leaf.high - leaf.low < _SHORT * (cuts.high - cuts.low)
+        most = max(_LITTLE * stddev * math.sqrt(len(own)), _LEAST)
+        if own and (is_short or leaf.num_records - sum(own) <= most):
+            found.append(leaf)
+    return found
 
 
 def _sums(

@@ -6,6 +6,7 @@ References:
 """
 
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -66,6 +67,20 @@ class Sums(NamedTuple):
         return float(np.max(self.stddevs))
 
 
+class Leaf(NamedTuple):
+    """A leaf that holds more records than its neighbours.
+
+    Attributes:
+        low: where it begins.
+        high: where the next one begins.
+        num_records: of those in it, noisy.
+    """
+
+    low: float
+    high: float
+    num_records: float
+
+
 class Cuts(NamedTuple):
     """How a column is cut.
 
@@ -73,13 +88,21 @@ class Cuts(NamedTuple):
         low: least value, in the column's own units.
         high: end of the last bin; whole numbers end one before.
         inner: edges between bins.
-        heavy: leaves (low, high) that hold more records than their neighbours.
+        heavy: leaves that hold more records than their neighbours.
     """
 
     low: float
     high: float
     inner: tuple[float, ...]
-    heavy: tuple[tuple[float, float], ...]
+    heavy: tuple[Leaf, ...]
+
+    def without(self, empty: Collection[Leaf]) -> "Cuts":
+        """Return the same where some heavy leaves, but for their spikes, are no bins of their own.
+
+        What is left of each is a part of the bin that follows, or of the one before at the end.
+        """
+        freed = {leaf.high if leaf.high < self.high else leaf.low for leaf in empty}
+        return self._replace(inner=tuple(edge for edge in self.inner if edge not in freed))
 
 
 def range_of(
@@ -179,7 +202,9 @@ def cuts_of(found: Sums) -> Cuts:
         low=low,
         high=high,
         inner=tuple(sorted(edge for edge in inner if low < edge < high)),
-        heavy=tuple((float(leaves[leaf]), float(leaves[leaf + 1])) for leaf in heavy),
+        heavy=tuple(
+            Leaf(float(leaves[leaf]), float(leaves[leaf + 1]), float(each[leaf])) for leaf in heavy
+        ),
     )
 
 

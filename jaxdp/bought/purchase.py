@@ -31,7 +31,7 @@ _PARTS = {
     releasing.SUMS: 0.5,
     releasing.SPIKES: 0.05,
 }
-# Part of delta that thresholds may take.
+# Part of delta that thresholds may take, of texts and of numbers together.
 _THRESHOLD_PART = 0.1
 _REST = "all else"
 
@@ -83,7 +83,8 @@ class Planned:
             num_records: n, public.
         """
         self._wanted, self._purchase, self._num = Wanted(opened), purchase, num_records
-        self._threshold_delta = _THRESHOLD_PART * purchase.delta if self._wanted.texts else 0.0
+        self._thresholds = sum(map(bool, (self._wanted.texts, self._wanted.numbers)))
+        self._threshold_delta = _THRESHOLD_PART * purchase.delta if self._thresholds else 0.0
         self._releases = self._calibrated()
         self.name = secrets.token_hex(16)
         self.ledger = self._ledger(tuple(self._releases.values())) if self._releases else None
@@ -101,8 +102,8 @@ class Planned:
 
         Guarantee:
             (epsilon, delta)-DP for the share of that budget, under the purchase's relation: at most
-            four Gaussian releases, as the ledger has them (`jaxdp.bought.release`), and texts above
-            a threshold. Nothing else of the records is in the schema.
+            four Gaussian releases, as the ledger has them (`jaxdp.bought.release`), and texts and
+            numbers above a threshold each. Nothing else of the records is in the schema.
         """
         opened = self._wanted.opened
         if processes.are_several():
@@ -115,7 +116,7 @@ class Planned:
             records,
             self._wanted,
             self._releases,
-            threshold_delta=self._threshold_delta,
+            threshold_delta=self._threshold_delta / max(self._thresholds, 1),
             records_per_person=self._purchase.records_per_person,
         )
         stored = completed(opened.stored, facts)

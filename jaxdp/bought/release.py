@@ -3,7 +3,7 @@
     look     cells of a coarse public grid, and missing values
     texts    categories that enough records have
     sums     records below each edge of a fine grid, which follows from the look
-    spikes   records that have one of a few values, which follow from the sums
+    spikes   values that many records have, where the sums say that there are some
 
 Each is one Gaussian release. What it counts depends on the records through what was released
 before, and by nothing else; so all of them together are one.
@@ -130,27 +130,56 @@ def sums(
 def spikes(
     key: Key[Array, ""],
     records: RawRecords,
-    values: Mapping[str, Sequence[float]],
+    leaves: Mapping[str, Sequence[tuple[float, float]]],
+    likely: Mapping[str, Sequence[float]],
     release: GaussianRelease,
     *,
-    num_records: int,
-) -> dict[str, Float[np.ndarray, " s"]]:
-    """Return for each column how many records have each of some values, with noise.
+    threshold_delta: float,
+    records_per_person: int,
+) -> dict[str, dict[float, float]]:
+    """Return for each column values within some leaves, with noisy counts.
+
+    Those are told that are likely, and others that enough records have.
 
     Args:
         key: of the noise, fresh and secret.
         records: private.
-        values: for each column, each once.
-        release: as `cell_counts.release_columns` has it.
-        num_records: n, public.
+        leaves: for each column, from a low end to before a high one.
+        likely: for each column values within them, told in any case.
+        release: as `unknown_texts.release_texts` has it.
+        threshold_delta: likewise.
+        records_per_person: likewise.
 
     Guarantee:
-        One Gaussian release, by `cell_counts.release_columns`: all other values are a cell, too.
+        One Gaussian release, except with a chance of `threshold_delta`, by
+        `unknown_texts.release_texts`: a value is counted as the text that it is written as.
     """
-    each = [_places(_numbers(records[name]), np.asarray(own)) for name, own in values.items()]
-    widths = [len(own) + 1 for own in values.values()]
-    parts = _counted(key, each, widths, release, num_records)
-    return {name: part[:-1] for name, part in zip(values, parts, strict=True)}
+    columns = []
+    for name, own in leaves.items():
+        values = _numbers(records[name])
+        inside = np.zeros(len(values), bool)
+        for low, high in own:
+            inside |= (values >= low) & (values < high)
+        distinct, at = np.unique(values[inside] + 0.0, return_inverse=True)  # -0.0 is 0.0
+        places = np.full(len(values), -1)
+        places[inside] = at.reshape(-1)
+        known = frozenset(map(_written, likely[name]))
+        columns.append(unknown_texts.Texts(places, [*map(_written, distinct)], known))
+    found = unknown_texts.release_texts(
+        key,
+        columns,
+        release,
+        threshold_delta=threshold_delta,
+        records_per_person=records_per_person,
+    )
+    return {
+        name: {float(text): count for text, count in counts.items()}
+        for name, counts in zip(leaves, found, strict=True)
+    }
+
+
+def _written(value: float) -> str:
+    return repr(float(value))
 
 
 def _counted(
@@ -177,13 +206,6 @@ def _cells(
         return np.where(gone[column.places], last, 0)
     cells = np.searchsorted(edges, column, side="right")
     return np.where(np.isnan(column), last, cells)
-
-
-def _places(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return which of some values each number is, the number of them where it is none."""
-    order = np.argsort(values)
-    at = np.minimum(np.searchsorted(values[order], numbers), len(values) - 1)
-    return np.where(values[order][at] == numbers, order[at], len(values))
 
 
 def _numbers(column: RawColumn) -> np.ndarray:

@@ -7,6 +7,7 @@ Every text that occurs is counted, and one whose noisy count is above a threshol
 for q columns and persons with at most k records. A text that one person alone has is counted k
 times at most, and a person has at most k q of them. So none of these passes except with a chance
 of `threshold_delta`, and the rest is a Gaussian release of the counts of texts that others have.
+Texts that are known beforehand are told in any case: there is nothing to hide but their counts.
 
 References:
     Korolova, Kenthapadi, Mishra & Ntoulas (2009), "Releasing search queries and clicks privately"
@@ -37,10 +38,13 @@ class Texts(NamedTuple):
     Attributes:
         places: (n,) of each record's text; -1 where it has none.
         texts: all that occur, each once.
+        known: those that are told whatever their count is, whether they occur or not. They do not
+            depend on the records but by what was released of them before.
     """
 
     places: Int[np.ndarray, " n"]
     texts: Sequence[str]
+    known: frozenset[str] = frozenset()
 
 
 def threshold(
@@ -76,7 +80,7 @@ def release_texts(
     threshold_delta: float,
     records_per_person: int = 1,
 ) -> tuple[dict[str, float], ...]:
-    """Return for each column its texts that pass the threshold, with their noisy counts.
+    """Return for each column its known texts, and those that pass the threshold, with noisy counts.
 
     Texts are in the order of their counts, the largest first.
 
@@ -95,8 +99,8 @@ def release_texts(
         One Gaussian release, except with a chance of `threshold_delta`: a record that becomes empty
         takes one from the count of one text in every column, and one that is replaced adds one to
         another. So all counts over the root of the number of columns move by at most 1 or sqrt(2)
-        in norm. Which texts occur at all is told of none that a single person alone has, except
-        with that chance.
+        in norm, those of known texts among them. Which other texts occur at all is told of none
+        that a single person alone has, except with that chance.
     """
     require_sensitivity(release)
     for column in columns:
@@ -113,12 +117,12 @@ def release_texts(
     )
     found = []
     for number, column in enumerate(columns):
-        there = column.places[column.places >= 0]
-        counts = np.bincount(there, minlength=len(column.texts))
-        own = jax.random.fold_in(key, number)
-        noisy = noisy_sums(own, counts / root, release) * root
-        # Texts that occur in no record have no count: nobody knows of them.
-        passed = [int(place) for place in np.flatnonzero(counts) if noisy[place] > least]
+        names = (*column.texts, *sorted(column.known - set(column.texts)))
+        counts = np.bincount(column.places[column.places >= 0], minlength=len(names))
+        noisy = noisy_sums(jax.random.fold_in(key, number), counts / root, release) * root
+        is_known = np.array([name in column.known for name in names], bool)
+        # Others that occur in no record have no count: nobody knows of them.
+        passed = np.flatnonzero(is_known | ((counts > 0) & (noisy > least)))
         ordered = sorted(passed, key=lambda place: -noisy[place])
-        found.append({column.texts[place]: float(noisy[place]) for place in ordered})
+        found.append({names[place]: float(noisy[place]) for place in ordered})
     return tuple(found)

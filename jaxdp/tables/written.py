@@ -1,4 +1,7 @@
-"""Numbers of a column as they are written: with the digits that it has, never beyond its bounds."""
+"""Numbers of a column as they are written: with the digits that it has, never beyond its bounds.
+
+Values that many records have, its spikes, are written as they are declared.
+"""
 
 import numpy as np
 from jaxtyping import Float
@@ -23,8 +26,23 @@ def numbers(column: Column, stored: Float[np.ndarray, " n"]) -> Float[np.ndarray
     """
     values = values_at(column, stored)
     if not column.is_whole:
-        values = np.clip(_rounded(values, column), *column.bounds)
+        rounded = np.clip(_rounded(values, column), *column.bounds)
+        values = _with_spikes(rounded, values, column)
     return np.where(stored < 0, np.nan, values)
+
+
+def _with_spikes(
+    rounded: np.ndarray, values: np.ndarray, column: Column
+) -> Float[np.ndarray, " n"]:
+    """Return rounded numbers, and each spike with all of its digits."""
+    if not column.spikes:
+        return rounded
+    spikes = np.sort(np.array(column.numbers_of_spikes))
+    halves = (spikes[:-1] + spikes[1:]) / 2
+    nearest = spikes[np.searchsorted(halves, values)]
+    # The bin of a spike ends at the next number of float64.
+    is_spike = np.abs(values - nearest) <= np.spacing(np.abs(nearest))
+    return np.where(is_spike, nearest, rounded)
 
 
 def _rounded(values: np.ndarray, column: Column) -> np.ndarray:

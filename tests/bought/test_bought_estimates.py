@@ -7,7 +7,7 @@ import pytest
 
 from jaxdp.bought import estimates, grids
 from jaxdp.bought.buying import _sums
-from jaxdp.bought.estimates import Cuts
+from jaxdp.bought.estimates import Cuts, Leaf
 from jaxdp.tables import Column
 
 NUMBER = Column(name="x", type="numeric", lower=0, upper=1)
@@ -62,10 +62,18 @@ def test_spikes_are_bins_of_their_own() -> None:
     values = rng.normal(10, 4, 20_000)
     values[:4000], values[4000:6000] = -200, 0
     cuts = cuts_of(NUMBER, values)
-    spikes = [grids.roundest(low, high) for low, high in cuts.heavy]
+    spikes = [grids.roundest(leaf.low, leaf.high) for leaf in cuts.heavy]
     assert spikes == [-200, 0]
-    for low, high in cuts.heavy:
+    for low, high, _ in cuts.heavy:
         assert {low, high} - {cuts.low, cuts.high} <= set(cuts.inner)
+
+
+def test_a_leaf_of_nothing_but_its_spike_is_no_bin() -> None:
+    leaves = (Leaf(0.0, 0.5, 90.0), Leaf(7.0, 8.0, 50.0), Leaf(9.0, 10.0, 40.0))
+    cuts = Cuts(0.0, 10.0, (0.5, 3.0, 7.0, 8.0, 9.0), leaves)
+    assert cuts.without([]) == cuts
+    assert cuts.without(leaves[:2]).inner == (3.0, 7.0, 9.0)
+    assert cuts.without(leaves[2:]).inner == (0.5, 3.0, 7.0, 8.0), "the last has none behind it"
 
 
 def test_whole_numbers_are_cut_between_them() -> None:
@@ -102,7 +110,7 @@ def test_a_column_of_one_value_does_not_reach_far_beyond() -> None:
     values[:40] = 400
     for seed in range(6):
         cuts = cuts_of(WHOLE, values, stddev=60.0, seed=seed)
-        assert (cuts.low, cuts.heavy) == (0, ((0, 1),))
+        assert (cuts.low, [leaf[:2] for leaf in cuts.heavy]) == (0, [(0, 1)])
         assert cuts.high <= 4
 
 
@@ -126,7 +134,7 @@ def test_numbers_of_both_signs_are_found(stddev: float) -> None:
 
 def test_constant_columns_have_one_spike() -> None:
     cuts = cuts_of(NUMBER, np.full(500, 7.0))
-    assert [grids.roundest(low, high) for low, high in cuts.heavy] == [7.0]
+    assert [grids.roundest(leaf.low, leaf.high) for leaf in cuts.heavy] == [7.0]
 
 
 @pytest.mark.parametrize(

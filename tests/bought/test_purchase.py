@@ -11,8 +11,15 @@ import pandas as pd
 import pytest
 
 from jaxdp.bought import Planned, Purchase, buy_schema, release
-from jaxdp.privacy import Ledger, cell_counts, ordered_counts, releases, unknown_texts
-from jaxdp.tables import OpenSchema, Schema, SchemaError, encode, raw
+from jaxdp.privacy import (
+    Ledger,
+    cell_counts,
+    ordered_counts,
+    private_key,
+    releases,
+    unknown_texts,
+)
+from jaxdp.tables import Domain, OpenSchema, Schema, SchemaError, decode, encode, raw
 
 NUM = 4000
 NUMBER: dict[str, Any] = {"type": "numeric", "lower": None, "upper": None, "nullable": None}
@@ -86,6 +93,60 @@ def test_a_schema_tells_what_is_in_the_table(epsilon: float) -> None:
     x, y = encode(frame_of(), schema)
     assert np.isfinite(x).all()
     assert set(y) == {0, 1}
+
+
+def test_spikes_of_many_digits_are_bought_and_come_back() -> None:
+    rng, sizes = np.random.default_rng(2), np.log(np.arange(1, 5))
+    values = np.where(rng.random(NUM) < 0.8, rng.choice(sizes, NUM), rng.uniform(0, 4, NUM))
+    values[0] = 1.0986132  # beside the spike log(3), in its leaf
+    frame = pd.DataFrame({"size": np.round(values, 6).astype(str)})
+    schema = bought(frame, draft={"columns": {"size": NUMBER | {"nullable": False}}}, epsilon=3.0)
+    size = column(schema, "size")
+    assert size.spikes == (0.0, 0.693147, 1.098612, 1.386294)
+    short = np.diff([size.lower, *(edge for edge in size.bins), size.upper])
+    assert np.min(short) > 0.02, "a leaf of nothing but its spike is no bin of its own"
+    domain, rng = Domain(schema), np.random.default_rng(0)
+    x, y = domain.stored(domain.cells(*encode(frame, schema)), rng)
+    made = decode(x, y, schema)["size"].to_numpy()
+    for spike in size.spikes:
+        assert np.sum(made == spike) == np.sum(np.round(values, 6) == spike)
+
+
+def test_guarantee_a_number_of_few_records_is_no_spike() -> None:
+    values = np.full(NUM, 5.0)
+    values[: NUM // 2] = np.linspace(4.99, 5.01, NUM // 2)
+    numbers = {"a": values, "b": np.append(values[:-1], 5.0012345)}
+    (made,) = releases.calibrate({"all": math.sqrt(2)}, target_epsilon=1.0, delta=1e-6)
+    inside, likely = [(4.9, 5.1)], [5.0, 4.95]
+    found = release.spikes(
+        private_key(0),
+        numbers,
+        dict.fromkeys(numbers, inside),
+        dict.fromkeys(numbers, likely),
+        made,
+        threshold_delta=1e-7,
+        records_per_person=1,
+    )
+    assert [set(counts) for counts in found.values()] == [{5.0, 4.95}] * 2
+    assert abs(found["a"][5.0] - NUM / 2) < 60
+    assert abs(found["a"][4.95]) < 60
+
+
+def test_guarantee_thresholds_share_the_chance_that_the_ledger_tells() -> None:
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("texts", "spikes"):
+            original = getattr(release, name)
+
+            def watched(*args: Any, _f: Any = original, **more: Any) -> Any:
+                seen.append(more["threshold_delta"])
+                return _f(*args, **more)
+
+            patch.setattr(release, name, watched)
+        schema = bought()
+    assert len(seen) == 2
+    assert schema.bought is not None
+    assert sum(seen) == pytest.approx(Ledger.from_json(schema.bought.ledger).threshold_delta)
 
 
 def test_guarantee_a_purchase_costs_its_share_of_the_budget() -> None:

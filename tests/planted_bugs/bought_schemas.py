@@ -30,22 +30,43 @@ MUTANTS = (
     Mutant(
         "texts that occur pass without a threshold",
         _TEXTS,
-        "if noisy[place] > least]",
-        "if noisy[place] > 0]",
+        "(counts > 0) & (noisy > least)",
+        "(counts > 0) & (noisy > 0)",
         (f"{_SELDOM}[1-1]",),
     ),
     Mutant(
         "texts of all columns are counted in full",
         _TEXTS,
-        "noisy_sums(own, counts / root, release) * root",
-        "noisy_sums(own, counts, release)",
+        "counts / root, release) * root",
+        "counts, release)",
         (f"{_T}test_guarantee_independent_noise_of_the_release_is_on_every_count",),
+    ),
+    Mutant(
+        "all texts count as known beside known ones",
+        _TEXTS,
+        "is_known = np.array([name in column.known for name in names], bool)",
+        "is_known = np.full(len(names), bool(column.known))",
+        (f"{_T}test_guarantee_other_texts_pass_no_easier_beside_known_ones",),
+    ),
+    Mutant(
+        "numbers that few records have are told as spikes",
+        _RELEASE,
+        "known = frozenset(map(_written, likely[name]))",
+        "known = frozenset(map(_written, distinct))",
+        (f"{_P}test_guarantee_a_number_of_few_records_is_no_spike",),
+    ),
+    Mutant(
+        "each threshold takes all of the chance",
+        _PURCHASE,
+        "self._threshold_delta / max(self._thresholds, 1)",
+        "self._threshold_delta",
+        (f"{_P}test_guarantee_thresholds_share_the_chance_that_the_ledger_tells",),
     ),
     Mutant(
         "columns of texts share their noise",
         _TEXTS,
-        "own = jax.random.fold_in(key, number)",
-        "own = jax.random.fold_in(key, 0)",
+        "noisy = noisy_sums(jax.random.fold_in(key, number), counts",
+        "noisy = noisy_sums(jax.random.fold_in(key, 0), counts",
         (f"{_T}test_guarantee_independent_noise_of_the_release_is_on_every_count",),
     ),
     Mutant(
@@ -72,8 +93,8 @@ MUTANTS = (
     Mutant(
         "bounds are read off the records",
         _BUYING,
-        "        spikes = self._spikes(cuts)\n",
-        "        spikes = self._spikes(cuts)\n"
+        "        spikes, noise = self._spikes(cuts, threshold_delta, records_per_person)\n",
+        "        spikes, noise = self._spikes(cuts, threshold_delta, records_per_person)\n"
         "        cuts = {n: c._replace(high=float(np.nanmax(self._records[n])) + 1)\n"
         "                for n, c in cuts.items()}\n",
         (f"{_ALONE}[far beyond]",),

@@ -74,6 +74,21 @@ def test_guarantee_a_text_of_one_person_passes_as_seldom_as_is_said(
     assert passed * most * num_columns == pytest.approx(delta, rel=0.15)
 
 
+def test_known_texts_are_told_whatever_their_count_is() -> None:
+    known = frozenset({"green", "never"})
+    (found,) = found_in(COLORS._replace(known=known), stddev=5.0, delta=1e-9)
+    assert set(found) == known
+    (without,) = found_in(COLORS._replace(known=known))
+    assert without == {"red": 3.0, "blue": 2.0, "green": 1.0, "never": 0.0}
+
+
+def test_guarantee_other_texts_pass_no_easier_beside_known_ones() -> None:
+    num, delta = 20_000, 0.12
+    own = Texts(np.arange(num), tuple(map(str, range(num))), frozenset({"0", "elsewhere"}))
+    (found,) = found_in(own, stddev=5.0, delta=delta)
+    assert len(set(found) - own.known) / num == pytest.approx(delta, rel=0.15)
+
+
 def test_the_threshold_is_that_of_the_tail() -> None:
     least = unknown_texts.threshold(7.0, threshold_delta=1e-6, num_columns=3, records_per_person=2)
     assert 6 * ndtr(-(least - 2) / 7.0) == pytest.approx(1e-6, rel=1e-5)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from support.toy_tables import MADE, NUMBER, frame_of, one_column, schema_of, stored_of
 
-from jaxdp.tables import frames
-from jaxdp.tables.layout import MISSING_NUMBER
+from jaxdp.tables import Column, frames, written
+from jaxdp.tables.layout import MISSING_NUMBER, edges, positions
 
 
 def test_a_made_table_is_as_declared() -> None:
@@ -99,3 +99,14 @@ def test_fields_with_marks_of_a_table_survive_the_file() -> None:
     text = frames.to_csv(made, schema)
     read = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
     assert stored_of(read["x"], schema) == [0, 1, 2, 3]
+
+
+def test_spikes_come_back_with_all_of_their_digits() -> None:
+    spikes = (0.1234567, 1.098612289, 1234.56789)
+    column = Column(name="x", type="numeric", lower=0, upper=2000, bins=4, spikes=spikes)
+    within = 0.5 / (len(edges(column)) - 1)  # records are drawn within cells
+    stored = (positions(column, np.array([*spikes, 3.123456789])) + within).astype(np.float32)
+    *found, other = written.numbers(column, stored)
+    assert tuple(found) == spikes
+    assert other not in spikes
+    assert len(f"{other:.12g}") < 9
