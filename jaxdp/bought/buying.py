@@ -16,13 +16,13 @@ from jaxdp.privacy import ordered_counts
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables import raw
 from jaxdp.tables.bought import BINS, NULLABLE
+from jaxdp.tables.columns import Column
 from jaxdp.tables.raw import RawRecords
 
 TOLD = 3.0
 """A count that is so many times its noise, or more, is no chance."""
 _LEAST = 0.5  # of a record: without noise
 _LITTLE = 2.0  # times its noise: what is left beside a spike, or less, is most likely nothing
-_SHORT = 1e-6  # of a column: nobody would write such numbers with a spike beside them
 _LEAST_SPIKE = 0.25  # of the records of a bin, where there are as many bins as can be
 
 
@@ -175,10 +175,13 @@ class _Buyer:
         wide: dict[str, list[Leaf]] = {}
         for name, own in cuts.items():
             column = self._wanted.columns[name]
-            single = [leaf for leaf in own.heavy if grids.is_one_value(column, leaf.low, leaf.high)]
-            known[name] = {leaf.low: leaf.num_records for leaf in single}
-            if len(single) < len(own.heavy):
-                wide[name] = [leaf for leaf in own.heavy if leaf not in single]
+            known[name] = {}
+            for leaf in own.heavy:
+                value = _only_value(column, own, leaf)
+                if value is None:
+                    wide.setdefault(name, []).append(leaf)
+                else:
+                    known[name][value] = leaf.num_records
         if not wide:
             return known, 0.0
         release, stddev = self._release(releasing.SPIKES, len(wide))
@@ -202,14 +205,20 @@ class _Buyer:
         return known, stddev
 
 
+def _only_value(column: Column, cuts: Cuts, leaf: Leaf) -> float | None:
+    """Return the value that a leaf has if it has one alone."""
+    if grids.is_one_value(column, leaf.low, leaf.high):
+        return leaf.low
+    return grids.roundest(leaf.low, leaf.high) if cuts.is_short(leaf) else None
+
+
 def _emptied(cuts: Cuts, spikes: Mapping[float, float], stddev: float) -> list[Leaf]:
     """Return the leaves whose spikes leave nothing that is more than noise, or no length."""
     found = []
     for leaf in cuts.heavy:
         own = [count for value, count in spikes.items() if leaf.low <= value < leaf.high]
-        is_short = leaf.high - leaf.low < _SHORT * (cuts.high - cuts.low)
         most = max(_LITTLE * stddev * math.sqrt(len(own)), _LEAST)
-        if own and (is_short or leaf.num_records - sum(own) <= most):
+        if own and (cuts.is_short(leaf) or leaf.num_records - sum(own) <= most):
             found.append(leaf)
     return found
 

@@ -30,6 +30,8 @@ _RATIO = 16.0
 MOST_SPIKES = 12
 # The first bin, and the last, are longer than those beside them by so much of these.
 _ROOM = 3.0
+# Nobody would write numbers so near to each other, in parts of a column's length.
+_SHORT = 1e-6
 
 
 class Range(NamedTuple):
@@ -95,6 +97,10 @@ class Cuts(NamedTuple):
     high: float
     inner: tuple[float, ...]
     heavy: tuple[Leaf, ...]
+
+    def is_short(self, leaf: Leaf) -> bool:
+        """Whether a leaf is so short that its numbers are one."""
+        return leaf.high - leaf.low < _SHORT * (self.high - self.low)
 
     def without(self, empty: Collection[Leaf]) -> "Cuts":
         """Return the same where some heavy leaves, but for their spikes, are no bins of their own.
@@ -198,12 +204,16 @@ def cuts_of(found: Sums) -> Cuts:
         inner |= _quantiles(leaves, rising, start, leaf, size)
         start = leaf + 1
     low, high = float(leaves[first]), float(leaves[last + 1])
+    if low < 0 < high and -low < _SHORT * (high - low):
+        low = 0.0
     return Cuts(
         low=low,
         high=high,
         inner=tuple(sorted(edge for edge in inner if low < edge < high)),
         heavy=tuple(
-            Leaf(float(leaves[leaf]), float(leaves[leaf + 1]), float(each[leaf])) for leaf in heavy
+            Leaf(float(leaves[leaf]), float(leaves[leaf + 1]), float(each[leaf]))
+            for leaf in heavy
+            if low <= leaves[leaf]
         ),
     )
 

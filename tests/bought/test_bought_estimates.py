@@ -76,6 +76,16 @@ def test_a_leaf_of_nothing_but_its_spike_is_no_bin() -> None:
     assert cuts.without(leaves[2:]).inner == (0.5, 3.0, 7.0, 8.0), "the last has none behind it"
 
 
+def test_numbers_hardly_below_0_are_0() -> None:
+    values = np.random.default_rng(5).uniform(0, 3, 5000)
+    values[:2500], values[2500:2600] = 0, -1e-6
+    cuts = cuts_of(NUMBER, values)
+    assert cuts.low == 0
+    assert [(leaf.low, cuts.is_short(leaf)) for leaf in cuts.heavy] == [(0, True)]
+    values[2500:2600] = -1e-3
+    assert cuts_of(NUMBER, values).low < -1e-4
+
+
 def test_whole_numbers_are_cut_between_them() -> None:
     values = np.random.default_rng(2).integers(1, 13, 5000).astype(float)
     cuts = cuts_of(WHOLE, values)
