@@ -17,6 +17,8 @@ _AT_ONE = "tables_eps1_cpu.txt"
 _OTHERS = {"0.2": "tables_eps02_cpu.txt", "10": "tables_eps10_cpu.txt"}
 _DISTILLED = "tables_distilled_eps1_cpu.txt"
 _BY_VALUES = "synthetic_tables_eps1_cpu.txt"
+_BY_EPSILON = "synthetic_tables_epsilons_cpu.txt"
+_UNPREPARED = "unprepared_tables_cpu.txt"
 # Methods of that table, in its order.
 _BESIDE = ("independent", "mst", "opendp_mst", "opendp_aim", "aim", "model")
 Found = Mapping[str, Mapping[str, Any]]
@@ -139,6 +141,56 @@ def rare_class() -> str:
         }
         | {code(name): area(name) for name in methods}
         | {"real records": area("real")},
+    )
+
+
+def by_epsilon() -> str:
+    """The same tables at four epsilons: what boosting learns, and distances of pairs of columns."""
+    rows: dict[tuple[str, str], dict[str, list[Any]]] = {}
+    others = cases(_BY_EPSILON)
+    tables = {case["case"].split()[0] for case in others.values()}
+    for case in [*cases(_BY_VALUES).values(), *others.values()]:
+        name, method, epsilon, _ = case["case"].split()
+        if name in tables and method in ("real", "independent", "aim", "model"):
+            own = rows.setdefault((name, method), {})
+            own.setdefault(epsilon.removeprefix("eps="), []).append(case)
+
+    def learnt(row: tuple[str, str], epsilon: str) -> str:
+        found = [case for case in rows[row].get(epsilon, []) if case.get("note") is None]
+        if not found:
+            return "-"
+        figure = "auc" if found[0]["auc"] is not None else "r2"
+        return fixed(statistics.fmean(case[figure] for case in found), 2)
+
+    def apart(row: tuple[str, str], epsilon: str) -> str:
+        found = [c["tv2"] for c in rows[row].get(epsilon, []) if c.get("tv2") is not None]
+        return fixed(statistics.fmean(found), 3) if found else "-"
+
+    each = ("0.2", "1", "3", "10")
+    columns: dict[str, Callable[[tuple[str, str]], str]] = {
+        "table": lambda row: row[0],
+        "made by": lambda row: code(row[1]),
+        "learns, real": lambda row: learnt((row[0], "real"), "inf"),
+    }
+    columns |= {f"at {e}": lambda row, e=e: learnt(row, e) for e in each}  # type: ignore[misc]
+    columns |= {f"two-way at {e}": lambda row, e=e: apart(row, e) for e in each}  # type: ignore[misc]
+    return table([row for row in rows if row[1] != "real"], columns)
+
+
+def unprepared() -> str:
+    """Tables that nobody prepared, made by one command."""
+    return table(
+        list(cases(_UNPREPARED).values()),
+        {
+            "table": lambda case: case["case"].split()[0],
+            "records": lambda case: str(case["num_records"]),
+            "columns": lambda case: str(case["num_columns"]),
+            "seconds": lambda case: fixed(case["seconds"]),
+            "score": lambda case: fixed(case["score"], 3),
+            "of columns": lambda case: fixed(case["columns"], 3),
+            "of pairs": lambda case: fixed(case["pairs"], 3),
+            "told apart (AUC)": lambda case: fixed(case["apart"], 3),
+        },
     )
 
 
