@@ -45,6 +45,7 @@ COMMANDS = {
     "sample": Command("sample", "Draw more examples from a finished generator."),
     "pack": Command("pack", "Pack what may leave of a run into one zip file."),
     "export": Command("export", "Write what a run has made for other programs."),
+    "ui": Command("ui", "Open a page in the browser that does all this."),
     "spent": Command("spent", "Show what all runs on a dataset have released together."),
     "cache": Command("cache", "List the public arrays that runs keep, or remove them."),
     "registry": Command("registry_entry", "Begin an entry for the registry of deployments."),

@@ -13,7 +13,7 @@ you give stay as they are. `jaxdp run METHOD --help` has all flags of a method.
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from jaxdp.methods.settings import check_fields, setting
 from jaxdp.program import chosen, command_line, several_processes
@@ -63,14 +63,24 @@ def _name_data(words: Sequence[str]) -> None:
     (word,) = words
     if command_line.is_given("dataset"):
         raise InputError(f"{word}: leave it out, --dataset names the data")
+    found = named(word)
+    if "data_dir" in found and command_line.is_given("data_dir"):
+        raise InputError(f"{word}: is a path; leave --data_dir out")
+    for name, value in found.items():
+        command_line.put(name, value)
+
+
+def named(word: str) -> dict[str, Any]:
+    """Return --dataset and --data_dir of a path, or --dataset alone of a name.
+
+    Raises:
+        InputError: it is a file that holds no images.
+    """
     path = Path(word).expanduser()
     if not path.exists() and path.name == word:
-        command_line.put("dataset", word)  # known by its name, or in --data_dir
-        return
-    if command_line.is_given("data_dir"):
-        raise InputError(f"{word}: is a path; leave --data_dir out")
+        return {"dataset": word}  # known by its name, or in --data_dir
     if path.exists() and not path.is_dir() and path.suffix != ".npz":
         raise InputError(f"{word}: is neither a folder nor an npz file")
     path = path.absolute()
-    command_line.put("dataset", path.stem if path.suffix == ".npz" else path.name)
-    command_line.put("data_dir", str(path.parent))
+    name = path.stem if path.suffix == ".npz" else path.name
+    return {"dataset": name, "data_dir": str(path.parent)}

@@ -1,0 +1,92 @@
+"""The server of the page: on 127.0.0.1 alone, without a log of requests."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from jaxdp.program.ui.guard import REPORTS, Guard
+from jaxdp.program.ui.jobs import Jobs
+
+_HOST = "127.0.0.1"
+_RECONNECT_SECONDS = 30.0
+
+
+def serve(*, port: int, folder: Path, opens: bool) -> None:
+    """Serve the page until Ctrl-C; then end the runs that it has started.
+
+    Args:
+        port: to listen to; 0 for a free one.
+        folder: where looking for data begins.
+        opens: whether to open a browser.
+
+    Raises:
+        OSError: the port is taken.
+    """
+    with tempfile.TemporaryDirectory(prefix="jaxdp-ui-") as nothing:
+        # The library would make a folder for what it stores, which is nothing.
+        os.environ["NICEGUI_STORAGE_PATH"] = nothing
+        import uvicorn
+
+        jobs = Jobs()
+        listening = socket.create_server((_HOST, port))
+        guard = Guard(application(jobs, folder), listening.getsockname()[1])
+        print(f"open {guard.address}\nCtrl-C ends the page and its runs", flush=True)
+        if opens:
+            webbrowser.open(guard.address)
+        config = uvicorn.Config(guard, access_log=False, log_level="error", lifespan="on")
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        except KeyboardInterrupt:
+            pass
+        finally:
+            _end(jobs)
+
+
+def application(jobs: Jobs, folder: Path) -> Any:
+    """Return what is behind the guard: the page, and reports of finished runs."""
+    from fastapi import FastAPI, Response
+    from nicegui import ui
+
+    from jaxdp.program.ui import page
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+
+    @app.get(REPORTS + "{name}")
+    def report(name: str) -> Response:
+        job = jobs.get(name)
+        file = None if job is None or job.folder is None else job.folder / "report.html"
+        if file is None or not file.is_file():
+            return Response("There is no such report.", 404, media_type="text/plain")
+        return Response(file.read_bytes(), media_type="text/html")
+
+    @ui.page("/")
+    def index() -> None:
+        page.build(jobs, folder)
+
+    ui.run_with(
+        app,
+        title="jaxdp",
+        dark=None,
+        reconnect_timeout=_RECONNECT_SECONDS,
+        binding_refresh_interval=None,
+        show_welcome_message=False,
+    )
+    return app
+
+
+def _end(jobs: Jobs) -> None:
+    """Stop what runs, so that it can be resumed, and say so."""
+    running = jobs.running
+    for job in running:
+        print(f"stopping {job.title}", file=sys.stderr)
+        job.stop()
+    for job in running:
+        job.wait()
+        for line in list(job.lines)[-1:]:
+            print(line, file=sys.stderr)
