@@ -119,7 +119,8 @@ class Loaded:
         """Return the classes (m,) of new examples, numbers of `class_names`.
 
         Args:
-            x: (m, *shape) examples as the data were stored; a data frame for records of a table.
+            x: (m, *shape) examples as the data were stored, or of the set itself, as `x` has them;
+                a data frame for records of a table.
 
         Raises:
             ValueError: the examples have another shape, type or range than the data.
@@ -136,6 +137,8 @@ class Loaded:
         x = spec.kind.as_stored(x, spec)
         if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):
             raise ValueError("x has values that are no finite numbers")
+        if self._are_own(x):
+            return x
         if isinstance(codec, TableCodec):
             if x.shape[1:] != spec.stored_shape or not np.array_equal(x, codec.layout.nearest(x)):
                 raise ValueError("x holds no records as the schema stores them: give a data frame")
@@ -152,6 +155,21 @@ class Loaded:
         if outside:  # floats may overshoot a little
             warnings.warn(f"{said}; scale it as these were", stacklevel=3)
         return x
+
+    def _are_own(self, x: np.ndarray) -> bool:
+        """Whether all of x are examples of the set: their scale is right, whatever they look like.
+
+        A distilled image has fractions and values that no image of the data can have.
+        """
+        if self.made is None or x.ndim == 0 or x.shape[1:] != self.made.x.shape[1:]:
+            return False
+        same = x.astype(self.made.x.dtype)
+        return np.array_equal(same, x) and all(each.tobytes() in self._own for each in same)
+
+    @functools.cached_property
+    def _own(self) -> frozenset[bytes]:
+        assert self.made is not None
+        return frozenset(example.tobytes() for example in self.made.x)
 
     def __repr__(self) -> str:
         """Show the number of examples and the certificate, in a line."""
