@@ -39,7 +39,7 @@ _DONT = (
     "Do not release another run on the same training records as if that were free: budgets add up.",
 )
 _DONT_TAKE_FOR_PERSONS = "Do not read the guarantee as one about a person: it is about one record."
-_DONT_EDIT = (
+DONT_EDIT = (
     "Do not change files: `jaxdp.load` refuses a file whose digest is not the one in "
     "`privacy.json`. The certificate is not signed: take this folder from somebody you trust."
 )
@@ -92,7 +92,7 @@ def text(
         "## How to load it",
         _loading(spec, kind, name, len(class_names) > 1, files),
         "## What not to do",
-        dont(certificate, _DONT_EDIT),
+        dont(certificate, DONT_EDIT),
     ]
     return "\n\n".join(parts) + "\n"
 

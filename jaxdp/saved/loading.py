@@ -16,7 +16,7 @@ from jaxdp.methods import facts
 from jaxdp.methods.made import Classifier
 from jaxdp.methods.settings import InputError
 from jaxdp.privacy.certificates import Certificate
-from jaxdp.saved import classifier, public_cache, sets, zips
+from jaxdp.saved import classifier, public_cache, seal, sets, zips
 from jaxdp.saved.folder import SavedFolder
 
 if TYPE_CHECKING:
@@ -185,9 +185,14 @@ def opened(path: Path, flag: str) -> Loaded:
         flag: the flag that names the folder, with its value, for error messages.
 
     Raises:
-        InputError: the folder cannot be trusted.
+        InputError: the folder cannot be trusted, or a zip file holds what has no digest.
     """
-    return Loaded(SavedFolder(zips.folder_of(path, flag), flag))
+    packed = zips.is_packed(path)
+    folder = SavedFolder(zips.folder_of(path, flag), flag)
+    seal.check(folder, every=packed)
+    if packed:
+        seal.require_whole(folder)
+    return Loaded(folder)
 
 
 def load(folder: str | os.PathLike[str]) -> Loaded:
@@ -230,6 +235,7 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
         raise InputError(f"{flag}: there is no such home folder; write it in full") from error
     try:
         loaded = opened(path, flag)
+        seal.check(loaded.folder, every=True)
         for name in loaded.folder.digests:
             if loaded.folder.is_there(name):
                 loaded.folder.checked(name)
