@@ -19,8 +19,9 @@ from jaxdp.saved.folder import SavedFolder
 
 NAME = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\n]+)")
-# Of files packed before there was this list, these had no digest.
-_BEFORE, _BEFORE_FOLDER = (CONFIG, CARD, "generator/variables.sha256"), "generator/variables/"
+# Of files that were packed before there was this list, these had no digest.
+_BEFORE = (CONFIG, CARD)
+_NUMBERS_OF_GENERATOR = "generator/variables"
 _GROUP, _GROUPS = 4, 5
 
 
@@ -84,12 +85,13 @@ def check(folder: SavedFolder, *, every: bool) -> None:
 
 
 def require_whole(folder: SavedFolder) -> None:
-    """Check that a zip file holds what is listed, and nothing beside.
+    """Check that a folder holds what is listed, and nothing beside.
 
     Raises:
         InputError: a file is covered by no digest, or one that is listed is missing.
     """
-    strangers = uncovered(folder)
+    before = () if folder.has(NAME) else _BEFORE
+    strangers = [name for name in uncovered(folder) if name not in before]
     if strangers:
         raise InputError(f"{folder.flag}: holds {strangers[0]}, which is covered by no digest")
     gone = missing(folder)
@@ -98,11 +100,15 @@ def require_whole(folder: SavedFolder) -> None:
 
 
 def uncovered(folder: SavedFolder) -> list[str]:
-    """Return the names of files in a folder of which there is no digest."""
-    sealed = folder.has(NAME)
-    known = {CERTIFICATE, NAME, *folder.digests, *listed(folder), *(() if sealed else _BEFORE)}
-    names = (name for name in names_in(folder.path) if name not in known)
-    return [name for name in names if sealed or not name.startswith(_BEFORE_FOLDER)]
+    """Return the names of files in a folder of which there is no digest.
+
+    The numbers of a generator have one in its description.
+    """
+    known = {CERTIFICATE, NAME, *folder.digests, *listed(folder)}
+    names = [name for name in names_in(folder.path) if name not in known]
+    if folder.has(NAME):
+        return names
+    return [name for name in names if not name.startswith(_NUMBERS_OF_GENERATOR)]
 
 
 def missing(folder: SavedFolder) -> list[str]:

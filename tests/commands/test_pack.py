@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from absl.testing import flagsaver
 from support import classified, drivers, saved_folders, toy_tables
+from support.zip_files import rewritten, written
 
 import jaxdp
 from jaxdp.methods.settings import InputError
@@ -272,13 +273,6 @@ def test_a_licence_is_the_one_that_was_given(
 # --- Every file has its digest -------------------------------------------------------------------
 
 
-def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
-    with zipfile.ZipFile(path) as file:
-        members = {name: file.read(name) for name in file.namelist()}
-    change(members)
-    return written(path, members)
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -377,15 +371,6 @@ def test_guarantee_another_file_than_was_certified_is_not_packed(
 
 
 # --- Files of strangers --------------------------------------------------------------------------
-
-
-def written(path: Path, members: dict[str, bytes], *, mode: int = stat.S_IFREG | 0o644) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, content in members.items():
-            info = zipfile.ZipInfo(name)
-            info.external_attr, info.compress_type = mode << 16, zipfile.ZIP_DEFLATED
-            file.writestr(info, content)
-    return path
 
 
 def _link(path: Path) -> None:

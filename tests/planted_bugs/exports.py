@@ -21,6 +21,8 @@ _CONTENTS, _SEAL = "jaxdp/program/exports/contents.py", "jaxdp/saved/seal.py"
 _STRANGERS = (f"{_P}test_guarantee_nothing_that_must_stay_is_packed[teacher, noisy]",)
 _WRITTEN = "    contents.write(folder, files)\n"
 _LOADED = "jaxdp/saved/loading.py"
+_VERIFY, _V = "jaxdp/program/commands/verify.py", "tests/commands/test_verify.py::"
+_HELD = f"{_V}test_guarantee_what_does_not_hold_is_said"
 
 MUTANTS = (
     Mutant(
@@ -94,8 +96,8 @@ MUTANTS = (
     Mutant(
         "without its list a pack may hold anything",
         _SEAL,
-        "    return [name for name in names if sealed or not name.startswith(_BEFORE_FOLDER)]\n",
-        "    return [name for name in names if sealed]\n",
+        "    return [name for name in names if not name.startswith(_NUMBERS_OF_GENERATOR)]\n",
+        "    return [name for name in names if name.startswith(_NUMBERS_OF_GENERATOR)]\n",
         (f"{_P}test_guarantee_without_its_list_a_pack_is_no_older_one",),
     ),
     Mutant(
@@ -167,6 +169,42 @@ MUTANTS = (
         "if sum(info.file_size for info in members) > max_bytes():",
         "if not members:",
         (f"{_P}test_a_bomb_is_refused_before_it_is_unpacked",),
+    ),
+    Mutant(
+        "what does not hold ends as if it did",
+        _VERIFY,
+        "    sys.exit(1)\n",
+        "    sys.exit(0)\n",
+        (f"{_HELD}[an edited epsilon]",),
+    ),
+    Mutant(
+        "what is verified is not compared with its digests",
+        _VERIFY,
+        "    seal.check(folder, every=True)\n",
+        "    seal.check(folder, every=False)\n",
+        (f"{_V}test_guarantee_pictures_of_an_unpacked_pack_have_their_digests",),
+    ),
+    Mutant(
+        "files that were added to what is verified are not seen",
+        _VERIFY,
+        "        seal.require_whole(folder)\n",
+        "        seal.listed(folder)\n",
+        (f"{_V}test_exports_and_unpacked_packs_are_verified",),
+    ),
+    Mutant(
+        "what must not be released is verified like anything else",
+        _VERIFY,
+        "        if not loaded.certificate.releasable:\n",
+        "        if loaded.certificate is None:\n",
+        (f"{_V}test_guarantee_what_must_not_be_released_is_not_all_well",),
+    ),
+    Mutant(
+        "a fingerprint is of the numbers alone",
+        _SEAL,
+        "    canonical = json.dumps(certificate, ",
+        '    certificate = {k: v for k, v in certificate.items() if k != "sha256"}\n'
+        "    canonical = json.dumps(certificate, ",
+        (f"{_V}test_guarantee_sender_and_receiver_see_the_same_fingerprint",),
     ),
     Mutant(
         "an export takes along how good a run is",

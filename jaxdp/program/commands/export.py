@@ -39,8 +39,8 @@ USAGE, TAKES = "RUN --format=png --out=FOLDER", "run"
 KINDS = command_line.define(ExportFlags)
 
 
-def _exported(run: str, form: str, out: str) -> "tuple[Loaded, Path]":
-    """Write an export; return what was exported, and the folder.
+def _exported(run: str, form: str, out: str) -> "tuple[Loaded, Path, str]":
+    """Write an export; return what was exported, the folder, and its fingerprint.
 
     Raises:
         InputError: the run cannot be trusted or must not be released, or the folder is taken.
@@ -68,8 +68,9 @@ def _exported(run: str, form: str, out: str) -> "tuple[Loaded, Path]":
         text = cards.text(loaded, list(files), exported)
         files[cards.NAME] = text.encode("utf-8", "backslashreplace")
         contents.write(folder, files)
-        contents.sealed(folder, loaded, {"exported": {"format": form, "of": loaded.made.file}})
-    return loaded, target
+        about = {"exported": {"format": form, "of": loaded.made.file}}
+        fingerprint = contents.sealed(folder, loaded, about)
+    return loaded, target, fingerprint
 
 
 def main(argv: Sequence[str]) -> None:
@@ -84,7 +85,8 @@ def main(argv: Sequence[str]) -> None:
             raise InputError(f"--format: give one of {', '.join(_FORMATS)}")
         if asked.out is None:
             raise InputError("--out: name a new folder")
-        loaded, folder = _exported(asked.run, asked.format, asked.out)
+        loaded, folder, fingerprint = _exported(asked.run, asked.format, asked.out)
         assert loaded.made is not None
         print(f"{len(loaded.made.x)} examples of {loaded.made.file}: {folder}")
+        print(f"fingerprint: {fingerprint}")
         print_guarantee(dict(loaded.certificate.facts))

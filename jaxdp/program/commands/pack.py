@@ -6,7 +6,7 @@ The file holds exactly what the certificate covers, and what is made of that: th
 PNG files, too; the classifier or generator; the certificate, privacy.json; a card, README.md; short
 programs that use the set; and SHA256SUMS, the digests of all. Reports, metrics and checkpoints
 stay. Whoever has the file opens it by `jaxdp.load("scans.zip")` or `jaxdp classify --run=scans.zip
-new.png`. What must not be released is refused.
+new.png`, and asks `jaxdp verify scans.zip` what to believe. What must not be released is refused.
 """
 
 import dataclasses
@@ -126,5 +126,5 @@ def main(argv: Sequence[str]) -> None:
             f"{path}: {len(found)} files, {len(content) / 1e6:.2g} MB: {', '.join(shown)}"
             f"{f', and {more} in folders' if more else ''}"
         )
-        print(f"fingerprint: {fingerprint}; whoever gets the file has the same")
+        print(f"fingerprint: {fingerprint} (compare by telephone what jaxdp verify shows there)")
         print_guarantee(dict(facts))
