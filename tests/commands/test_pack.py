@@ -435,3 +435,96 @@ def test_a_zip_file_without_a_certificate_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "a.zip", {"run/notes.txt": json.dumps({}).encode()})
     with pytest.raises(InputError, match=r"has no privacy\.json"):
         jaxdp.load(path)
+
+
+# --- Figures of test data ------------------------------------------------------------------------
+
+
+def measured(folder: Path, **news: Any) -> Path:
+    """Leave metrics.json as a run does that was judged on ten test examples, seven of one class."""
+
+    def figures(right: int) -> dict[str, Any]:
+        confusion = [[right, 7 - right], [0, 3]]
+        return {"confusion": confusion, "interval": [0.3, 0.9], "num_test": 10}
+
+    metrics = {
+        "krr_test_accuracy": 0.9,
+        "figures": {"krr": figures(6)},
+        "evaluation": {
+            "logistic": {"mean": 0.475, "figures": figures(2)},
+            "forest": {"mean": 0.5, "figures": figures(2)},
+            SECRET.decode(): {"mean": 0.5, "figures": figures(2)},
+        },
+        "history": [SECRET.decode()],
+        **news,
+    }
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    return folder
+
+
+@pytest.mark.parametrize("statement", ["public", "told"])
+def test_guarantee_figures_are_told_with_a_statement_and_nothing_beside_them_is(
+    statement: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = measured(saved_folders.images(tmp_path / "run")), tmp_path / "a.zip"
+    flags = ("--with_figures", f"--test_data={statement}")
+    assert run(str(folder), "-o", str(out), *flags) == 0
+    assert "figures.json is not covered by the guarantee" in capsys.readouterr().out
+    with zipfile.ZipFile(out) as file:
+        found = json.loads(file.read("run/figures.json"))
+        card = file.read("run/README.md").decode()
+        assert not any(SECRET in file.read(each) for each in file.namelist())
+    assert found["models"][1] == {
+        "model": "logistic regression",
+        "accuracy": 0.475,
+        "interval": [0.3, 0.9],
+    }
+    assert len(found["models"]) == 3
+    assert (found["num_test"], found["guess"]) == (10, 0.7)
+    assert found["covered_by_the_guarantee"] is False
+    assert "| logistic regression | 47.5% | 30.0% to 90.0% |" in card
+    assert "10 test examples without noise: the guarantee does not cover them" in card
+    assert "Guessing the commonest class is right for 70.0%." in card
+    assert ("test data are private" in card) == (statement == "told")
+    assert jaxdp.load(out).certificate.releasable
+
+
+def test_guarantee_no_figures_are_packed_unasked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = measured(saved_folders.images(tmp_path / "run")), tmp_path / "a.zip"
+    for flags, said in (
+        (("--with_figures",), "figures of test data are not covered by the guarantee; say"),
+        (("--test_data=public",), "is of --with_figures; give both"),
+        (("--with_figures", "--test_data=yes"), "--test_data=yes"),
+    ):
+        capsys.readouterr()
+        assert run(str(folder), "-o", str(out), *flags) == 2
+        assert said in capsys.readouterr().err
+    assert run(str(folder), "-o", str(out)) == 0
+    with zipfile.ZipFile(out) as file:
+        assert "run/figures.json" not in file.namelist()
+        assert "47.5" not in file.read("run/README.md").decode()
+
+
+@pytest.mark.parametrize(
+    ("news", "said"),
+    [
+        ({"krr_test_accuracy": "kept secret"}, "holds no figures of a run"),
+        ({"krr_test_accuracy": 1.5}, "holds no figures of a run"),
+        ({"figures": [], "evaluation": {}}, "holds no figures of a run"),
+        ({"figures": {}, "evaluation": {}}, "nothing was measured on test data"),
+    ],
+)
+def test_other_content_of_metrics_is_not_told(
+    news: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = measured(saved_folders.images(tmp_path / "run"), **news)
+    words = (str(folder), "-o", str(tmp_path / "a.zip"), "--with_figures", "--test_data=told")
+    assert run(*words) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert "kept secret" not in err
+    (folder / "metrics.json").unlink()
+    assert run(*words) == 2
+    assert "metrics.json cannot be read" in capsys.readouterr().err

@@ -58,7 +58,7 @@ def test_five_lines_say_what_may_be_believed(
     assert "epsilon 0.3407 at delta 1e-05, mu 0.1, replace" in numbers
     assert "among 90 records; computed now from its ledger (Gaussian, 1 release(s))" in numbers
     assert "other runs on these records are not counted" in numbers
-    assert "files: 21 are those that the certificate is about" in files
+    assert "files: 21 are as their digests say (that of privacy.json is the fingerprint)" in files
     assert files.endswith("covered by no digest: none")
     assert proof.startswith("not proved: nothing is signed")
     assert verdict.startswith("MAY BE RELEASED, under a strong guarantee")

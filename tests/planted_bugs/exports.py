@@ -171,6 +171,20 @@ MUTANTS = (
         (f"{_P}test_a_bomb_is_refused_before_it_is_unpacked",),
     ),
     Mutant(
+        "figures of private test data are told without a word of their holder",
+        _PACK,
+        "        if self.with_figures and self.test_data is None:\n",
+        "        if self.with_figures and self.test_data is None and self.run is None:\n",
+        (f"{_P}test_guarantee_no_figures_are_packed_unasked",),
+    ),
+    Mutant(
+        "whatever metrics.json calls a judge is told",
+        "jaxdp/program/exports/figures.py",
+        "    for name, model in _WANTED.items():\n",
+        "    for name, model in {**{each: each for each in judged}, **_WANTED}.items():\n",
+        (f"{_P}test_guarantee_figures_are_told_with_a_statement_and_nothing_beside_them_is",),
+    ),
+    Mutant(
         "what does not hold ends as if it did",
         _VERIFY,
         "    sys.exit(1)\n",

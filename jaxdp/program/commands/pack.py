@@ -25,6 +25,7 @@ from jaxdp.program.run_flags import ProgramFlags
 from jaxdp.program.terminal import print_guarantee
 
 if TYPE_CHECKING:
+    from jaxdp.program.exports.figures import Figures
     from jaxdp.program.exports.formats import Exported
     from jaxdp.saved.loading import Loaded
 
@@ -44,29 +45,55 @@ class PackFlags(ProgramFlags):
     license: str | None = setting(
         None, "Licence of what is packed: a file, or a text such as CC-BY-4.0 (default: none)."
     )
+    with_figures: bool = setting(
+        False, "Tell what models learnt from the set on test data; needs --test_data."
+    )
+    test_data: str | None = setting(
+        None,
+        "With --with_figures, which the guarantee does not cover: public where the test data are "
+        "public, told where they are private and you accept that these figures are told.",
+        among=("public", "told"),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.with_figures and self.test_data is None:
+            raise InputError(
+                "--with_figures: figures of test data are not covered by the guarantee; say "
+                "--test_data=public where these are public, or --test_data=told where they are "
+                "private and you accept that their figures are told"
+            )
+        if self.test_data is not None and not self.with_figures:
+            raise InputError(f"--test_data={self.test_data}: is of --with_figures; give both")
 
 
 KINDS = command_line.define(PackFlags)
 
 
-def fill(folder: Path, loaded: "Loaded", licence: bytes | None) -> str:
+def fill(
+    folder: Path, loaded: "Loaded", licence: bytes | None, figures: "Figures | None" = None
+) -> str:
     """Write what may leave into an empty folder; return its fingerprint.
 
     Args:
         folder: to write into.
         loaded: the run.
         licence: content of the file LICENSE; None takes over what the run was passed on with.
+        figures: what models learnt from the set; None tells nothing of it.
 
     Raises:
         InputError: a file is not the one that the certificate is about.
     """
+    from jaxdp.methods.record import json_bytes
     from jaxdp.program.exports import cards, contents, how_to
+    from jaxdp.program.exports.figures import NAME
 
     licence = contents.licence(loaded) if licence is None else licence
     files = contents.released(loaded) | how_to.files(loaded.spec, loaded.made)
     files |= {} if licence is None else {contents.LICENCE: licence}
+    files |= {} if figures is None else {NAME: json_bytes(figures.to_json())}
     contents.write(folder, files)
-    card = cards.text(loaded, list(files), _pictures(folder, loaded))
+    card = cards.text(loaded, list(files), _pictures(folder, loaded), figures)
     contents.write(folder, {cards.NAME: card.encode("utf-8", "backslashreplace")})
     return contents.sealed(folder, loaded, {})
 
@@ -105,7 +132,7 @@ def main(argv: Sequence[str]) -> None:
         command_line.prepare()
         if asked.run is None:
             raise InputError("name the folder of a finished run")
-        from jaxdp.program.exports import licences, names
+        from jaxdp.program.exports import figures, licences, names
         from jaxdp.saved import loading, seal  # imports jax: not before flags are parsed
 
         licence = None if asked.license is None else licences.content_of(asked.license)
@@ -113,11 +140,12 @@ def main(argv: Sequence[str]) -> None:
         facts = loaded.certificate.facts
         if not loaded.certificate.releasable:
             raise InputError(f"--run={asked.run}: {facts['verdict']}")
+        told = figures.of_run(loaded, asked.test_data) if asked.test_data is not None else None
         (name,) = names.folder_names([loaded.folder.path.name])
         with tempfile.TemporaryDirectory(prefix="jaxdp-") as place:
             folder = Path(place) / name
             folder.mkdir()
-            fingerprint = fill(folder, loaded, licence)
+            fingerprint = fill(folder, loaded, licence, told)
             found, content = seal.names_in(folder), _zipped(folder)
         path = out_file.write(asked.out or f"{name}.zip", content, suffix=".zip")
         shown = [each for each in found if each.count("/") == 0]
@@ -127,4 +155,6 @@ def main(argv: Sequence[str]) -> None:
             f"{f', and {more} in folders' if more else ''}"
         )
         print(f"fingerprint: {fingerprint} (compare by telephone what jaxdp verify shows there)")
+        if told is not None:
+            print(f"figures.json is not covered by the guarantee. {told.statement}")
         print_guarantee(dict(facts))

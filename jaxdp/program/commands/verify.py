@@ -97,8 +97,8 @@ def _numbers(loaded: "Loaded") -> str:
     said = (
         f"numbers: epsilon {round_up(facts['epsilon'])} at delta {facts['delta']:g}, mu "
         f"{round_up(facts['gaussian_dp_mu'])}, {facts['relation'].split(':')[0]}, protecting "
-        f"{facts['unit']}, among {facts['num_examples']} records; computed now from its ledger "
-        f"({facts['mechanism']})"
+        f"{facts['unit'].split('.')[0]}, among {facts['num_examples']} records; computed now "
+        f"from its ledger ({facts['mechanism']})"
     )
     earlier = facts.get("earlier_runs")
     if not earlier:
@@ -113,6 +113,7 @@ def _files(loaded: "Loaded") -> str:
     Raises:
         InputError: one has another, or a sealed folder is not what was sealed.
     """
+    from jaxdp.methods.record import CERTIFICATE
     from jaxdp.saved import seal
 
     folder = loaded.folder
@@ -125,7 +126,7 @@ def _files(loaded: "Loaded") -> str:
     strangers = seal.uncovered(folder)
     covered = len(seal.names_in(folder.path)) - len(strangers)
     gone = [name for name in folder.digests if not folder.is_there(name)]
-    said = f"files: {covered} are those that the certificate is about, and it is one of them"
+    said = f"files: {covered} are as their digests say (that of {CERTIFICATE} is the fingerprint)"
     said += f"; covered by no digest: {_named(strangers) if strangers else 'none'}"
     return f"{said}; not passed on: {_named(gone)}" if gone else said
 

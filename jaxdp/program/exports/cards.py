@@ -6,16 +6,19 @@ from jaxdp.methods import card
 from jaxdp.methods.record import CERTIFICATE, CONFIG
 from jaxdp.program.exports import how_to
 from jaxdp.program.exports.contents import LICENCE
+from jaxdp.program.exports.figures import NAME as FIGURES
+from jaxdp.program.exports.figures import Figures
 from jaxdp.program.exports.formats import Exported
 from jaxdp.saved import seal
 from jaxdp.saved.loading import Loaded
 from jaxdp.saved.sets import SavedSet
 
 NAME = card.NAME
-_HOW_TO = {
+_BESIDE = {
     how_to.NUMPY: "a program that uses the set with numpy alone",
     how_to.TORCH: "one with torch",
     how_to.JAXDP: "one with jaxdp",
+    FIGURES: "what models learnt from the set, which the guarantee does not cover",
 }
 _LOAD = """With the library, which checks every file:
 
@@ -31,13 +34,16 @@ _LICENSED = f"`{LICENCE}` says under which terms these files were passed on."
 _UNLICENSED = "No licence was given: ask whoever passed it on."
 
 
-def text(loaded: Loaded, names: Sequence[str], exported: Exported) -> str:
+def text(
+    loaded: Loaded, names: Sequence[str], exported: Exported, figures: Figures | None = None
+) -> str:
     """Return the card of an export, with YAML at its top where its form has some.
 
     Args:
         loaded: what is passed on.
         names: of files that go with any form.
         exported: what the form tells.
+        figures: what models learnt from the set, where they are told.
     """
     facts, made = loaded.certificate.facts, loaded.made
     kind = "generated" if made is not None and made.file.startswith("synthetic") else "distilled"
@@ -46,6 +52,7 @@ def text(loaded: Loaded, names: Sequence[str], exported: Exported) -> str:
         f"# {card.title(loaded.spec, kind)}",
         _what(loaded, made, kind),
         card.as_list((*exported.files, *_told(loaded, names))),
+        *([] if figures is None else [f"## What models learn from it\n\n{figures.in_markdown()}"]),
         f"## How to load it\n\nFOLDER is this folder.\n\n{loading}",
         f"## What is guaranteed\n\n{card.verdict(facts)}",
         card.guarantee(facts),
@@ -60,9 +67,8 @@ def _what(loaded: Loaded, made: SavedSet | None, kind: str) -> str:
     if made is None:
         n = loaded.certificate.facts["num_examples"]
         return f"This folder holds what was released of {n} private examples, without a made set."
-    priors = card.priors_of(loaded.folder.config, kind)
-    facts = loaded.certificate.facts
-    return card.what(loaded.spec, kind, len(made.x), made.class_names, facts, priors)
+    facts, config = loaded.certificate.facts, loaded.folder.config
+    return card.what(loaded.spec, kind, len(made.x), made.class_names, facts, config)
 
 
 def _told(loaded: Loaded, names: Sequence[str]) -> list[str]:
@@ -71,7 +77,7 @@ def _told(loaded: Loaded, names: Sequence[str]) -> list[str]:
     lines = [
         f"`{name}`: what was made and released, of which the guarantee is" for name in released
     ]
-    lines += [f"`{name}`: {about}" for name, about in _HOW_TO.items() if name in names]
+    lines += [f"`{name}`: {about}" for name, about in _BESIDE.items() if name in names]
     return [
         *lines,
         f"`{CONFIG}`: the settings of the run, and public facts about its data",
