@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import saved_folders
+from support import classified, saved_folders
 from support.toy_tables import schema_of
 
 import jaxdp
 from jaxdp.data import Spec
-from jaxdp.methods import card
+from jaxdp.methods import card, learnt
 from jaxdp.methods.dp_ntk.settings import COUNTS
 from jaxdp.methods.dp_ntk.story import COVERS
 from jaxdp.methods.made import Made
@@ -44,6 +44,7 @@ def card_of(spec: Spec, kind: str, **changes: Any) -> str:
         "num_made": 20,
         "class_names": spec.class_names,
         "certificate": certificate_of(spec),
+        "config": {},
         "files": {"synthetic.npz", *(["synthetic.csv", "distilled.csv"] if spec.schema else [])},
     }
     return card.text(spec=spec, kind=kind, **(given | changes))
@@ -256,10 +257,12 @@ def test_a_card_says_whom_the_guarantee_is_about() -> None:
 def test_a_card_says_how_common_classes_are_taken_to_be(
     priors: str | None, said: str | None
 ) -> None:
-    text = card_of(IMAGES, "distilled", priors=priors)
+    text = card_of(IMAGES, "distilled", config={"priors": priors})
     assert ("taken to be" in text) == (said is not None)
     assert said is None or said in text
-    assert "taken to be" not in card_of(IMAGES, "generated", priors=priors, class_names=["all"])
+    assert "taken to be" not in card_of(
+        IMAGES, "generated", config={"priors": priors}, class_names=["all"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -278,6 +281,53 @@ def test_a_generator_that_knows_no_shares_draws_classes_equally(
     config: dict[str, Any], kind: str, said: str | None
 ) -> None:
     assert card.priors_of(config, kind) == said
+
+
+CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "dp_kip": ("distilled", {"kernel": "scatter"}),
+    "teacher": ("distilled", {"mirror": False, "match": "teacher"}),
+    "a teacher of before": ("distilled", {"mirror": False}),
+    "both": ("distilled", {"match": "both"}),
+    "embedding": ("distilled", {"match": "embedding"}),
+    "dp_ntk": ("generated", {"features": "scatter_rbf"}),
+    "labelled": ("generated", {"features": "scatter_rbf", "labels": "teacher"}),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_what_models_learn_is_what_was_measured_on_public_data(name: str) -> None:
+    """Its figures stand in tables that stored runs have written."""
+    root = Path(__file__).parents[1] / "docs"
+    pages = (root / "which.md").read_text() + (root / "results.md").read_text()
+    kind, config = CONFIGS[name]
+    said = learnt.sentence(config, kind, IMAGES)
+    for figure in re.findall(r"\d+\.\d", said):
+        assert re.search(rf"\| \**{re.escape(figure)}\b", pages), figure
+    assert said in " ".join(card_of(IMAGES, kind, config=config).split())
+    assert "in the place of many" not in card_of(IMAGES, kind, config=config)
+    if kind == "distilled" and name not in ("both", "embedding"):
+        assert "Other models learn much less from them" in said
+    other = learnt.sentence(config, kind, SPECS["table"])
+    assert "MNIST" not in other
+    assert "match=both" not in other
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("kip", "a convolutional network 27.1"),
+        ("teacher", "Other models learn much less from them; a run"),
+        ("means", "They were made to look like their classes: of MNIST"),
+        ("generated", "logistic regression learnt"),
+        ("table kip", "Other models learn much less from them, or as much"),
+        ("table generated", "differs from table to table"),
+    ],
+)
+def test_cards_of_runs_know_their_method(
+    name: str, said: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = classified.toy_place(tmp_path_factory.mktemp("cards"))
+    assert said in (classified.run_of(name, place).folder / "README.md").read_text()
 
 
 def test_a_card_knows_the_features_that_count_cells() -> None:

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import jaxdp
 from jaxdp.data import Spec
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.program import command_line
-from jaxdp.program.commands import export
+from jaxdp.program.commands import export, pack
 from jaxdp.program.exports import out_folder
 from jaxdp.program.exports.names import folder_names, quoted
 
@@ -116,10 +117,12 @@ def test_an_image_folder_is_ordered_by_class(tmp_path: Path) -> None:
     assert [line["class"] for line in lines] == list(names)
     assert [line["folder"] for line in lines] == ["a_b", "class_1", "a_b_2"]
     for line in lines:
-        numbers = {int(path.stem) for path in (out / line["folder"]).iterdir()}
+        numbers = {int(path.stem) for path in (out / "images" / line["folder"]).iterdir()}
         assert numbers == {n for n in range(12) if n % 3 == int(line["label"])}
+    assert {path.name for path in (out / "images").iterdir()} == {"a_b", "class_1", "a_b_2"}
     assert {path.name for path in out.iterdir()} == {
-        *("README.md", "privacy.json", "classes.csv", "a_b", "class_1", "a_b_2"),
+        *("README.md", "SHA256SUMS", "classes.csv", "config.json", "images", "privacy.json"),
+        "synthetic.npz",
     }
 
 
@@ -199,6 +202,71 @@ def test_tables_are_csv_or_one_hot(tmp_path: Path) -> None:
     assert "categories one-hot" in (out / "README.md").read_text()
 
 
+def test_tables_are_plain_csv_in_the_dialect_of_the_schema(tmp_path: Path) -> None:
+    folder = saved_folders.table(tmp_path / "run")
+    frame = pd.read_csv(exported(folder, "csv") / "data.csv", keep_default_na=False)
+    assert list(frame.columns) == list(loaded(folder).frame.columns)
+    assert list(frame["ill"]) == list(loaded(folder).frame["ill"])
+    rows = saved_folders.rows(tmp_path / "rows")
+    frame = pd.read_csv(exported(rows, "csv") / "data.csv")
+    assert list(frame.columns) == ["x0", "x1", "label", "class"]
+    np.testing.assert_allclose(frame[["x0", "x1"]], loaded(rows).x, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "form"),
+    [
+        (saved_folders.images, "png"),
+        (saved_folders.images, "torch"),
+        (saved_folders.images, "huggingface"),
+        (saved_folders.distilled, "png"),
+        (saved_folders.distilled, "torch"),
+        (saved_folders.table, "csv"),
+        (saved_folders.table, "torch"),
+        (saved_folders.table, "huggingface"),
+        (saved_folders.rows, "csv"),
+        (saved_folders.rows, "huggingface"),
+    ],
+)
+def test_an_export_is_loaded_used_and_packed_as_the_run_is(
+    make: Callable[[Path], Path], form: str, tmp_path: Path
+) -> None:
+    folder = make(tmp_path / "run")
+    out, whole = exported(folder, form), loaded(folder)
+    found = loaded(out)
+    np.testing.assert_array_equal(found.x, whole.x)
+    np.testing.assert_array_equal(found.predict(found.x), whole.predict(whole.x))
+    with flagsaver.flagsaver():
+        pack.main(command_line.parse(["pack", str(out), f"--out={tmp_path / 'a'}"], takes="run"))
+    np.testing.assert_array_equal(loaded(tmp_path / "a.zip").predict_proba(found.x[:2]),
+                                  whole.predict_proba(whole.x[:2]))  # fmt: skip
+    again = tmp_path / "again"
+    arguments = (f"--run={tmp_path / 'a.zip'}", f"--format={form}", f"--out={again}")
+    assert run(*arguments) == 0
+    assert everything_in(again) == everything_in(out)
+
+
+@pytest.mark.parametrize("name", ["config.json", "synthetic.npz", "data.npz"])
+def test_guarantee_a_changed_file_of_an_export_is_not_loaded(name: str, tmp_path: Path) -> None:
+    out = exported(saved_folders.images(tmp_path / "run"), "torch")
+    (out / name).write_bytes((out / name).read_bytes() + b" ")
+    with pytest.raises(jaxdp.SettingsError, match=rf"{name} is not the file that"):
+        loaded(out)
+    (out / "SHA256SUMS").unlink()
+    with pytest.raises(jaxdp.SettingsError, match="SHA256SUMS cannot be read"):
+        loaded(out)
+
+
+def test_guarantee_only_what_is_listed_is_believed_by_commands_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands do not hash every picture, but the settings by which they classify."""
+    out = exported(saved_folders.images(tmp_path / "run"), "png")
+    saved_folders.changed(out / "config.json", seed=3)
+    assert run(f"--run={out}", "--format=torch", f"--out={tmp_path / 'x'}") == 2
+    assert "config.json is not the file that SHA256SUMS lists" in capsys.readouterr().err
+
+
 def test_rows_are_numbered_columns(tmp_path: Path) -> None:
     folder = saved_folders.rows(tmp_path / "run")
     frame = pd.read_csv(exported(folder, "huggingface") / "data.csv")
@@ -217,6 +285,7 @@ def test_guarantee_every_export_has_the_certificate(form: str, tmp_path: Path) -
     out, certificate = exported(folder, form), loaded(folder).certificate
     facts = json.loads((out / "privacy.json").read_text())
     assert facts.pop("exported") == {"format": form, "of": "synthetic.npz"}
+    assert facts["sha256"].pop("SHA256SUMS")
     assert facts == json.loads(certificate.to_json())
     text = (out / "README.md").read_text()
     assert certificate.promise in text
@@ -322,6 +391,7 @@ def test_forms_that_do_not_fit_are_refused(
     assert_refused(capsys, table, "--format=png: the run is of a table; take")
     rows = saved_folders.rows(tmp_path / "rows")
     assert_refused(capsys, rows, "--format=png: the run is of rows of numbers; take")
+    assert_refused(capsys, saved_folders.images(tmp_path / "run"), "--format=csv", form="csv")
     two = saved_folders.images(tmp_path / "two", shape=(4, 5, 2))
     assert_refused(capsys, two, "2 channels, and PNG has 1, 3 or 4; take --format=torch")
     assert_refused(capsys, two, "--format=gif", form="gif")

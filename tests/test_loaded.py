@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import saved_folders
-from support.classified import run_of, toy_place
+from support.classified import RELEASED, run_of, toy_place
 from support.toy_tables import frame_of, schema_of
 
 import jaxdp
@@ -64,12 +65,10 @@ def test_a_folder_needs_three_files_and_no_commands(
     folder = make(tmp_path / "run")
     assert len(list(folder.iterdir())) == 3
     code = (
-        "import sys, jaxdp; found = jaxdp.load(sys.argv[1]); print(found.predict(found.x.clip(0)))"
+        "import sys, jaxdp; found = jaxdp.load(sys.argv[1]); print(found.predict(found.x))"
         "; assert not [name for name in sys.modules if name.startswith('jaxdp.program')]"
     )
     environment = {"PYTHONPATH": str(Path(__file__).parents[1]), "JAX_PLATFORMS": "cpu"}
-    if make is saved_folders.distilled:  # beyond the range of bytes
-        code = code.replace("found.x.clip(0)", "found.x.clip(0, 255).round()")
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, env=environment
     )
@@ -129,6 +128,50 @@ def test_new_examples_of_another_scale_are_not_guessed_at(tmp_path: Path) -> Non
     floats = saved_folders.images(tmp_path / "floats", dtype="float32", low=-1, high=1)
     with pytest.warns(UserWarning, match=r"outside \[-1, 1\]"):
         jaxdp.load(floats).predict(np.full((2, 4, 5), 1.5))
+
+
+@pytest.mark.parametrize("name", [*RELEASED, "generated", "table generated"])
+def test_examples_of_the_set_are_predicted(name: str, place: Path) -> None:
+    """In the units that the set is given in: distilled images have fractions, and go beyond."""
+    found = jaxdp.load(run_of(name, place).folder)
+    assert found.x is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = found.predict(found.x[:3])
+        assert found.predict_proba(found.x[:3]).shape == (len(told), len(found.class_names))
+    assert len(told) == min(3, len(found.x))
+    np.testing.assert_array_equal(found.predict(found.x[:3].astype(np.float64)), told)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(saved_folders.images, saved_folders.distilled, saved_folders.table, saved_folders.rows),
+        lambda folder: saved_folders.images(folder, dtype="float32", low=-1, high=1),
+        lambda folder: saved_folders.images(folder, dtype="uint16", high=4095),
+    ],
+)
+def test_examples_of_every_kind_of_set_are_predicted(
+    make: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    found = jaxdp.load(make(tmp_path / "run"))
+    assert found.x is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert found.predict(found.x[:3]).shape == (3,)
+
+
+def test_others_beside_examples_of_the_set_are_not(tmp_path: Path) -> None:
+    found = jaxdp.load(saved_folders.distilled(tmp_path / "run"))
+    assert found.x is not None
+    with pytest.raises(ValueError, match=r"outside \[0, 255\]"):
+        found.predict(found.x + 0.25)
+    with pytest.raises(ValueError, match=r"outside \[0, 255\]"):
+        found.predict(np.concatenate([found.x, found.x[:1] + 1]))
+    whole = jaxdp.load(saved_folders.images(tmp_path / "whole"))
+    assert whole.x is not None
+    with pytest.raises(ValueError, match="x has fractions"):
+        whole.predict(whole.x[:2] + 0.25)  # the same once it is cut to bytes
 
 
 def test_what_was_not_passed_on_is_none(tmp_path: Path) -> None:

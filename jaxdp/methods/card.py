@@ -9,15 +9,12 @@ from typing import Any
 
 from jaxdp.data import Spec, TableCodec
 from jaxdp.escapes import for_markdown
+from jaxdp.methods import learnt
 from jaxdp.methods.settings import DATA_PRIORS, EQUAL_PRIORS
 from jaxdp.privacy.certificates import Certificate
 
 NAME = "README.md"
 _MARK = "<!-- jaxdp wrote this file, and may write it again. -->"
-_MADE = {
-    "distilled": "They are few, and train a classifier in the place of many.",
-    "generated": "A generator drew them.",
-}
 _PRIORS = {
     DATA_PRIORS: "\nClasses are taken to be as common as in the data.",
     EQUAL_PRIORS: "\nAll classes are taken to be equally common, which may be untrue of the data.",
@@ -39,7 +36,7 @@ _DONT = (
     "Do not release another run on the same training records as if that were free: budgets add up.",
 )
 _DONT_TAKE_FOR_PERSONS = "Do not read the guarantee as one about a person: it is about one record."
-_DONT_EDIT = (
+DONT_EDIT = (
     "Do not change files: `jaxdp.load` refuses a file whose digest is not the one in "
     "`privacy.json`. The certificate is not signed: take this folder from somebody you trust."
 )
@@ -65,7 +62,7 @@ def text(
     class_names: Collection[str],
     certificate: Mapping[str, Any],
     files: Collection[str],
-    priors: str | None = None,
+    config: Mapping[str, Any],
     quality: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the card of a folder.
@@ -78,13 +75,13 @@ def text(
         class_names: it tells apart; one where labels were not used.
         certificate: its facts.
         files: names of what is in the folder.
-        priors: how common classes are taken to be, of `settings.PRIORS`; None where nobody said.
+        config: content of config.json.
         quality: how far they are from the private ones, as `Made` has it.
     """
     parts = [
         _MARK,
         f"# {title(spec, kind)}",
-        what(spec, kind, num_made, class_names, certificate, priors),
+        what(spec, kind, num_made, class_names, certificate, config),
         *([] if quality is None else [apart(quality)]),
         "## May it leave",
         _leaving(certificate),
@@ -92,7 +89,7 @@ def text(
         "## How to load it",
         _loading(spec, kind, name, len(class_names) > 1, files),
         "## What not to do",
-        dont(certificate, _DONT_EDIT),
+        dont(certificate, DONT_EDIT),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -147,15 +144,17 @@ def what(
     num_made: int,
     class_names: Collection[str],
     certificate: Mapping[str, Any],
-    priors: str | None,
+    config: Mapping[str, Any],
 ) -> str:
-    """Say what was made of how much; as for `text`."""
+    """Say what was made of how much, and what models learn from it; as for `text`."""
+    priors = priors_of(config, kind)
     named = [for_markdown(each) for each in class_names]
     listed = ", ".join(named[:20]) + (", ..." if len(named) > 20 else "")
     classes = f"{len(named)} classes: {listed}" if len(named) > 1 else "no classes"
     return (
         f"This folder holds {num_made} {spec.kind.describe(spec)}. There are {classes}.\n"
-        f"They were made from {certificate['num_examples']} private ones. {_MADE[kind]}"
+        f"They were made from {certificate['num_examples']} private ones. "
+        f"{learnt.sentence(config, kind, spec)}"
         f"{_PRIORS.get(str(priors), '') if len(named) > 1 else ''}"
     )
 

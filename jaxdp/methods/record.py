@@ -108,7 +108,7 @@ def card_of(
         class_names=made.class_names,
         certificate=certificate,
         files=files,
-        priors=card.priors_of(config_of(plan), plan.story.kind),
+        config=config_of(plan),
         quality=made.quality,
     )
 

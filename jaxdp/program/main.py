@@ -44,6 +44,7 @@ COMMANDS = {
     "classify": Command("classify", "Tell the classes of new examples by what a run has released."),
     "sample": Command("sample", "Draw more examples from a finished generator."),
     "pack": Command("pack", "Pack what may leave of a run into one zip file."),
+    "verify": Command("verify", "Say what may be believed of a file that was passed on."),
     "export": Command("export", "Write what a run has made for other programs."),
     "ui": Command("ui", "Open a page in the browser that does all this."),
     "spent": Command("spent", "Show what all runs on a dataset have released together."),

@@ -1,6 +1,8 @@
 """The files of a finished run, or of `made.save`, each checked before it is used."""
 
-from collections.abc import Mapping
+import contextlib
+import hashlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from jaxdp.methods.stored import Form
 from jaxdp.saved import certificate as certificate_file
 from jaxdp.saved import npz as npz_files
 from jaxdp.saved import released
-from jaxdp.saved.files import digest, json_file
+from jaxdp.saved.files import digest, json_file, open_plain
 
 
 class SavedFolder:
@@ -90,14 +92,32 @@ class SavedFolder:
             InputError: the file is gone, or another one than the certificate names.
         """
         path = self.path / name
-        try:
+        with self._readable(name):
             found = digest(path)
+        self._require(name, found)
+        return path
+
+    def content(self, name: str) -> bytes:
+        """Return the content of a file; errors as for `checked`.
+
+        It is read once: what is returned is what has the digest.
+        """
+        with self._readable(name), open_plain(self.path / name) as file:
+            content = file.read()
+        self._require(name, hashlib.sha256(content).hexdigest())
+        return content
+
+    @contextlib.contextmanager
+    def _readable(self, name: str) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise InputError(
                 f"{self.flag}: {name} cannot be read ({error.strerror}); put it back"
             ) from error
+
+    def _require(self, name: str, found: str) -> None:
         if found != self.digests[name]:
             raise InputError(
                 f"{self.flag}: {name} is not the file that {CERTIFICATE} is about; put that back"
             )
-        return path

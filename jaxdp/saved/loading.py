@@ -16,7 +16,7 @@ from jaxdp.methods import facts
 from jaxdp.methods.made import Classifier
 from jaxdp.methods.settings import InputError
 from jaxdp.privacy.certificates import Certificate
-from jaxdp.saved import classifier, public_cache, sets, zips
+from jaxdp.saved import classifier, public_cache, seal, sets, zips
 from jaxdp.saved.folder import SavedFolder
 
 if TYPE_CHECKING:
@@ -119,7 +119,8 @@ class Loaded:
         """Return the classes (m,) of new examples, numbers of `class_names`.
 
         Args:
-            x: (m, *shape) examples as the data were stored; a data frame for records of a table.
+            x: (m, *shape) examples as the data were stored, or of the set itself, as `x` has them;
+                a data frame for records of a table.
 
         Raises:
             ValueError: the examples have another shape, type or range than the data.
@@ -136,6 +137,8 @@ class Loaded:
         x = spec.kind.as_stored(x, spec)
         if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):
             raise ValueError("x has values that are no finite numbers")
+        if self._are_own(x):
+            return x
         if isinstance(codec, TableCodec):
             if x.shape[1:] != spec.stored_shape or not np.array_equal(x, codec.layout.nearest(x)):
                 raise ValueError("x holds no records as the schema stores them: give a data frame")
@@ -153,6 +156,21 @@ class Loaded:
             warnings.warn(f"{said}; scale it as these were", stacklevel=3)
         return x
 
+    def _are_own(self, x: np.ndarray) -> bool:
+        """Whether all of x are examples of the set: their scale is right, whatever they look like.
+
+        A distilled image has fractions and values that no image of the data can have.
+        """
+        if self.made is None or x.ndim == 0 or x.shape[1:] != self.made.x.shape[1:]:
+            return False
+        same = x.astype(self.made.x.dtype)
+        return np.array_equal(same, x) and all(each.tobytes() in self._own for each in same)
+
+    @functools.cached_property
+    def _own(self) -> frozenset[bytes]:
+        assert self.made is not None
+        return frozenset(example.tobytes() for example in self.made.x)
+
     def __repr__(self) -> str:
         """Show the number of examples and the certificate, in a line."""
         held = "no set" if self.made is None else f"{len(self.made.x)} examples"
@@ -167,9 +185,14 @@ def opened(path: Path, flag: str) -> Loaded:
         flag: the flag that names the folder, with its value, for error messages.
 
     Raises:
-        InputError: the folder cannot be trusted.
+        InputError: the folder cannot be trusted, or a zip file holds what has no digest.
     """
-    return Loaded(SavedFolder(zips.folder_of(path, flag), flag))
+    packed = zips.is_packed(path)
+    folder = SavedFolder(zips.folder_of(path, flag), flag)
+    seal.check(folder, every=packed)
+    if packed:
+        seal.require_whole(folder)
+    return Loaded(folder)
 
 
 def load(folder: str | os.PathLike[str]) -> Loaded:
@@ -212,6 +235,7 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
         raise InputError(f"{flag}: there is no such home folder; write it in full") from error
     try:
         loaded = opened(path, flag)
+        seal.check(loaded.folder, every=True)
         for name in loaded.folder.digests:
             if loaded.folder.is_there(name):
                 loaded.folder.checked(name)

@@ -11,10 +11,15 @@ from jaxdp.saved.files import open_plain
 from jaxdp.saved.npz import max_bytes
 
 SUFFIX = ".zip"
-_MOST_FILES = 1000
+_MOST_FILES = 10_000
 _BLOCK = 2**20
 # Unpacked zip files stay until the program ends: what was loaded from them may read on.
 _UNPACKED: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a path is of a zip file, by its name."""
+    return path.suffix == SUFFIX and path.is_file()
 
 
 def folder_of(path: Path, flag: str) -> Path:
@@ -27,7 +32,7 @@ def folder_of(path: Path, flag: str) -> Path:
     Raises:
         InputError: the zip file is none that `jaxdp pack` writes.
     """
-    if path.suffix != SUFFIX or not path.is_file():
+    if not is_packed(path):
         return path
     target = tempfile.TemporaryDirectory(prefix="jaxdp-")
     _UNPACKED.append(target)
@@ -55,9 +60,9 @@ def _unpack(packed: zipfile.ZipFile, target: Path) -> str:
         kind = stat.S_IFMT(info.external_attr >> 16)
         if len(parts) < 2 or not all(map(_is_plain, parts)) or kind not in (0, stat.S_IFREG):
             raise ValueError("it holds what is no plain file of a run")
-        if info.filename in seen:
+        if info.filename.casefold() in seen:  # on some systems the same file
             raise ValueError("it holds two files of one name")
-        seen.add(info.filename)
+        seen.add(info.filename.casefold())
         tops.add(parts[0])
         if len(tops) > 1:
             raise ValueError("it holds more than one folder")
@@ -69,4 +74,5 @@ def _unpack(packed: zipfile.ZipFile, target: Path) -> str:
 
 
 def _is_plain(part: str) -> bool:
-    return part not in ("", ".", "..") and not any(mark in part for mark in "/\\:\0")
+    shown = part.isprintable()  # or it would steer a terminal
+    return part not in ("", ".", "..") and shown and not any(mark in part for mark in "/\\:\0")

@@ -107,6 +107,7 @@ def test_names_are_parsed_in_order_and_once() -> None:
         "wrn_soft",
         "logistic",
         "mlp",
+        "forest",
         "twelve",
         "frechet",
         "inception",
@@ -121,7 +122,7 @@ def test_unknown_names_are_refused_with_the_known_ones(text: str) -> None:
     assert message.startswith(f"--evaluate={text}: ")
     known = (
         "krr, convnet, convnet_soft, convnet_dsa, convnet_dsa_soft, cnn, cnn_soft, wrn, wrn_soft, "
-        "logistic, mlp, twelve, frechet, inception, or none alone"
+        "logistic, mlp, forest, twelve, frechet, inception, or none alone"
     )
     assert message.endswith(f"is unknown; known are {known}")
 
@@ -143,7 +144,8 @@ def test_names_are_chosen_without_what_the_run_measures_itself() -> None:
     facts = dataclasses.replace(IMAGES, inception_weights=None)
     assert chosen("krr", facts) == ()
     assert chosen("none", facts) == ()
-    assert chosen(None, facts) == ()
+    assert chosen(None, facts) == ("logistic", "forest")
+    assert chosen(None, dataclasses.replace(facts, shape=(65, 64, 1))) == ()
     assert chosen("convnet,krr,frechet", facts) == ("convnet", "frechet")
 
 

@@ -10,12 +10,12 @@ import pytest
 from support import stripes
 
 from jaxdp.program.evaluation import classifiers
-from jaxdp.program.evaluation.classifiers import logistic, mlp
+from jaxdp.program.evaluation.classifiers import forest, logistic, mlp
 from jaxdp.program.evaluation.figures import Prediction
 from jaxdp.program.evaluation.problem import Problem
 from jaxdp.program.evaluation.recipe import DISTILLED, GENERATED, Recipe
 
-BOTH = pytest.mark.parametrize("judge", [logistic, mlp])
+BOTH = pytest.mark.parametrize("judge", [logistic, mlp, forest])
 
 
 def subsets(size: int, *seeds: int) -> Recipe:

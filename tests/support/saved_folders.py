@@ -88,9 +88,12 @@ def unlabelled(folder: Path) -> Path:
     return write(folder, "synthetic", spec, synthetic_arrays(spec, x, names=("all",)))
 
 
+IMAGES = Spec.images("scans", (90, 4, 4), class_names=NAMES)
+
+
 def distilled(folder: Path, **options: Any) -> Path:
     """Write a distilled set of DP-KIP, an image for each class, with values beyond the range."""
-    spec = Spec.images("scans", (90, 4, 4), class_names=NAMES)
+    spec = IMAGES
     x = np.linspace(-1.5, 1.5, 48, dtype=np.float32).reshape(3, 4, 4, 1)
     arrays = synthetic_arrays(spec, x) | {"shift": np.float32(127.5), "scale": np.float32(127.5)}
     complete = dp_kip.complete(dp_kip.Settings(kernel="fc_nngp", depth=1, ridge=0.1), spec)

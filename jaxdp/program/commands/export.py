@@ -2,9 +2,10 @@
 
     jaxdp export --run=runs/mnist_teacher_ipc10_eps1 --format=png --out=images
 
-Forms: png (an image folder), torch (an npz file of float32 and int64 arrays) and huggingface (a
-folder that `datasets.load_dataset` takes: images with their labels, or a table as CSV). Each has
-the certificate, privacy.json, and a card, README.md, in it. What must not be released is refused.
+Forms: png (an image folder), csv (a table), torch (an npz file of float32 and int64 arrays) and
+huggingface (a folder that `datasets.load_dataset` takes: images with their labels, or a table as
+CSV). Each has what was released, the certificate, privacy.json, and a card, README.md, in it, so
+that `jaxdp.load` opens it. What must not be released is refused.
 """
 
 import dataclasses
@@ -22,7 +23,7 @@ from jaxdp.program.terminal import print_guarantee
 if TYPE_CHECKING:
     from jaxdp.saved.loading import Loaded
 
-_FORMATS = ("png", "torch", "huggingface")
+_FORMATS = ("png", "csv", "torch", "huggingface")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,18 +39,18 @@ USAGE, TAKES = "RUN --format=png --out=FOLDER", "run"
 KINDS = command_line.define(ExportFlags)
 
 
-def _exported(run: str, form: str, out: str) -> "tuple[Loaded, Path]":
-    """Write an export; return what was exported, and the folder.
+def _exported(run: str, form: str, out: str) -> "tuple[Loaded, Path, str]":
+    """Write an export; return what was exported, the folder, and its fingerprint.
 
     Raises:
         InputError: the run cannot be trusted or must not be released, or the folder is taken.
     """
-    from jaxdp.methods.record import CERTIFICATE, json_bytes
-    from jaxdp.program.exports import cards, formats, huggingface, out_folder  # import jax
+    from jaxdp.program.exports import cards, contents, formats, huggingface, out_folder  # jax
     from jaxdp.saved import loading
 
     writers = {
         "png": formats.write_png,
+        "csv": formats.write_table,
         "torch": formats.write_torch,
         "huggingface": huggingface.write_huggingface,
     }
@@ -62,11 +63,14 @@ def _exported(run: str, form: str, out: str) -> "tuple[Loaded, Path]":
         raise InputError(f"--run={run}: holds neither distilled.npz nor synthetic.npz; put it back")
     with out_folder.written(out) as folder:
         exported = writers[form](folder, loaded, loaded.made)
+        files, licence = contents.released(loaded), contents.licence(loaded)
+        files |= {} if licence is None else {contents.LICENCE: licence}
+        text = cards.text(loaded, list(files), exported)
+        files[cards.NAME] = text.encode("utf-8", "backslashreplace")
+        contents.write(folder, files)
         about = {"exported": {"format": form, "of": loaded.made.file}}
-        (folder / CERTIFICATE).write_bytes(json_bytes({**facts, **about}))
-        text = cards.text(loaded, loaded.made, exported)
-        (folder / cards.NAME).write_bytes(text.encode("utf-8", "backslashreplace"))
-    return loaded, target
+        fingerprint = contents.sealed(folder, loaded, about)
+    return loaded, target, fingerprint
 
 
 def main(argv: Sequence[str]) -> None:
@@ -81,7 +85,8 @@ def main(argv: Sequence[str]) -> None:
             raise InputError(f"--format: give one of {', '.join(_FORMATS)}")
         if asked.out is None:
             raise InputError("--out: name a new folder")
-        loaded, folder = _exported(asked.run, asked.format, asked.out)
+        loaded, folder, fingerprint = _exported(asked.run, asked.format, asked.out)
         assert loaded.made is not None
         print(f"{len(loaded.made.x)} examples of {loaded.made.file}: {folder}")
+        print(f"fingerprint: {fingerprint}")
         print_guarantee(dict(loaded.certificate.facts))

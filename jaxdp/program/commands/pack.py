@@ -1,17 +1,20 @@
 """Pack what may leave of a finished run into one zip file: post-processing, without its data.
 
-jaxdp pack runs/scans -o scans.zip
+jaxdp pack runs/scans -o scans.zip --license=CC-BY-4.0
 
-The file holds exactly what the certificate covers: what was made and released, the certificate,
-privacy.json, and the card, README.md. Reports, metrics and checkpoints stay. Whoever has the file
-opens it by `jaxdp.load("scans.zip")` or `jaxdp classify --run=scans.zip new.png`. What must not be
-released is refused.
+The file holds exactly what the certificate covers, and what is made of that: the set, images as
+PNG files, too; the classifier or generator; the certificate, privacy.json; a card, README.md; short
+programs that use the set; and SHA256SUMS, the digests of all. Reports, metrics and checkpoints
+stay. Whoever has the file opens it by `jaxdp.load("scans.zip")` or `jaxdp classify --run=scans.zip
+new.png`, and asks `jaxdp verify scans.zip` what to believe. What must not be released is refused.
 """
 
 import dataclasses
 import io
+import tempfile
 import zipfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxdp.methods.settings import setting
@@ -22,11 +25,15 @@ from jaxdp.program.run_flags import ProgramFlags
 from jaxdp.program.terminal import print_guarantee
 
 if TYPE_CHECKING:
+    from jaxdp.program.exports.figures import Figures
+    from jaxdp.program.exports.formats import Exported
     from jaxdp.saved.loading import Loaded
 
 USAGE = "RUN [-o FILE.zip]"
 TAKES = "run"
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same run makes the same file
+_MOST_IMAGES = 5000
+"""Of larger sets a pack has no PNG files: `jaxdp export --format=png` makes them."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,38 +42,86 @@ class PackFlags(ProgramFlags):
 
     run: str | None = setting(None, "Folder of a finished run.")
     out: str | None = setting(None, "Where to write, or -o (default: the folder's name, .zip).")
+    license: str | None = setting(
+        None, "Licence of what is packed: a file, or a text such as CC-BY-4.0 (default: none)."
+    )
+    with_figures: bool = setting(
+        False, "Tell what models learnt from the set on test data; needs --test_data."
+    )
+    test_data: str | None = setting(
+        None,
+        "With --with_figures, which the guarantee does not cover: public where the test data are "
+        "public, told where they are private and you accept that these figures are told.",
+        among=("public", "told"),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.with_figures and self.test_data is None:
+            raise InputError(
+                "--with_figures: figures of test data are not covered by the guarantee; say "
+                "--test_data=public where these are public, or --test_data=told where they are "
+                "private and you accept that their figures are told"
+            )
+        if self.test_data is not None and not self.with_figures:
+            raise InputError(f"--test_data={self.test_data}: is of --with_figures; give both")
 
 
 KINDS = command_line.define(PackFlags)
 
 
-def contents_of(loaded: "Loaded") -> dict[str, bytes]:
-    """Return the files of a run that may leave, by name.
+def fill(
+    folder: Path, loaded: "Loaded", licence: bytes | None, figures: "Figures | None" = None
+) -> str:
+    """Write what may leave into an empty folder; return its fingerprint.
 
-    The certificate is the one that was computed anew, and a card that somebody else has written
-    stays: nobody knows what is in it.
+    Args:
+        folder: to write into.
+        loaded: the run.
+        licence: content of the file LICENSE; None takes over what the run was passed on with.
+        figures: what models learnt from the set; None tells nothing of it.
 
     Raises:
         InputError: a file is not the one that the certificate is about.
     """
-    from jaxdp.methods import card
-    from jaxdp.methods.record import CERTIFICATE, CONFIG, json_bytes
+    from jaxdp.methods.record import json_bytes
+    from jaxdp.program.exports import cards, contents, how_to
+    from jaxdp.program.exports.figures import NAME
 
-    folder = loaded.folder
-    found = {CERTIFICATE: json_bytes(dict(folder.certificate)), CONFIG: json_bytes(folder.config)}
-    own_card = folder.path / card.NAME
-    if own_card.is_file() and card.may_write(own_card):
-        found[card.NAME] = own_card.read_bytes()
-    for name in sorted(folder.digests):
-        if (folder.path / name).exists():
-            found[name] = folder.checked(name).read_bytes()
-    if "generator/description.json" in found:
-        from jaxdp.program.runs import generator_file  # imports flax
+    licence = contents.licence(loaded) if licence is None else licence
+    files = contents.released(loaded) | how_to.files(loaded.spec, loaded.made)
+    files |= {} if licence is None else {contents.LICENCE: licence}
+    files |= {} if figures is None else {NAME: json_bytes(figures.to_json())}
+    contents.write(folder, files)
+    card = cards.text(loaded, list(files), _pictures(folder, loaded), figures)
+    contents.write(folder, {cards.NAME: card.encode("utf-8", "backslashreplace")})
+    return contents.sealed(folder, loaded, {})
 
-        generator_file.read(folder.path, folder.flag, folder.certificate)  # or it is refused
-        for path in generator_file.files(folder.path):
-            found[str(path.relative_to(folder.path))] = path.read_bytes()
-    return found
+
+def _pictures(folder: Path, loaded: "Loaded") -> "Exported":
+    """Write images as PNG files where that helps a person to look at them."""
+    from jaxdp.program.exports import formats, pixels
+
+    made = loaded.made
+    is_images = loaded.spec.kind.choose(images=True, rows=False, table=False)
+    if made is None or not is_images or len(made.x) > _MOST_IMAGES:
+        return formats.Exported((), "")
+    if loaded.spec.image_shape[2] not in pixels.CHANNELS:
+        return formats.Exported((), "")
+    return formats.write_png(folder, loaded, made)
+
+
+def _zipped(folder: Path) -> bytes:
+    """Return the files of a folder as a zip file, in the folder's name."""
+    from jaxdp.saved import seal
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in seal.names_in(folder):
+            info = zipfile.ZipInfo(f"{folder.name}/{name}", _DATE)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            packed.writestr(info, (folder / name).read_bytes())
+    return buffer.getvalue()
 
 
 def main(argv: Sequence[str]) -> None:
@@ -77,23 +132,29 @@ def main(argv: Sequence[str]) -> None:
         command_line.prepare()
         if asked.run is None:
             raise InputError("name the folder of a finished run")
-        from jaxdp.saved import loading  # imports jax: not before flags are parsed
+        from jaxdp.program.exports import figures, licences, names
+        from jaxdp.saved import loading, seal  # imports jax: not before flags are parsed
 
+        licence = None if asked.license is None else licences.content_of(asked.license)
         loaded = loading.opened(user_path(asked.run, "run").absolute(), f"--run={asked.run}")
         facts = loaded.certificate.facts
         if not loaded.certificate.releasable:
             raise InputError(f"--run={asked.run}: {facts['verdict']}")
-        name = loaded.folder.path.name
-        contents = contents_of(loaded)
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
-            for each, content in contents.items():
-                info = zipfile.ZipInfo(f"{name}/{each}", _DATE)
-                info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                packed.writestr(info, content)
-        path = out_file.write(asked.out or f"{name}.zip", buffer.getvalue(), suffix=".zip")
+        told = figures.of_run(loaded, asked.test_data) if asked.test_data is not None else None
+        (name,) = names.folder_names([loaded.folder.path.name])
+        with tempfile.TemporaryDirectory(prefix="jaxdp-") as place:
+            folder = Path(place) / name
+            folder.mkdir()
+            fingerprint = fill(folder, loaded, licence, told)
+            found, content = seal.names_in(folder), _zipped(folder)
+        path = out_file.write(asked.out or f"{name}.zip", content, suffix=".zip")
+        shown = [each for each in found if each.count("/") == 0]
+        more = len(found) - len(shown)
         print(
-            f"{path}: {len(contents)} files, {len(buffer.getvalue()) / 1e6:.2g} MB: "
-            f"{', '.join(contents)}"
+            f"{path}: {len(found)} files, {len(content) / 1e6:.2g} MB: {', '.join(shown)}"
+            f"{f', and {more} in folders' if more else ''}"
         )
+        print(f"fingerprint: {fingerprint} (compare by telephone what jaxdp verify shows there)")
+        if told is not None:
+            print(f"figures.json is not covered by the guarantee. {told.statement}")
         print_guarantee(dict(facts))

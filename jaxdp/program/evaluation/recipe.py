@@ -65,6 +65,7 @@ class Recipe:
         mlp_iterations: the most epochs of the MLP.
         macro_f1: whether macro-F1 is told beside the accuracy.
         by_default: names of the judges of a set for which none are named.
+        most_values: of larger examples none are: it would take long. None for no limit.
         krr: whether the run judges the set by its own kernel ridge regression.
         least_images: of a set with fewer images no Frechet distance is measured.
         convnet: how the ConvNet is trained.
@@ -83,6 +84,7 @@ class Recipe:
     by_default: tuple[str, ...]
     krr: bool
     least_images: int
+    most_values: int | None = None
     convnet: ConvNetRecipe = ConvNetRecipe()
     convnet_dsa: ConvNetRecipe = ConvNetRecipe(epochs=1000, siamese=True)
     cnn: CnnRecipe = CnnRecipe()
@@ -99,11 +101,13 @@ DISTILLED = Recipe(
     subset=None,
     mlp_iterations=5000,
     macro_f1=False,
-    by_default=(),
+    by_default=("logistic", "forest"),
     krr=True,
     least_images=100,
+    most_values=64 * 64,
 )
-"""Small sets are used whole. Few images have a covariance that says nothing."""
+"""Small sets are used whole. Few images have a covariance that says nothing. What ordinary models
+learn is told by default: a set that trains its own kernel may train no other."""
 
 GENERATED = Recipe(
     seeds=(0, 1, 2, 3, 4),
@@ -122,7 +126,9 @@ GENERATED_QUICKLY = dataclasses.replace(
 """One fit of fewer images: for `--preset=fast`, where images are large."""
 _LARGE = 32 * 32
 
-GENERATED_ROWS = dataclasses.replace(DISTILLED, by_default=GENERATED.by_default, krr=False)
+GENERATED_ROWS = dataclasses.replace(
+    DISTILLED, by_default=GENERATED.by_default, krr=False, most_values=None
+)
 """Generated rows of tables, which are used whole."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import importlib.util
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +159,9 @@ EVALUATIONS: Mapping[str, Evaluation] = {
     "mlp": Evaluation(
         judge=_judge("classifiers", "mlp"), help="perceptron of one hidden layer", needs_labels=True
     ),
+    "forest": Evaluation(
+        judge=_judge("classifiers", "forest"), help="random forest", needs_labels=True
+    ),
     "twelve": Evaluation(
         judge=_judge("twelve", "twelve"),
         help="the papers' twelve classifiers of tables, one setting each",
@@ -185,8 +189,9 @@ def help_text() -> str:
     """Return what `--help` says of `--evaluate`."""
     names = ", ".join(f"{name} ({each.help})" for name, each in EVALUATIONS.items())
     return (
-        f"How the result is judged, separated by commas: {names}; or {NONE} (default: krr for a "
-        "distilled set; logistic,mlp,frechet for a generated one, as far as they fit it)."
+        f"How the result is judged, separated by commas: {names}; or {NONE} (default: "
+        "krr,logistic,forest for a distilled set; logistic,mlp,frechet for a generated one, as far "
+        "as they fit it)."
     )
 
 
@@ -205,7 +210,9 @@ def chosen(text: str | None, facts: Facts) -> tuple[str, ...]:
         InputError: a name is unknown, or a judge does not work on such a set.
     """
     if text is None:
-        names = tuple(name for name in facts.recipe.by_default if _objection(name, facts) is None)
+        most, asked = facts.recipe.most_values, facts.recipe.by_default
+        asked = asked if most is None or math.prod(facts.shape) <= most else ()
+        names = tuple(name for name in asked if _objection(name, facts) is None)
     else:
         names = parse(text)
         check(names, facts, flag=f"--evaluate={text}")

@@ -1,4 +1,4 @@
-"""A folder of PNG files, and arrays for torch."""
+"""A folder of PNG files, a CSV file, and arrays for torch."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +18,10 @@ from jaxdp.saved.loading import Loaded
 from jaxdp.saved.sets import SavedSet
 from jaxdp.tables.schema import ONE_HOT
 
+IMAGES = "images"
+"""Within an export: the folder of PNG files."""
+TABLE = "data.csv"
+
 
 class Exported(NamedTuple):
     """What a form's card tells.
@@ -36,22 +40,26 @@ class Exported(NamedTuple):
 def write_png(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
     """Write an image folder: a PNG file for each example, in the folder of its class.
 
+    It is a folder of its own: who reads it takes every folder in it for a class.
+
     Raises:
         InputError: examples are no images.
     """
     flag = "--format=png"
     other = loaded.spec.kind.choose(images=None, rows="rows of numbers", table="a table")
     if other is not None:
-        raise InputError(f"{flag}: the run is of {other}; take --format=torch or huggingface")
+        raise InputError(f"{flag}: the run is of {other}; take --format=csv or torch")
     images = pixels.of_set(made.x, loaded.spec, flag)
     names = folder_names(made.class_names)
-    for _ in write_images(folder, images.x, made.y, names):
+    (folder / IMAGES).mkdir()
+    for _ in write_images(folder / IMAGES, images.x, made.y, names):
         pass
     lines = [(label, *each) for label, each in enumerate(zip(made.class_names, names, strict=True))]
     write_csv(folder / "classes.csv", [("label", "class", "folder"), *lines])
     return Exported(
         (
-            f"`CLASS/NUMBER.png`: the images. NUMBER is the row in `{made.file}`. {images.about}",
+            f"`{IMAGES}/CLASS/NUMBER.png`: the images. NUMBER is the row in `{made.file}`. "
+            f"{images.about}",
             "`classes.csv`: the label, the name and the folder of each class",
         ),
         _PNG,
@@ -61,7 +69,7 @@ def write_png(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
 _PNG = """```python
 import torchvision
 
-dataset = torchvision.datasets.ImageFolder("FOLDER")
+dataset = torchvision.datasets.ImageFolder("FOLDER/images")
 ```
 
 It numbers classes by the alphabet of their folders. `classes.csv` has the labels of the run."""
@@ -79,6 +87,60 @@ def write_images(
         path = f"{names[label]}/{number:0{digits}d}.png"
         (folder / path).write_bytes(pixels.png(image))
         yield path, int(label)
+
+
+def write_table(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
+    """Write a CSV file: records with the columns of the schema, or rows of numbers.
+
+    Raises:
+        InputError: examples are images.
+    """
+    write = loaded.spec.kind.choose(images=None, rows=_rows_csv, table=_records_csv)
+    if write is None:
+        raise InputError("--format=csv: the run is of images; take --format=png")
+    content, about, loading = write(loaded, made)
+    (folder / TABLE).write_bytes(content)
+    return Exported((f"`{TABLE}`: {about}",), loading)
+
+
+def _records_csv(loaded: Loaded, made: SavedSet) -> tuple[bytes, str, str]:
+    from jaxdp.tables import frames
+
+    del made
+    schema = loaded.spec.schema
+    assert schema is not None
+    options = "".join(f", {key}={value!r}" for key, value in schema.csv.for_pandas().items())
+    content = schema.csv.encode(frames.to_csv(loaded.frame, schema))
+    return content, "the records, with the columns of the schema", _PANDAS.format(options=options)
+
+
+def _rows_csv(loaded: Loaded, made: SavedSet) -> tuple[bytes, str, str]:
+    content = csv_text(row_lines(loaded, made)).encode("utf-8", "backslashreplace")
+    return content, "the rows, as the data were stored", _PANDAS.format(options="")
+
+
+def row_lines(loaded: Loaded, made: SavedSet) -> list[tuple[object, ...]]:
+    """Return the lines of a CSV file of rows of numbers without a schema."""
+    header = (*(f"x{number}" for number in range(loaded.spec.dim)), *labels_of(made, None))
+    lines: list[tuple[object, ...]] = [header]
+    for row, label in zip(made.x.astype(np.float32), made.y, strict=True):
+        lines.append((*row, *labels_of(made, int(label))))
+    return lines
+
+
+def labels_of(made: SavedSet, label: int | None) -> tuple[object, ...]:
+    """Return a class by number and name, None for their headings; nothing without classes."""
+    if len(made.class_names) == 1:
+        return ()
+    return _LABELS if label is None else (label, made.class_names[label])
+
+
+_LABELS = ("label", "class")
+_PANDAS = """```python
+import pandas
+
+frame = pandas.read_csv("FOLDER/data.csv"{options})
+```"""
 
 
 def write_csv(path: Path, lines: list[tuple[object, ...]]) -> None:

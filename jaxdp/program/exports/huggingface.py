@@ -5,15 +5,12 @@ Labels are there twice, as numbers and as names: a name such as `7` is read as a
 
 from pathlib import Path
 
-import numpy as np
-
 from jaxdp.program.exports import pixels
-from jaxdp.program.exports.formats import Exported, write_csv, write_images
+from jaxdp.program.exports.formats import Exported, labels_of, row_lines, write_csv, write_images
 from jaxdp.program.exports.names import folder_names, quoted
 from jaxdp.saved.loading import Loaded
 from jaxdp.saved.sets import SavedSet
 
-_LABELS = ("label", "class")
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
 _LARGEST = "1M<n<10M"
 # So many names still fit into a line of code.
@@ -40,9 +37,9 @@ def _write_images(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
     images = pixels.of_set(made.x, loaded.spec, "--format=huggingface")
     names = folder_names(made.class_names)
     (folder / "train").mkdir()
-    lines: list[tuple[object, ...]] = [("file_name", *_labels(made, None))]
+    lines: list[tuple[object, ...]] = [("file_name", *labels_of(made, None))]
     for path, label in write_images(folder / "train", images.x, made.y, names):
-        lines.append((path, *_labels(made, label)))
+        lines.append((path, *labels_of(made, label)))
     write_csv(folder / "train" / "metadata.csv", lines)
     files = (
         f"`train/CLASS/NUMBER.png`: the images. NUMBER is the row in `{made.file}`. {images.about}",
@@ -54,20 +51,9 @@ def _write_images(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
 
 def _write_rows(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
     """Write rows of numbers without a schema."""
-    header = (*(f"x{number}" for number in range(loaded.spec.dim)), *_labels(made, None))
-    lines: list[tuple[object, ...]] = [header]
-    for row, label in zip(made.x.astype(np.float32), made.y, strict=True):
-        lines.append((*row, *_labels(made, int(label))))
-    write_csv(folder / "data.csv", lines)
+    write_csv(folder / "data.csv", row_lines(loaded, made))
     files = ("`data.csv`: the rows, as the data were stored",)
     return Exported(files, _loading(made.class_names), _front(loaded, made, "tabular", "data.csv"))
-
-
-def _labels(made: SavedSet, label: int | None) -> tuple[object, ...]:
-    """Return a class by number and name, None for their headings; nothing without classes."""
-    if len(made.class_names) == 1:
-        return ()
-    return _LABELS if label is None else (label, made.class_names[label])
 
 
 def _loading(class_names: tuple[str, ...]) -> str:

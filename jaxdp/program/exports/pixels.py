@@ -9,6 +9,8 @@ from jaxdp.data import Codec, Spec
 from jaxdp.program.errors import InputError
 
 _BYTES, _DEEP = 255, 65535
+CHANNELS = (1, 3, 4)
+"""Of images that PNG has."""
 
 
 class Pixels(NamedTuple):
@@ -37,7 +39,7 @@ def of_set(x: np.ndarray, spec: Spec, flag: str) -> Pixels:
         InputError: PNG has no images of such channels.
     """
     codec, channels = spec.codec, spec.image_shape[2]
-    if channels not in (1, 3, 4):
+    if channels not in CHANNELS:
         raise InputError(
             f"{flag}: the images have {channels} channels, and PNG has 1, 3 or 4; take "
             "--format=torch"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxdp.program.evaluation import targets
+from jaxdp.program.evaluation import ordinary_models, targets
 from jaxdp.program.report.values import escaped, percent, span
 
 _NAMES = {"krr": "kernel regression on it", "teacher": "the released teacher"}
@@ -80,8 +80,14 @@ def section(metrics: Mapping[str, Any], class_names: Sequence[str]) -> str:
         f"{found[0].figures.get('num_test')} real test examples; {note}.</p>"
         f'<div class="scroll" role="region" aria-label="Figures" tabindex="0">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-        f'<p class="faint">{_EXPLAINED}</p>{"".join(notes)}{matrices}</section>'
+        f'{_ordinary(metrics)}<p class="faint">{_EXPLAINED}</p>{"".join(notes)}{matrices}</section>'
     )
+
+
+def _ordinary(metrics: Mapping[str, Any]) -> str:
+    """Return what ordinary models learn from the set, beside its own classifier."""
+    line = ordinary_models.line(metrics)
+    return "" if line is None else f"<p>{escaped(line)}.</p>"
 
 
 def _of_targets(metrics: Mapping[str, Any]) -> str:

@@ -137,6 +137,12 @@ def _read(path: Path) -> Generator | CellGenerator:
     )
 
 
+def tells_files(path: Path) -> bool:
+    """Whether something tells which files the numbers of the generator in a run's folder are in."""
+    place = path / "generator"
+    return _told_digest(place, json_file(path / DESCRIPTION)) is not None
+
+
 def _told_digest(path: Path, description: dict[str, Any]) -> Any:
     """Return the digest that the files of the numbers had; earlier versions told it elsewhere."""
     if "digest" in description or not (path / _FILES_DIGEST).exists():

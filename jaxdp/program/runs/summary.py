@@ -1,12 +1,12 @@
 """What a run says when it has ended: how good the result is, what is odd, what is guaranteed."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxdp.escapes import for_terminal
 from jaxdp.methods import card
-from jaxdp.program.evaluation import registry, targets
+from jaxdp.program.evaluation import ordinary_models, registry, targets
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.runner import METRICS
 from jaxdp.program.terminal import print_guarantee
@@ -30,7 +30,11 @@ def show(
         said: warnings that the run began with.
     """
     metrics = folder.read_json(METRICS) or {}
-    own = _own_classifier(metrics, class_names)
+    own: Iterable[str] = _own_classifier(metrics, class_names)
+    ordinary = ordinary_models.line(metrics)
+    if ordinary is not None:
+        metrics = ordinary_models.without(metrics)
+        own = (*own, ordinary)
     for line in (*own, *registry.as_lines(metrics), *targets.as_lines(metrics)):
         print(line)
     if "quality" in metrics:

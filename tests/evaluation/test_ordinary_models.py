@@ -1,0 +1,48 @@
+"""The line that says what ordinary models learn from a distilled set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jaxdp.program.evaluation import ordinary_models
+
+
+def metrics(own: float | None, **means: float) -> dict[str, Any]:
+    return {
+        "krr_test_accuracy": own,
+        "evaluation": {name: {"mean": mean} for name, mean in means.items()},
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            metrics(0.7, logistic=0.475, forest=0.5),
+            "ordinary models learn less from the set: logistic regression 47.5%, random forest "
+            "50.0%",
+        ),
+        (
+            metrics(0.5, logistic=0.4, forest=0.6, cnn=0.9),
+            "ordinary models learn as much from the set: logistic regression 40.0%, random forest "
+            "60.0%",
+        ),
+        (
+            metrics(0.7, logistic=0.475),
+            "ordinary models learn less from the set: logistic regression 47.5%",
+        ),
+        (metrics(0.7, cnn=0.475), None),
+        (metrics(None, logistic=0.475), None),
+        ({}, None),
+    ],
+)
+def test_it_says_whether_they_learn_less(found: dict[str, Any], said: str | None) -> None:
+    assert ordinary_models.line(found) == said
+
+
+def test_their_own_lines_are_left_out() -> None:
+    found = metrics(0.7, logistic=0.475, forest=0.5, cnn=0.9)
+    assert list(ordinary_models.without(found)["evaluation"]) == ["cnn"]
+    assert len(found["evaluation"]) == 3
