@@ -5,8 +5,9 @@ Whatever comes from data or files is shown as text, never as markup.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class _Page:
     """What one tab shows, and what somebody has chosen there."""
 
     def __init__(self, jobs: Jobs, folder: Path) -> None:
-        self.jobs, self.folder = jobs, folder
+        self.jobs, self.folder, self.client = jobs, folder, ui.context.client
         self.word, self.image_size = "", ""
         self.chosen: inputs.Images | inputs.Table | None = None
         self.rows: list[columns.Row] = []
@@ -108,10 +109,10 @@ class _Page:
         size = self.image_size.strip()
         more = {"image_size": size} if size else {}
         self._forget()
-        with _working("reading"):
-            found = await _told(inputs.read, self.word, more)
+        with self._working("reading"):
+            found = await self._told(inputs.read, self.word, more)
             if found is not None:
-                self.spent = await _told(inputs.spent_before, found) or []
+                self.spent = await self._told(inputs.spent_before, found) or []
         if found is None:
             return
         self.chosen = found
@@ -255,7 +256,7 @@ class _Page:
             found, faults = columns.facts_of(self.rows)
             if faults:
                 for fault in faults:
-                    _wrong(fault)
+                    self._wrong(fault)
                 return
             held = [
                 {key: value for key, value in rule.items() if key != table_rules.PROPOSED}
@@ -263,8 +264,8 @@ class _Page:
                 if number in self.agreed
             ]
             self.stored = inputs.schema_of(table, found, held)
-        with _working("reading all records"):
-            facts = await _told(inputs.spec_of, table, self.stored)
+        with self._working("reading all records"):
+            facts = await self._told(inputs.spec_of, table, self.stored)
         if facts is not None:
             self.spec, self.line = facts
             self._refresh()
@@ -322,7 +323,7 @@ class _Page:
     def _start(self) -> None:
         out = Path(self.out.strip()).expanduser()
         if not self.out.strip() or out.exists():
-            _wrong(f"{self.out}: is there already; name a new folder")
+            self._wrong(f"{self.out}: is there already; name a new folder")
             return
         chosen, words = self.chosen, [f"--eps={self.epsilon:g}", f"--out_dir={out}"]
         if isinstance(chosen, inputs.Images):
@@ -335,7 +336,7 @@ class _Page:
                 try:
                     inputs.write_schema(chosen, self.stored)
                 except SettingsError as error:
-                    _wrong(str(error))
+                    self._wrong(str(error))
                     return
             words = ["table", str(chosen.path), *words]
         self.job = self.jobs.start(words, f"{out.name}, epsilon {self.epsilon:g}", out)
@@ -408,6 +409,32 @@ class _Page:
                         "flat dense"
                     )
 
+    # What is said stands in no part of the page: a part may be gone by then.
+
+    def _wrong(self, text: str) -> None:
+        with self.client:
+            ui.notify(text, type="negative", multi_line=True, timeout=0, close_button="Close")
+
+    async def _told(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what a function does, away from the page; say what is wrong, and return None."""
+        try:
+            return await run.io_bound(function, *args)
+        except SettingsError as error:
+            self._wrong(str(error))
+        except OSError as error:
+            self._wrong(f"{error.strerror or error}")
+        return None
+
+    @contextlib.contextmanager
+    def _working(self, what: str) -> Iterator[None]:
+        """Show that something takes a while."""
+        with self.client:
+            note = ui.notification(what, spinner=True, timeout=None, close_button=False)
+        try:
+            yield
+        finally:
+            note.dismiss()
+
     def _choose(self, job: Job) -> None:
         self.job, self.packing = job, None
         self._refresh()
@@ -453,35 +480,6 @@ def _field(label: str, row: columns.Row, name: str, *, wide: bool = False) -> No
 def _sets(target: Any, name: str) -> Callable[[Any], None]:
     """Return what takes over the value of a widget."""
     return lambda event: setattr(target, name, event.value if event.value is not None else "")
-
-
-def _wrong(text: str) -> None:
-    ui.notify(text, type="negative", multi_line=True, timeout=0, close_button="Close")
-
-
-async def _told(function: Callable[..., Any], *args: Any) -> Any:
-    """Return what a function does, away from the page; say what is wrong, and return None."""
-    try:
-        return await run.io_bound(function, *args)
-    except SettingsError as error:
-        _wrong(str(error))
-    except OSError as error:
-        _wrong(f"{error.strerror or error}")
-    return None
-
-
-class _working:  # noqa: N801
-    """Shows that something takes a while."""
-
-    def __init__(self, what: str) -> None:
-        self._note = ui.notification(what, spinner=True, timeout=None, close_button=False)
-
-    def __enter__(self) -> None:
-        """It begins when it is made."""
-
-    def __exit__(self, *_: object) -> None:
-        """End it."""
-        self._note.dismiss()
 
 
 def _state(job: Job) -> str:
