@@ -20,7 +20,7 @@ from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.load import dataset_for, require_range
 from jaxdp.program.evaluation import registry
 from jaxdp.program.evaluation.figures import Prediction, figures
-from jaxdp.program.runs import before, cautions, judging, released, summary
+from jaxdp.program.runs import before, cautions, ceiling, judging, released, summary
 from jaxdp.program.runs import start as run_start
 from jaxdp.program.runs.planning import (
     checked,
@@ -68,7 +68,8 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
     judges = judging.chosen(plan, run_flags)
     if plan.story.needs_range or registry.needs_range(judges):
         require_range(data)
-    if run_flags.check_fidelity or getattr(run_flags, "check_copies", False):
+    compares = run_flags.check_fidelity or run_flags.ceiling
+    if compares or getattr(run_flags, "check_copies", False):
         folder.require_not_for_release()
     facts = {"data_source": data.source} | _facts(plan, run_flags)
     facts[data_facts.KEY] = data_facts.to_json(data.spec)
@@ -263,3 +264,5 @@ class _Run:
         folder.write_bytes("report.html", page.encode())
         if self._flags.check_fidelity:
             judging.write_fidelity(made, self._data.private, self._data.test, folder)
+        if self._flags.ceiling:
+            ceiling.write_ceiling(plan, self._data.private, self._data.test, folder)
