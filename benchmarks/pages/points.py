@@ -12,8 +12,8 @@ from benchmarks.pages import records
 from benchmarks.pages.stored import RESULTS, ROOT, Runs, cases, lines
 from benchmarks.pages.text import NAMES
 from jaxdp.methods.teacher import schedule
-from jaxdp.tables import Schema, read_schema
 from jaxdp.program.runs.pair_cells import pair_cells
+from jaxdp.tables import Schema, read_schema
 
 FILE = ROOT / "jaxdp" / "program" / "runs" / "measured.json"
 _SMALL = "recommended_cpu.txt"
@@ -191,7 +191,9 @@ def _made_tables() -> list[dict[str, Any]]:
 
 def _schema(data: str) -> Schema:
     name = data.removesuffix("_all")
-    return read_schema(next(path for folder in _SCHEMAS if (path := folder / f"{name}.json").exists()))
+    return read_schema(
+        next(path for folder in _SCHEMAS if (path := folder / f"{name}.json").exists())
+    )
 
 
 def _source(name: str) -> str:

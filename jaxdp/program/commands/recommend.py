@@ -146,7 +146,6 @@ def write_curve(found: Found, epsilon: float, path: str) -> None:
         new_files.write(Path(path), content)
     except OSError as error:
         raise InputError(f"--curve={path}: {error.strerror}") from error
-    print(f"written: {path}")
 
 
 def text(found: Found, epsilon: float, encoding: str | None = "utf-8") -> str:
@@ -179,6 +178,8 @@ def main(argv: Sequence[str]) -> None:
             raise InputError("--shape, --n and --classes are instead of data: leave them out")
         else:
             found = facts_from_flags(asked)
-        print(text(found, asked.eps, sys.stdout.encoding))
         if asked.curve is not None:
             write_curve(found, asked.eps, asked.curve)
+        print(text(found, asked.eps, sys.stdout.encoding))
+        if asked.curve is not None:
+            print(f"\nwritten: {asked.curve}")

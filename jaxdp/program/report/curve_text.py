@@ -102,12 +102,11 @@ def _column(curve: Curve, epsilon: float) -> int:
 
 def _at_column(curve: Curve, column: int) -> tuple[float, float, float]:
     """Return the band and its middle at a column."""
-    low, high = _ends(curve)
-    place = low + (high - low) * column / (_COLUMNS - 1)
+    first, last = _ends(curve)
+    place = first + (last - first) * column / (_COLUMNS - 1)
     places = [math.log(each.epsilon) for each in curve.points]
-    low, middle, high = (
-        float(np.interp(place, places, values)) for values in list(zip(*curve.points, strict=True))[1:]
-    )
+    bands = np.array([each[1:] for each in curve.points]).T
+    low, middle, high = (float(np.interp(place, places, values)) for values in bands)
     return low, middle, high
 
 

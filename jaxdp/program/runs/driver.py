@@ -20,8 +20,17 @@ from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.load import dataset_for, require_range
 from jaxdp.program.evaluation import registry
 from jaxdp.program.evaluation.figures import Prediction, figures
-from jaxdp.program.runs import before, cautions, ceiling, judging, released, summary
+from jaxdp.program.runs import (
+    before,
+    cautions,
+    ceiling,
+    expected_curve,
+    judging,
+    released,
+    summary,
+)
 from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.expected_curve import Curve
 from jaxdp.program.runs.planning import (
     checked,
     earlier_of,
@@ -201,6 +210,13 @@ class _Run:
         with self._runner.clocked(self._plan.story.release_clock):
             return self._plan.release(self._data.private, key, self._runner)
 
+    def _expected(self) -> Curve | None:
+        """Return what such a run was likely to reach over epsilon; None where nobody can say."""
+        if not isinstance(self._method, str) or self._plan.earlier.stored is not None:
+            return None
+        settings = self._plan.settings
+        return expected_curve.of_run(self._method, settings, self._plan.spec)
+
     def _picture(self, made: Made) -> bytes:
         """Return a picture of what was made, as PNG."""
         from jaxdp.program.report import pictures
@@ -260,6 +276,7 @@ class _Run:
             story=story,
             files={path.name for path in folder.path.iterdir()},
             class_names=made.class_names,
+            expected=self._expected(),
         )
         folder.write_bytes("report.html", page.encode())
         if self._flags.check_fidelity:

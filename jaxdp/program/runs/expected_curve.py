@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,10 @@ EPSILONS = tuple(float(each) for each in np.geomspace(0.1, 10, 41))
 """Those that a curve is drawn at."""
 BAND_NAME = "4 of 5 such sets"
 ACCURACY, OVERLAP = "test accuracy", "overlap of pairs"
+OVERLAP_MEANS = (
+    "The overlap is the part of the records that both tables have in common in two columns, the "
+    "mean over pairs; numbers are cut into twentieths."
+)
 # Gains are taken as no nearer to 0 and 1, where log odds end.
 _LEAST, _MOST = 0.01, 0.995
 # Where the band is computed, between which it is straight; it never falls with epsilon.
@@ -77,7 +81,7 @@ class Curve(NamedTuple):
     @property
     def guess_name(self) -> str:
         """What `guess` is called."""
-        return "guessing" if self.measure == ACCURACY else "columns one by one"
+        return "guessing" if self.measure == ACCURACY else "columns apart"
 
     @property
     def ceiling_name(self) -> str:
@@ -115,6 +119,21 @@ def curve(
     return choose(spec, epsilons, without)
 
 
+def of_run(method: str, settings: Any, spec: Spec) -> Curve | None:
+    """Return the curve of a run's method, its epsilon among the others; None where nobody can say.
+
+    Args:
+        method: of `jaxdp.methods`.
+        settings: complete.
+        spec: facts about the data.
+    """
+    is_table = spec.kind.choose(images=False, rows=True, table=True)
+    measured = method == ("marginals" if is_table else "teacher")
+    if not measured or getattr(settings, "match", "teacher") != "teacher":
+        return None
+    return curve(spec, epsilons_with(settings.eps))
+
+
 def why_none(spec: Spec, *, without: Collection[str] = ()) -> str:
     """Return why there is no curve; empty where there is one."""
     if spec.kind.choose(images=False, rows=True, table=True):
@@ -128,7 +147,10 @@ def _of_images(spec: Spec, epsilons: Sequence[float], without: Collection[str]) 
     sets = expectation.like(spec, without=without)
     guess = 100 / spec.num_classes
     found = np.array([_band(sets, spec, epsilon) for epsilon in _GRID])
-    rising = guess + (100 - guess) * np.maximum.accumulate(found, axis=0)
+    # What can be reached never falls with epsilon, so neither does where it is likely to be.
+    low, middle = np.maximum.accumulate(found[:, :2]).T
+    high = np.minimum.accumulate(found[::-1, 2])[::-1]
+    rising = guess + (100 - guess) * np.stack([low, middle, np.maximum(high, middle)], axis=1)
     places = np.log(_GRID)
     bands = np.stack([np.interp(np.log(epsilons), places, each) for each in rising.T], axis=1)
     caution = ""

@@ -66,7 +66,9 @@ class _Line(NamedTuple):
         middle = float(row @ self.coefficients)
         half = float(student.ppf((1 + BAND) / 2, self.freedom)) * self.deviation
         half *= math.sqrt(1 + row @ self.inverse @ row)
-        return Overlap(*(100 / (1 + math.exp(each)) for each in (middle + half, middle, middle - half)))
+        return Overlap(
+            *(100 / (1 + math.exp(each)) for each in (middle + half, middle, middle - half))
+        )
 
 
 def hidden(point: TablePoint | Spec, epsilon: float) -> float:
@@ -117,6 +119,11 @@ def overlaps(
     return [line.at(hidden(spec, epsilon)) for epsilon in epsilons]
 
 
+def again(point: TablePoint, *, without: Collection[str] = ()) -> Overlap:
+    """Return what a measured table is likely to have, by others than those that are left out."""
+    return _through(_of("model", without)).at(hidden(point, point.epsilon))
+
+
 def ends(spec: Spec, *, without: Collection[str] = ()) -> tuple[float, float]:
     """Return the overlap of columns made one by one, and that of the records drawn anew in cells.
 
@@ -126,8 +133,12 @@ def ends(spec: Spec, *, without: Collection[str] = ()) -> tuple[float, float]:
     for method in ("independent", "cells"):
         points = _of(method, without)
         # Of each table its largest epsilon alone: noise is no part of it.
-        most = {point.data: max(p.epsilon for p in points if p.data == point.data) for point in points}
-        line = _through([point for point in points if point.epsilon == most[point.data]], noise=False)
+        most = {
+            point.data: max(p.epsilon for p in points if p.data == point.data) for point in points
+        }
+        line = _through(
+            [point for point in points if point.epsilon == most[point.data]], noise=False
+        )
         found.append(line.at(hidden(spec, math.inf)).middle)
     return found[0], max(found)
 

@@ -64,9 +64,7 @@ class TablePoint(NamedTuple):
 
 
 _FILE = Path(__file__).with_name("measured.json")  # written by `make results`
-_ALL = [
-    {**point, "epsilon": float(point["epsilon"])} for point in json.loads(_FILE.read_text())
-]
+_ALL = [{**point, "epsilon": float(point["epsilon"])} for point in json.loads(_FILE.read_text())]
 POINTS: tuple[Point, ...] = tuple(Point(**point) for point in _ALL if "score" in point)
 """All points; MNIST's, and those of its parts, are easy, and Fashion-MNIST's are harder."""
 TABLES: tuple[TablePoint, ...] = tuple(TablePoint(**point) for point in _ALL if "overlap" in point)
