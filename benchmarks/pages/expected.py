@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -80,4 +81,4 @@ def curve_of_a_table() -> str:
 def _shown(spec: Spec, epsilon: float) -> str:
     curve = expected_curve.curve(spec, expected_curve.epsilons_with(epsilon))
     assert curve is not None
-    return f"```text\n{curve_text.text(curve, chosen=epsilon)}\n```"
+    return textwrap.indent(curve_text.text(curve, chosen=epsilon), " " * 4)

@@ -61,16 +61,6 @@ p.faint { font-size: .9rem; }
 .confusion td[style] { background:
   color-mix(in srgb, var(--accent) calc(var(--share) * .45%), var(--card)); }
 .confusion .right { font-weight: 700; }
-@media (max-width: 34rem) { main { padding: .8rem .6rem 2rem; } section { padding: .9rem; }
-  h1 { font-size: 1.3rem; margin-bottom: .5rem; } .lead { font-size: .92rem; }
-  .facts { gap: .5rem; grid-template-columns: 1fr 1fr; } .fact { padding: .45rem .7rem; }
-  .fact strong { font-size: 1.1rem; } .columns { font-size: .92rem; margin-top: .5rem; }
-  .quality table { font-size: .78rem; }
-  .quality th, .quality td { padding-right: .4rem; }
-  .confusion th, .confusion td { min-width: 1.4rem; padding-right: .1rem; }
-  .keys > tbody > tr > * { display: block; padding: .1rem 0 .35rem; border: 0; }
-  .keys > tbody > tr > th { width: auto; border-top: 1px solid var(--line); padding: .35rem 0 0; }
-  .keys > tbody > tr:first-child > th { border: 0; } }
 .top { display: grid; gap: .7rem; margin-top: 1rem; }
 .top > section { margin-top: 0; min-width: 0; }
 @media (min-width: 48rem) {
@@ -89,6 +79,18 @@ main > details > section { border: 0; padding: .5rem 0 0; margin: 0; }
 .bar .here { stroke: var(--ink); stroke-width: 2; }
 .bar .guess { stroke: var(--ink); stroke-width: 1.2; stroke-dasharray: 1.5 2.5; }
 .bar .ceiling { stroke: var(--ink); stroke-width: 1.2; stroke-dasharray: 6 3; }
+@media (max-width: 34rem) { main { padding: .8rem .6rem 2rem; } section { padding: .9rem; }
+  h1 { font-size: 1.3rem; margin-bottom: .5rem; } .lead { font-size: .92rem; }
+  .top { gap: .5rem; margin-top: .5rem; } .top > section { padding: .6rem .7rem; }
+  .top > section h2 { margin-bottom: .3rem; } .lead { margin-bottom: .3rem; }
+  .facts { gap: .5rem; grid-template-columns: 1fr 1fr; } .fact { padding: .45rem .7rem; }
+  .fact strong { font-size: 1.1rem; } .columns { font-size: .92rem; margin-top: .5rem; }
+  .quality table { font-size: .78rem; }
+  .quality th, .quality td { padding-right: .4rem; }
+  .confusion th, .confusion td { min-width: 1.4rem; padding-right: .1rem; }
+  .keys > tbody > tr > * { display: block; padding: .1rem 0 .35rem; border: 0; }
+  .keys > tbody > tr > th { width: auto; border-top: 1px solid var(--line); padding: .35rem 0 0; }
+  .keys > tbody > tr:first-child > th { border: 0; } }
 @page { margin: 12mm; }
 @media print {
   :root { color-scheme: light; --page: #fff; --card: #fff; --ink: #1b1f24; --faint: #57606a;
