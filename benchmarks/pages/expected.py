@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -25,9 +26,15 @@ class Held(NamedTuple):
     number: int
 
 
-def held() -> list[Held]:
-    """Return how many figures of each set are in the band without it."""
+def held(kind: str) -> list[Held]:
+    """Return how many figures of each set are in the band without it; of images or of tables."""
     found: dict[tuple[str, str], list[bool]] = {}
+    for name, of, inside in _images() if kind == "images" else _tables():
+        found.setdefault((name, of), []).append(inside)
+    return [Held(*key, sum(each), len(each)) for key, each in found.items()]
+
+
+def _images() -> Iterator[tuple[str, str, bool]]:
     for point in POINTS:
         if point.method != "teacher" or point.kind not in _KINDS or math.isinf(point.epsilon):
             continue
@@ -37,15 +44,14 @@ def held() -> list[Held]:
         curve = expected_curve.curve(spec, (point.epsilon,), without=(point.data,))
         if curve is not None:
             (at,) = curve.points
-            inside = at.low <= point.score <= at.high
-            found.setdefault((point.data, f"{point.kind} images"), []).append(inside)
+            yield point.data, f"{point.kind} images", at.low <= point.score <= at.high
+
+
+def _tables() -> Iterator[tuple[str, str, bool]]:
     for made in TABLES:
         if made.method == "model":
-            others = expected_tables.held_out(made.data)
-            at = expected_tables.again(made, without=others)
-            inside = at.low <= made.overlap <= at.high
-            found.setdefault((made.data, "table"), []).append(inside)
-    return [Held(*key, sum(each), len(each)) for key, each in found.items()]
+            at = expected_tables.again(made, without=expected_tables.held_out(made.data))
+            yield made.data, "table", at.low <= made.overlap <= at.high
 
 
 def share(sets: list[Held]) -> float:
@@ -55,10 +61,8 @@ def share(sets: list[Held]) -> float:
 
 def left_out() -> str:
     """Return how many figures of each set are in the band without it, and the parts of all."""
-    sets = held()
-    tables = [each for each in sets if each.kind == "table"]
-    images = [each for each in sets if each.kind != "table"]
-    rows = [(each.name, each.kind, f"{each.inside} of {each.number}") for each in sets]
+    images, tables = held("images"), held("tables")
+    rows = [(s.name, s.kind, f"{s.inside} of {s.number}") for s in (*images, *tables)]
     rows += [
         (f"all {name}", "", f"{100 * share(some):.0f} %")
         for name, some in (("images", images), ("tables", tables))

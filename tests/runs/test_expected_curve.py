@@ -85,9 +85,7 @@ def test_tables_have_students_interval_about_a_line() -> None:
 
 
 def test_the_band_holds_sets_that_it_was_not_made_of() -> None:
-    sets = pages.held()
-    tables = [each for each in sets if each.kind == "table"]
-    images = [each for each in sets if each.kind != "table"]
+    images, tables = pages.held("images"), pages.held("tables")
     assert {point.data for point in POINTS if point.method == "teacher"} >= {
         each.name for each in images
     }

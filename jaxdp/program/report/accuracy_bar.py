@@ -6,7 +6,7 @@ from jaxdp.program.report.fidelity import svg
 
 _WIDTH, _TOP, _HEIGHT = 330.0, 8.0, 20.0
 _LEFT, _RIGHT = 8.0, 14.0
-_ROW, _COLUMN = 16.0, 158.0
+_ROW, _COLUMN = 17.0, 158.0
 
 
 def picture(

@@ -11,15 +11,14 @@ from jaxdp.program.runs.expected_curve import BAND_NAME, Curve
 # Units are pixels of a phone: on a desk the picture is larger, and its text as well.
 _WIDTH, _HEIGHT = 330.0, 172.0
 _LEFT, _RIGHT, _TOP = 30.0, 8.0, 8.0
-_ROW = 16.0
+_ROW = 17.0
 _TICKS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-_LETTER = 5.6
 
 CSS = """
 .curve { --band: #9fcbdf; --mark: #b8430a; max-width: 36rem; margin: 0 auto .5rem; }
 .curve svg { display: block; width: 100%; height: auto; print-color-adjust: exact;
   -webkit-print-color-adjust: exact; }
-.curve svg text { fill: var(--ink); font-size: 10.5px; }
+.curve svg text { fill: var(--ink); font-size: 11.5px; }
 .curve .axis { stroke: var(--faint); stroke-width: 1; }
 .curve .grid { stroke: var(--line); stroke-width: .7; }
 .curve .band { fill: var(--band); fill-opacity: .55; }
@@ -142,7 +141,7 @@ def _legend(curve: Curve, chosen: float | None, own: Own | None) -> tuple[list[s
         lines.append(("dot", f"epsilon {chosen:g}"))
     parts = []
     for place, (kind, said) in enumerate(lines):
-        x, y = _LEFT + 150 * (place % 2), _TOP + _HEIGHT + 42 + _ROW * (place // 2)
+        x, y = _LEFT - 8 + 162 * (place % 2), _TOP + _HEIGHT + 42 + _ROW * (place // 2)
         if kind == "dot":
             parts.append(svg.dot(x + 9, y - 3.5, "own", title=""))
         elif kind == "band":

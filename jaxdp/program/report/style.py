@@ -43,6 +43,7 @@ pre { overflow-x: auto; margin: 1rem 0 0; padding: .8rem 1rem; background: var(-
   border-radius: .4rem; overflow-wrap: normal; }
 summary { cursor: pointer; color: var(--accent); }
 .lead { max-width: 48rem; }
+.loud + .lead { margin-top: 1rem; }
 .faint { color: var(--faint); }
 p.faint { font-size: .9rem; }
 .scroll { overflow-x: auto; margin: 0 0 .7rem; }
@@ -73,7 +74,7 @@ main > details > section { border: 0; padding: .5rem 0 0; margin: 0; }
 .bar { max-width: 36rem; margin: .2rem auto .6rem; }
 .bar svg { display: block; width: 100%; height: auto; print-color-adjust: exact;
   -webkit-print-color-adjust: exact; }
-.bar svg text { fill: var(--ink); font-size: 10.5px; }
+.bar svg text { fill: var(--ink); font-size: 11.5px; }
 .bar .rail { fill: var(--line); }
 .bar .value { fill: var(--accent); }
 .bar .here { stroke: var(--ink); stroke-width: 2; }
