@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support import drivers
 from support.drivers import assert_refused, names_in, read
@@ -127,7 +128,11 @@ def test_what_cannot_be_compared_is_refused(
         out = tmp_path / "run"
         assert_refused(dp_ntk.main, capsys, expected, "--check_fidelity", *flags, out=out)
 
-    refused("compares tables with a schema, and --dataset=digits has none")
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1, 1, (40, 3)).astype(np.float32), np.arange(40) % 2
+    np.savez(tmp_path / "mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    rows = ("--dataset=mine", f"--data_dir={tmp_path}")
+    refused("compares images, and tables with a schema, and --dataset=mine holds rows", *rows)
     flags = write_table(tmp_path, frame_of(20))
     (tmp_path / "run.not_for_release").write_text("mine")
     refused("is a link, a file or holds a run", *flags, *DRAWN)

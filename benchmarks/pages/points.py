@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 import math
 import re
+import statistics
 from typing import Any
 
 from benchmarks.pages import records
 from benchmarks.pages.stored import RESULTS, ROOT, Runs, cases, lines
 from benchmarks.pages.text import NAMES
 from jaxdp.methods.teacher import schedule
+from jaxdp.program.runs.pair_cells import pair_cells
+from jaxdp.tables import Schema, read_schema
 
 FILE = ROOT / "jaxdp" / "program" / "runs" / "measured.json"
 _SMALL = "recommended_cpu.txt"
 _TEACHERS = "teacher_schedule_cpu.txt"
 _TABLES = "tables_eps1_cpu.txt"
+# Made tables beside private ones; the second file has other epsilons.
+_MADE = ("synthetic_tables_eps1_cpu.txt", "synthetic_tables_epsilons_cpu.txt")
+_MADE_BY = ("model", "cells", "independent")
+_SCHEMAS = (ROOT / "benchmarks" / "schemas", ROOT / "jaxdp" / "tables" / "schemas")
 # A line of the recommendations, a stored run, and its figure.
 _FULL = [
     *(
@@ -65,7 +72,7 @@ _OF_TABLES = {
 
 def measured() -> str:
     """Return the file: a point a line."""
-    points = [*_teachers(), *_small(), *_full(), *_tables()]
+    points = [*_teachers(), *_small(), *_full(), *_tables(), *_made_tables()]
     return "[\n" + ",\n".join(f"  {json.dumps(point)}" for point in points) + "\n]\n"
 
 
@@ -154,6 +161,39 @@ def _tables() -> list[dict[str, Any]]:
         for line, (method, names) in _OF_TABLES.items()
         for name in names
     ]
+
+
+def _made_tables() -> list[dict[str, Any]]:
+    """Overlaps of pairs in percent, means over seeds, of tables that were made."""
+    found: dict[tuple[str, str, float, str], list[dict[str, Any]]] = {}
+    for file in _MADE:
+        if not (RESULTS / file).exists():
+            continue
+        for name, case in cases(file).items():
+            data, method, epsilon, _ = name.split()
+            if method in _MADE_BY and case["tv2"] is not None:
+                key = (data, method, float(epsilon.removeprefix("eps=")), file)
+                found.setdefault(key, []).append(case)
+    return [
+        {
+            "data": data.replace("_", " "),
+            "num_examples": several[0]["num_train"],
+            "num_columns": several[0]["num_columns"],
+            "pair_cells": round(pair_cells(_schema(data)), 1),
+            "epsilon": f"{epsilon:g}",
+            "method": method,
+            "overlap": round(100 * (1 - statistics.fmean(case["tv2"] for case in several)), 1),
+            "source": _source(file),
+        }
+        for (data, method, epsilon, file), several in sorted(found.items())
+    ]
+
+
+def _schema(data: str) -> Schema:
+    name = data.removesuffix("_all")
+    return read_schema(
+        next(path for folder in _SCHEMAS if (path := folder / f"{name}.json").exists())
+    )
 
 
 def _source(name: str) -> str:

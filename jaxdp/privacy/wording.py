@@ -35,8 +35,8 @@ MUST_STAY = (
     "the training data, and folders of --feature_cache: features are as private as the data",
     "metrics.json and report.html where the test data are private: accuracies are computed from "
     "them without noise",
-    "the folder of --check_copies and --check_fidelity, named .not_for_release: comparisons with "
-    "training records, without noise",
+    "the folder of --check_copies, --check_fidelity and --ceiling, named .not_for_release: "
+    "comparisons with training records and what they teach, without noise",
     "what a killed run has left unfinished: files that end in .part, and in checkpoints/ and "
     "teacher_checkpoints/ folders with .orbax-checkpoint-tmp in their names. --resume makes their "
     "steps and releases anew, with fresh noise",

@@ -175,11 +175,17 @@ class RunFlags(ProgramFlags, DataFlags):
     evaluate: str | None = setting(None, registry.help_text(), fixed=False, usual=True)
     check_fidelity: bool = setting(
         False,
-        "Also compare what is made of a table with its private records, by values, pairs of "
-        "columns and what models learn of them: figures that are private themselves, in a folder "
-        "beside the run's, {out_dir}.not_for_release.",
+        "Also compare what is made with private records: a table by values, pairs of columns and "
+        "what models learn of them, images by a page that shows both. All of it is private itself, "
+        "in a folder beside the run's, {out_dir}.not_for_release.",
         fixed=False,
         usual=True,
+    )
+    ceiling: bool = setting(
+        False,
+        "Also train a classifier on the training records without privacy, and print its test "
+        "accuracy: a number that is private itself, in {out_dir}.not_for_release.",
+        fixed=False,
     )
     resume: bool = setting(
         False, "Continue the run in out_dir from its last checkpoint.", fixed=False, usual=True

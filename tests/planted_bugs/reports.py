@@ -16,6 +16,9 @@ _WRITTEN = (
 _COMPARED = (
     "tests/test_check_fidelity.py::test_guarantee_a_comparison_changes_nothing_that_leaves",
 )
+_CEILING = (
+    "tests/test_ceiling.py::test_guarantee_a_ceiling_and_private_images_change_nothing_that_leaves",
+)
 _HANDED = (f"{_C}test_guarantee_a_run_hands_the_test_split_alone_to_warnings_and_judges",)
 
 MUTANTS = (
@@ -53,6 +56,33 @@ MUTANTS = (
         'folder.write_not_for_release("copies.json"',
         'folder.write_bytes("copies.json"',
         (f"{_WRITTEN}[dp_ntk]",),
+    ),
+    Mutant(
+        "what is learnt without noise beside what may leave",
+        "jaxdp/program/runs/ceiling.py",
+        "folder.write_not_for_release(FILE, content.encode())",
+        "folder.not_for_release / FILE\n    folder.write_bytes(FILE, content.encode())",
+        _CEILING,
+    ),
+    Mutant(
+        "what is learnt without noise in the metrics",
+        _DRIVER,
+        "            ceiling.write_ceiling(plan, self._data.private, self._data.test, folder)\n",
+        "            ceiling.write_ceiling(plan, self._data.private, self._data.test, folder)\n"
+        "            found = ceiling._of_teacher(\n"
+        "                plan.spec, self._data.private, self._data.test.x, 0\n"
+        "            )[1]\n"
+        '            self._metrics["ceiling"] = float((found == self._data.test.y).mean())\n'
+        "            folder.write_json(METRICS, self._metrics)\n",
+        _CEILING,
+    ),
+    Mutant(
+        "private images beside made ones in the run's folder",
+        _JUDGING,
+        'return folder.write_not_for_release("side_by_side.html", page.encode())',
+        'folder.write_bytes("side_by_side.html", page.encode())\n'
+        '    return folder.write_not_for_release("side_by_side.html", page.encode())',
+        _CEILING,
     ),
     Mutant(
         "a page that compares with private records beside what may leave",

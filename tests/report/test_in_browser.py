@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support import chromium
-from support.report_pages import METRICS, drawn_figures, names, rendered
+from support.report_pages import METRICS, drawn_figures, expected_of, names, rendered
 
 from jaxdp.methods.dp_ntk.story import STORY as GENERATED
 from jaxdp.program.report.curves import accuracy_curve_png
 from jaxdp.program.report.pictures import image_grid_png
 
-PHONE, DESK = 360, 1280
+PHONE, TABLET, DESK = 360, 768, 1280
 _LONG = "Donaudampfschifffahrtsgesellschaft" * 3
 _CERTIFIED: dict[str, Any] = {
     "verdict": "MAY BE RELEASED, under a strong guarantee (epsilon 1)",
@@ -35,12 +36,14 @@ def _pages() -> dict[str, str]:
     fashion = [*names(8), "T-shirt/top and others", "ankle boot"]
     return {
         "distilled": rendered(
-            _CERTIFIED, metrics=ten, class_names=fashion, curve_png=curve
+            _CERTIFIED, {"eps": 2.0}, metrics=ten, class_names=fashion, curve_png=curve,
+            expected=expected_of((28, 28, 1), 3000, 10),
         ),
         "table": rendered(
             {"warnings": ["delta is too large"], "releasable": False},
-            {"csv": f"/data/{_LONG}.csv", "example_shape": [30], "features": "pairs"},
+            {"csv": f"/data/{_LONG}.csv", "example_shape": [30], "features": "pairs", "eps": 2.0},
             story=GENERATED,
+            expected=expected_of((11,), 3000, 2),
             metrics={"accuracy": judged},
             picture_png=image_grid_png(rows, np.arange(4) % 2, ["<=50K", ">50K"]),
         ),
@@ -59,7 +62,7 @@ def seen(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("chromium")
-    found = chromium.measured(_pages(), (PHONE, DESK), dark=request.param, folder=folder)
+    found = chromium.measured(_pages(), (PHONE, TABLET, DESK), dark=request.param, folder=folder)
     assert {each["dark"] for each in found} == {request.param}
     return found
 
@@ -82,11 +85,16 @@ def test_pictures_are_large_and_nothing_is_requested(seen: list[dict[str, Any]])
         assert each["pictures"]
         for natural, shown in each["pictures"]:
             assert natural > 0  # it was decoded
-            assert shown >= min(natural, 0.75 * each["width"] if each["width"] == PHONE else 640)
+            assert shown >= min(natural, 0.75 * each["width"] if each["width"] == PHONE else 460)
         assert each["requests"] == []
+
+
+@pytest.mark.parametrize("name", ["distilled", "table"])
+def test_a_report_is_printed_on_three_pages_at_most(name: str, tmp_path: Path) -> None:
+    assert 1 <= chromium.pages_printed(_pages()[name], tmp_path) <= 3
 
 
 def test_the_first_screen_says_whether_it_may_leave(seen: list[dict[str, Any]]) -> None:
     for each in seen:
         if each["name"] == "distilled":
-            assert each["verdict_top"] < (640 if each["width"] == PHONE else 400)
+            assert each["verdict_top"] < 700

@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from support.report_pages import CONFIG, FILES, METRICS, PRIVACY, drawn_figures, names, rendered
+from support.report_pages import (
+    CONFIG,
+    FILES,
+    METRICS,
+    PRIVACY,
+    drawn_figures,
+    expected_of,
+    names,
+    rendered,
+)
 
 from jaxdp.methods.dp_ntk.story import STORY as GENERATED
 from jaxdp.privacy.certificates import Certificate
@@ -292,7 +301,8 @@ def test_it_says_what_an_attacker_can_do_in_words_and_in_mu() -> None:
 def test_what_may_leave_and_what_must_not_comes_first() -> None:
     files = {"verdict": "MAY BE RELEASED, if", "may_leave": ["a.npz"], "must_stay": ["the data"]}
     text = page(files)[1]
-    assert re.search("MAY BE RELEASED, if May leave a.npz Must stay the data.*The distilled", text)
+    assert re.search("May it leave yes, as below .*MAY BE RELEASED, if May leave a.npz", text)
+    assert re.search("May leave a.npz Must stay the data.*What the privacy guarantee", text)
     text = page(files | {"releasable": False})[1]
     assert "May leave" not in text
 
@@ -353,9 +363,37 @@ def test_the_top_has_the_sentence_of_the_certificate() -> None:
     _, text = page(privacy)
     sentence, verdict = str(Certificate(privacy)).removesuffix(".").split(". ")
     assert sentence.endswith("-differentially private for 1437 records (zero-out)")
-    assert re.search(f"{re.escape(sentence)}. What digits 7 per class .*{re.escape(verdict)}", text)
+    top = f"{re.escape(sentence)}. The distilled set What digits 7 per class"
+    assert re.search(f"{top} .*{re.escape(verdict)}", text)
     none = page(privacy | {"epsilon": None, "verdict": "NOT RELEASABLE"})[1]
-    assert "There is no privacy: no noise was added. What digits" in none
+    assert "There is no privacy: no noise was added. The distilled set What digits" in none
+
+
+def test_what_was_likely_is_drawn_with_the_run_on_it() -> None:
+    figures = {"krr": drawn_figures(3)}
+    metrics = METRICS | {"figures": figures, "krr_test_accuracy": 0.8}
+    expected = expected_of((28, 28, 1), 540, 3)
+    three = names(3)
+    text, visible = page(None, {"eps": 2.0}, metrics=metrics, class_names=three, expected=expected)
+    assert "this run 80.0 %" in visible
+    assert "Four of five sets that were left out are in the band" in visible
+    assert "guessing 33 %" in visible
+    assert re.search(
+        "accuracy 80.0% 95 %: [0-9.]+ to [0-9.]+% guessing 33% without privacy 9", visible
+    )
+    assert text.count("<svg") == 2
+    table = expected_of((11,), 3000, 2)
+    _, visible = page(None, {"eps": 2.0}, metrics={}, story=GENERATED, expected=table)
+    assert "overlap of pairs, expected about 8" in visible
+    assert "epsilon 2" in visible
+    assert "numbers are cut into twentieths" in visible
+    assert "What was likely" not in page()[1]
+
+
+def test_raw_metrics_are_folded_away() -> None:
+    text, _ = page()
+    assert re.search("<details><summary>All metrics</summary><section><h2>Metrics", text)
+    assert text.index("All metrics") > text.index("What the privacy guarantee says")
 
 
 def ends_of(figures: dict[str, Any]) -> str:

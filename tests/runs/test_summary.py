@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxdp.program.runs import summary
+from jaxdp.program.evaluation import registry
+from jaxdp.program.runs import chance, summary
 
 FIGURES = {
     "interval": [0.921, 0.9544],
@@ -38,3 +39,14 @@ def test_many_classes_are_not_listed_and_what_is_not_known_is_left_out() -> None
     found = lines({"teacher_test_accuracy": 0.9, "figures": {"teacher": none}}, "well", "ill")
     assert found[-1].endswith("found: 99.0% of well")
     assert lines({}, "a") == []
+
+
+def test_the_level_of_a_guess_is_told() -> None:
+    counts = [[30, 10], [5, 15]]
+    metrics = {"krr_test_accuracy": 0.75, "figures": {"krr": {"confusion": counts}}}
+    assert str(chance.guess(metrics)) == "guessing 50.0%, always the commonest class 66.7%"
+    even = {"mlp": {"mean": 0.5, "figures": {"confusion": [[5, 5], [5, 5]]}}}
+    assert str(chance.guess({"accuracy": even})) == "guessing 50.0%"
+    assert chance.guess({"krr_test_accuracy": 0.75}) is None
+    line = registry.as_line("mlp", {"mean": 0.5, "std": 0.1, "figures": {"interval": [0.4, 0.6]}})
+    assert line == "mlp test accuracy 50.00% (std 10.00%; 95 %: 40.0 to 60.0%)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -67,3 +68,26 @@ def measured(
     found = json.loads(body.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
     assert len(found) == len(pages) * len(widths), body
     return found
+
+
+def pages_printed(page: str, folder: Path) -> int:
+    """Return on how many sheets of paper a page is printed.
+
+    Args:
+        page: its text.
+        folder: for files and Chromium's profile.
+    """
+    source, printed = folder / "page.html", folder / "page.pdf"
+    source.write_text(page)
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+    subprocess.run(
+        [
+            *(program(), *options, "--no-first-run", "--disable-background-networking"),
+            *(f"--user-data-dir={folder}/profile", "--no-pdf-header-footer"),
+            *(f"--print-to-pdf={printed}", source.as_uri()),
+        ],
+        capture_output=True,
+        timeout=_LIMIT_SECONDS,
+        check=True,
+    )
+    return len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes()))

@@ -36,7 +36,7 @@ for (const [name, text] of Object.entries(pages)) for (const width of widths) {
         .map(e => e.outerHTML.slice(0, 80)),
       least_contrast: Math.min(...texts.map(e => contrast(view, e))),
       pictures: [...doc.images].map(image => [image.naturalWidth, image.getBoundingClientRect().width]),
-      verdict_top: doc.querySelector('.verdict, .loud')?.getBoundingClientRect().top ?? null,
+      verdict_top: doc.querySelector('.leave, .loud')?.getBoundingClientRect().top ?? null,
       requests: view.performance.getEntriesByType('resource').filter(r => !r.name.startsWith('data:')).map(r => r.name),
     });
     if (found.length === Object.keys(pages).length * widths.length)

@@ -11,6 +11,8 @@ from jaxdp.privacy.relations import IN_WORDS, ZERO_OUT
 from jaxdp.program.evaluation.figures import Prediction, figures
 from jaxdp.program.report.page import render_report
 from jaxdp.program.report.pictures import image_grid_png
+from jaxdp.program.runs import recommendation
+from jaxdp.program.runs.expected_curve import Curve, curve, epsilons_with
 
 PRIVACY: dict[str, Any] = {
     "mechanism": "gaussian", "relation": IN_WORDS[ZERO_OUT], "epsilon": 0.999987, "delta": 1e-5,
@@ -32,6 +34,14 @@ CONFIG: dict[str, Any] = {
 FILES = {
     "distilled.npz", "distilled.png", "metrics.json", "privacy.json", "config.json", "checkpoints",
 }  # fmt: skip
+
+
+def expected_of(shape: tuple[int, ...], n: int, classes: int) -> Curve:
+    """Return what is expected of data that nobody has, with epsilon 2 among others."""
+    spec = recommendation.spec_of(shape, n, classes)
+    found = curve(spec, epsilons_with(2.0))
+    assert found is not None
+    return found
 
 
 def names(n: int) -> list[str]:

@@ -3,18 +3,25 @@
 jaxdp recommend --dataset=mnist --eps=1
 jaxdp recommend --csv=patients.csv --schema=patients.json --eps=1
 jaxdp recommend --shape=28,28,1 --n=60000 --classes=10 --eps=1     # without data
+
+The curve says what is likely to be reached at other epsilons, by measured public sets.
 """
 
 import dataclasses
+import os
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+from jaxdp import new_files
 from jaxdp.data import Spec
 from jaxdp.methods.settings import bad, setting
 from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import DataFlags
-from jaxdp.program.runs import amounts, recommendation
+from jaxdp.program.runs import amounts, expected_curve, recommendation
+from jaxdp.program.runs.expected_curve import Curve
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,6 +37,19 @@ class RecommendFlags(DataFlags):
     )
     n: int | None = setting(None, "Without data: training examples.", at_least=1)
     classes: int | None = setting(None, "Without data: classes.", at_least=2)
+    curve: str | None = setting(
+        None,
+        "Also draw what is expected over epsilon into a file that is not there yet: FILE.svg or "
+        "FILE.png.",
+        fixed=False,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.curve is not None and not self.curve.lower().endswith((".svg", ".png")):
+            raise bad(self, "curve", "must be a file that ends in .svg or .png")
+        if self.curve is not None and os.path.lexists(self.curve):
+            raise bad(self, "curve", "is there already; name another file")
 
 
 KINDS = command_line.define(RecommendFlags)
@@ -92,8 +112,44 @@ def facts_of_data(asked: RecommendFlags) -> Found:
     return Found(data.spec, recommendation.source_of(asked), line, data.notes)
 
 
-def text(found: Found, epsilon: float) -> str:
-    """Return what is recommended, in lines for a terminal."""
+def curve_of(found: Found, epsilon: float) -> Curve | None:
+    """Return what is expected over epsilon; None where no measured set is like the data."""
+    return expected_curve.curve(found.spec, expected_curve.epsilons_with(epsilon))
+
+
+def drawn(found: Found, epsilon: float, encoding: str | None) -> str:
+    """Return the curve in lines for a terminal, or why there is none."""
+    from jaxdp.program.report import curve_text
+
+    curve = curve_of(found, epsilon)
+    if curve is None:
+        return f"no curve over epsilon: {expected_curve.why_none(found.spec)}"
+    return curve_text.text(curve, chosen=epsilon, marks=curve_text.marks_for(encoding))
+
+
+def write_curve(found: Found, epsilon: float, path: str) -> None:
+    """Draw the curve into a file.
+
+    Raises:
+        InputError: there is no curve, or the file cannot be written.
+    """
+    from jaxdp.program.report import curve_svg, curves
+
+    curve = curve_of(found, epsilon)
+    if curve is None:
+        raise InputError(f"--curve={path}: there is none: {expected_curve.why_none(found.spec)}")
+    if path.lower().endswith(".png"):
+        content = curves.expected_png(curve, chosen=epsilon)
+    else:
+        content = curve_svg.alone(curve, chosen=epsilon).encode()
+    try:
+        new_files.write(Path(path), content)
+    except OSError as error:
+        raise InputError(f"--curve={path}: {error.strerror}") from error
+
+
+def text(found: Found, epsilon: float, encoding: str | None = "utf-8") -> str:
+    """Return what is recommended, in lines for a terminal of an encoding."""
     chosen = recommendation.choices(found.spec, epsilon, source=found.source)
     parts = [found.line, *found.notes]
     lack = recommendation.warning(found.spec, epsilon)
@@ -108,7 +164,7 @@ def text(found: Found, epsilon: float) -> str:
             f"  expected: {choice.expected}",
             f"  takes: {whole} ({phases})",
         ]
-    return "\n".join([*parts, "", _CAVEAT])
+    return "\n".join([*parts, "", drawn(found, epsilon, encoding), "", _CAVEAT])
 
 
 def main(argv: Sequence[str]) -> None:
@@ -122,4 +178,8 @@ def main(argv: Sequence[str]) -> None:
             raise InputError("--shape, --n and --classes are instead of data: leave them out")
         else:
             found = facts_from_flags(asked)
-        print(text(found, asked.eps))
+        if asked.curve is not None:
+            write_curve(found, asked.eps, asked.curve)
+        print(text(found, asked.eps, sys.stdout.encoding))
+        if asked.curve is not None:
+            print(f"\nwritten: {asked.curve}")

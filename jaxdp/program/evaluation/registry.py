@@ -302,7 +302,9 @@ def as_lines(metrics: Mapping[str, Any]) -> list[str]:
 def as_line(name: str, found: Mapping[str, Any]) -> str:
     """Return what a judge found as one line of a run's summary."""
     if EVALUATIONS[name].needs_labels:
-        return f"{name} test accuracy {found['mean']:.2%} (std {found['std']:.2%})"
+        ends = found.get("figures", {}).get("interval")
+        where = "" if ends is None else f"; 95 %: {100 * ends[0]:.1f} to {100 * ends[1]:.1f}%"
+        return f"{name} test accuracy {found['mean']:.2%} (std {found['std']:.2%}{where})"
     line = f"{name} distance {found.get('distance', found.get('value')):.4g}"
     if found.get("coverage") is None:
         return line

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # At 72 dots per inch a point is a pixel: sizes of text and of tiles share one unit.
 DPI, FONT = 72, 24
 PAD = 28
-INK, FAINT, ACCENT, RULE = "#1b1f24", "#57606a", "#0b6e99", "#d8dee4"
+INK, FAINT, ACCENT, RULE, MARK = "#1b1f24", "#57606a", "#0b6e99", "#d8dee4", "#b8430a"
 
 
 def titled_figure(width: float, height: float, lines: list[str]) -> tuple[Figure, int]:

@@ -1,4 +1,4 @@
-"""Curves of what was watched over the steps of a run, as PNG bytes."""
+"""Curves as PNG bytes: of what was watched over the steps of a run, of what is expected."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jaxdp.program.report.canvas import ACCENT, FAINT, FONT, INK, RULE, axes, encode, titled_figure
+from jaxdp.program.report.canvas import (
+    ACCENT,
+    FAINT,
+    FONT,
+    INK,
+    MARK,
+    RULE,
+    axes,
+    encode,
+    titled_figure,
+)
+from jaxdp.program.runs.expected_curve import BAND_NAME, Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +73,43 @@ def distance_curve_png(steps: Sequence[int], distances: Sequence[float]) -> byte
     ax.yaxis.set_major_formatter(ScalarFormatter())
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.margins(y=0.25)
+    return encode(fig)
+
+
+def expected_png(curve: Curve, *, chosen: float | None = None) -> bytes:
+    """Draw what is expected over epsilon.
+
+    Args:
+        curve: what is expected.
+        chosen: an epsilon that is marked; None or infinity for none.
+
+    Returns:
+        The bytes of a PNG file.
+    """
+    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+
+    fig, top = titled_figure(1340, 620, [f"{curve.measure} in %, over epsilon"])
+    ax = axes(fig, left=90, right=40, top=top, height=520)
+    epsilons, low, middle, high = zip(*curve.points, strict=True)
+    ax.fill_between(epsilons, low, high, color=ACCENT, alpha=0.25, lw=0, label=BAND_NAME)
+    ax.plot(epsilons, middle, color=ACCENT, lw=4, label="expected: the middle")
+    for level, name, style in (
+        (curve.ceiling, curve.ceiling_name, "--"),
+        (curve.guess, curve.guess_name, ":"),
+    ):
+        ax.axhline(level, color=INK, lw=2.5, ls=style, label=f"{name} {level:.0f} %")
+    here = None if chosen is None else curve.at(chosen)
+    if here is not None:
+        ax.plot(here.epsilon, here.middle, "o", color=MARK, ms=14, label=f"epsilon {chosen:g}")
+    ax.set_xscale("log")
+    ax.set_xlim(epsilons[0], epsilons[-1])
+    ax.set_ylim(0, 100)
+    ax.xaxis.set_major_locator(FixedLocator([0.01, 0.1, 0.3, 1, 3, 10, 30, 100]))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.tick_params(axis="x", pad=10)
+    ax.grid(axis="y", color=RULE, lw=1.5)
+    ax.legend(fontsize=FONT - 4, loc="lower right", frameon=True, edgecolor=RULE)
     return encode(fig)
 
 

@@ -10,6 +10,9 @@ from typing import Any
 from jaxdp.methods.base import Story
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.program.report.values import escaped, percent, round_up, span
+from jaxdp.program.runs.expected_curve import BAND_NAME, OVERLAP, Curve
+
+_NOT_MEASURED = "not measured"
 
 
 def is_private(privacy: Mapping[str, Any]) -> bool:
@@ -43,8 +46,13 @@ def lead(config: Mapping[str, Any], privacy: Mapping[str, Any], story: Story) ->
     return f'<p class="lead">{escaped(what)}. {escaped(said)}</p>'
 
 
-def cards(config: Mapping[str, Any], metrics: Mapping[str, Any], privacy: Mapping[str, Any]) -> str:
-    """Return the four facts that come first."""
+def cards(
+    config: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    privacy: Mapping[str, Any],
+    expected: Curve | None = None,
+) -> str:
+    """Return the four facts that come first; where nothing was tested, one of them is expected."""
     promise = "none"
     if is_private(privacy):
         promise = _promise(privacy)
@@ -52,13 +60,18 @@ def cards(config: Mapping[str, Any], metrics: Mapping[str, Any], privacy: Mappin
     if privacy.get("releasable") is True:
         leave = "yes, as below\nthe training data stay"
     name, accuracy = _accuracy(metrics)
+    likely = None if expected is None else expected.at(config.get("eps") or math.inf)
+    if likely is not None and accuracy == _NOT_MEASURED:
+        low, middle, high = (f"{each:.0f}" for each in likely[1:])
+        name = f"{OVERLAP}, expected"
+        accuracy = f"about {middle} %\n{BAND_NAME}: {low} to {high} %"
     facts = {
         "What": _what(config),
         f"How good: {name}": accuracy,
         "How private": promise,
-        "May it leave": leave,
     }
-    return f'<div class="facts">{"".join(map(_card, facts, facts.values()))}</div>'
+    first = "".join(map(_card, facts, facts.values()))
+    return f'<div class="facts">{first}{_card("May it leave", leave, kind="fact leave")}</div>'
 
 
 def _promise(privacy: Mapping[str, Any]) -> str:
@@ -75,11 +88,11 @@ def _promise(privacy: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _card(name: str, value: str) -> str:
+def _card(name: str, value: str, kind: str = "fact") -> str:
     """Return a fact: its first line is large."""
     first, _, others = escaped(value).partition("\n")
     more = f"<small>{others}</small>" if others else ""
-    return f'<div class="fact"><span>{name}</span><strong>{first}</strong>{more}</div>'
+    return f'<div class="{kind}"><span>{name}</span><strong>{first}</strong>{more}</div>'
 
 
 def _what(config: Mapping[str, Any]) -> str:
@@ -88,7 +101,10 @@ def _what(config: Mapping[str, Any]) -> str:
         name = PurePath(str(config["csv"])).name
     if "ipc" in config:
         return f"{name}\n{config['ipc']} per class"
-    return f"{name}\nby {config.get('features', 'unknown features')}"
+    if "features" in config:
+        return f"{name}\nby {config['features']}"
+    number = config.get("num_synthetic")
+    return f"{name}\nby noisy counts" if number is None else f"{name}\n{number:,} records made"
 
 
 def _accuracy(metrics: Mapping[str, Any]) -> tuple[str, str]:
@@ -105,4 +121,4 @@ def _accuracy(metrics: Mapping[str, Any]) -> tuple[str, str]:
         f"{name} {percent(found.get('mean'))}"
         for name, found in metrics.get("accuracy", {}).items()
     ]
-    return "test accuracy after training on it", "\n".join(lines) or "not measured"
+    return "test accuracy after training on it", "\n".join(lines) or _NOT_MEASURED

@@ -10,9 +10,10 @@ from typing import Any
 
 from jaxdp.methods.base import Story
 from jaxdp.privacy.certificates import Certificate
-from jaxdp.program.report import headline, quality
+from jaxdp.program.report import curve_svg, headline, quality
 from jaxdp.program.report.style import CSS
 from jaxdp.program.report.values import as_html, as_list, escaped, round_up
+from jaxdp.program.runs.expected_curve import Curve
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
@@ -51,6 +52,7 @@ def render_report(
     story: Story,
     files: Iterable[str],
     class_names: Sequence[str],
+    expected: Curve | None = None,
 ) -> str:
     """Write a run as one self-contained HTML page.
 
@@ -65,27 +67,42 @@ def render_report(
         story: what was made.
         files: names of what is in the folder.
         class_names: in the order of the labels.
+        expected: what such a run was likely to reach over epsilon; None where nobody can say.
 
     Returns:
         The text of the page; every value in it is escaped.
     """
     is_table = len(config.get("example_shape", ())) == 1
+    good, bad = _verdict(privacy)
+    picture = figure_section(story.picture_heading, picture_png, wide=is_table)
     curve = figure_section(story.curve_heading, curve_png) if curve_png else ""
+    cards = headline.cards(config, metrics, privacy, expected)
+    # The picture of a table is tall: what comes first is to be on the first screen.
+    top = f"{cards}{picture}" if is_table else f"{picture}{cards}"
+    bar = quality.bar(metrics, class_names, expected)
     sections = [
-        headline.lead(config, privacy, story),
-        headline.cards(config, metrics, privacy),
         _banners(privacy),
-        figure_section(story.picture_heading, picture_png, wide=is_table),
-        quality.section(metrics, class_names),
+        bad,
+        headline.lead(config, privacy, story),
+        f'<div class="{"top wide" if is_table else "top"}">{top}</div>',
+        good,
+        quality.section(metrics, class_names, bar=bar),
+        quality.near(metrics),
+        quality.over_epsilon(metrics, config, expected),
         _guarantee(privacy),
         _use_section(config),
-        curve,
-        table_section("Metrics", _without_figures(metrics)),
-        table_section("Privacy certificate", privacy),
-        table_section("Configuration", config),
-        _files_section(story, set(files)),
+        folded(story.curve_heading, curve) if curve else "",
+        folded("All metrics", table_section("Metrics", _without_figures(metrics))),
+        folded("The whole certificate", table_section("Privacy certificate", privacy)),
+        folded("All settings", table_section("Configuration", config)),
+        folded("Files in this folder, and how to read them", _files_section(story, set(files))),
     ]
     return document(title, sections)
+
+
+def folded(name: str, section: str) -> str:
+    """Return a section that is opened by a click on its name."""
+    return f"<details><summary>{escaped(name)}</summary>{section}</details>"
 
 
 def document(title: str, sections: Iterable[str], *, more_css: str = "") -> str:
@@ -95,7 +112,7 @@ def document(title: str, sections: Iterable[str], *, more_css: str = "") -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{name}</title>\n<style>{CSS}{more_css}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{name}</title>\n<style>{CSS}{curve_svg.CSS}{more_css}</style>\n</head>\n<body>\n<main>\n"
         f"<h1>{name}</h1>\n" + "\n".join(filter(None, sections)) + "\n</main>\n</body>\n</html>\n"
     )
 
@@ -108,16 +125,22 @@ def _banners(privacy: Mapping[str, Any]) -> str:
             "results may reveal individual training records: handle them with the same care as "
             "the training data.</p></section>"
         )
-    if privacy.get("releasable") is True:
-        verdict = escaped(str(privacy.get("verdict", "MAY BE RELEASED")))
-        parts.append(f'<section class="verdict"><h2>{verdict}</h2>{_leaving(privacy)}</section>')
-    else:
-        reason = escaped(privacy.get("not_releasable_reason") or "No reason was recorded.")
-        parts.append(f'<section class="loud"><h2>NOT RELEASABLE</h2><p>{reason}</p></section>')
     if privacy.get("warnings"):
         items = as_list(privacy["warnings"])
         parts.append(f'<section class="loud warn"><h2>WARNING</h2>{items}</section>')
     return "\n".join(parts)
+
+
+def _verdict(privacy: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the section that lets files leave, or the one that lets nothing leave; one is empty.
+
+    The first one comes below what was made, and the second one before everything.
+    """
+    if privacy.get("releasable") is True:
+        verdict = escaped(str(privacy.get("verdict", "MAY BE RELEASED")))
+        return f'<section class="verdict"><h2>{verdict}</h2>{_leaving(privacy)}</section>', ""
+    reason = escaped(privacy.get("not_releasable_reason") or "No reason was recorded.")
+    return "", f'<section class="loud"><h2>NOT RELEASABLE</h2><p>{reason}</p></section>'
 
 
 def _leaving(privacy: Mapping[str, Any]) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jaxdp.methods.card import apart
 from jaxdp.program.evaluation import ordinary_models, targets
+from jaxdp.program.report import accuracy_bar, curve_svg
 from jaxdp.program.report.values import escaped, percent, span
+from jaxdp.program.runs.expected_curve import ACCURACY, OVERLAP, OVERLAP_MEANS, Curve
 
 _NAMES = {"krr": "kernel regression on it", "teacher": "the released teacher"}
 _ACCURACIES = {"krr": "krr_test_accuracy", "teacher": "teacher_test_accuracy"}
@@ -54,16 +57,72 @@ def is_shown(figures: Mapping[str, Any]) -> bool:
     return "confusion" in figures or any(isinstance(each, Mapping) for each in figures.values())
 
 
-def section(metrics: Mapping[str, Any], class_names: Sequence[str]) -> str:
+def bar(metrics: Mapping[str, Any], class_names: Sequence[str], expected: Curve | None) -> str:
+    """Return the accuracy of the first classifier as a bar; empty where none was tested.
+
+    Args:
+        metrics: content of metrics.json.
+        class_names: in the order of the labels.
+        expected: what such a run was likely to reach over epsilon, if it is known.
+    """
+    first = next((each for each in judges(metrics) if each.accuracy is not None), None)
+    accuracy = metrics.get("krr_test_accuracy")
+    if first is None and accuracy is not None:
+        first = Judged(_NAMES["krr"], accuracy, {})
+    if first is None or first.accuracy is None or len(class_names) < 2:
+        return ""
+    ends = first.figures.get("interval")
+    is_accuracy = expected is not None and expected.measure == ACCURACY
+    return accuracy_bar.picture(
+        first.name,
+        first.accuracy,
+        interval=None if ends is None else (ends[0], ends[1]),
+        guess=1 / len(class_names),
+        ceiling=expected.ceiling / 100 if expected is not None and is_accuracy else None,
+    )
+
+
+def over_epsilon(
+    metrics: Mapping[str, Any], config: Mapping[str, Any], expected: Curve | None
+) -> str:
+    """Return what was likely over epsilon with this run on it; empty where nobody can say.
+
+    Args:
+        metrics: content of metrics.json.
+        config: content of config.json.
+        expected: the curve.
+    """
+    if expected is None:
+        return ""
+    epsilon, accuracy, own = config.get("eps"), metrics.get("krr_test_accuracy"), None
+    if expected.measure == ACCURACY and epsilon and accuracy is not None:
+        low, high = metrics.get("figures", {}).get("krr", {}).get("interval", (accuracy, accuracy))
+        own = curve_svg.Own(epsilon, 100 * accuracy, 100 * low, 100 * high)
+    said = f"By measured public sets ({', '.join(expected.names)}) and theory; nothing of the data "
+    said += "was looked at for it. Four of five sets that were left out are in the band."
+    if expected.measure == OVERLAP:
+        said += f" {OVERLAP_MEANS}"
+    if expected.caution:
+        said += f" {expected.caution[:1].upper()}{expected.caution[1:]}."
+    picture = curve_svg.picture(expected, chosen=epsilon, own=own)
+    return (
+        f"<section><h2>What was likely, over ε</h2>{picture}"
+        f'<p class="faint">{escaped(said)}</p></section>'
+    )
+
+
+def section(metrics: Mapping[str, Any], class_names: Sequence[str], *, bar: str = "") -> str:
     """Return the section, empty where no classifier was tested.
 
     Args:
         metrics: content of metrics.json.
         class_names: in the order of the labels.
+        bar: the first accuracy as a picture.
     """
     found = [each for each in judges(metrics) if "confusion" in each.figures]
     if not found:
-        return _of_targets(metrics)
+        alone = f"<section><h2>Test accuracy</h2>{bar}</section>" if bar else ""
+        return _of_targets(metrics) or alone
     head = "".join(f'<th scope="col">{name}</th>' for name in ("classifier", *_COLUMNS))
     rows = "".join(map(_row, found))
     notes = dict.fromkeys(text for each in found for text in _untold(each))
@@ -77,7 +136,7 @@ def section(metrics: Mapping[str, Any], class_names: Sequence[str]) -> str:
     note = escaped(str(found[0].figures.get("note", "")))
     return (
         f'<section class="quality"><h2>How good it is</h2><p class="faint">On '
-        f"{found[0].figures.get('num_test')} real test examples; {note}.</p>"
+        f"{found[0].figures.get('num_test')} real test examples; {note}.</p>{bar}"
         f'<div class="scroll" role="region" aria-label="Figures" tabindex="0">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         f'{_ordinary(metrics)}<p class="faint">{_EXPLAINED}</p>{"".join(notes)}{matrices}</section>'
@@ -88,6 +147,13 @@ def _ordinary(metrics: Mapping[str, Any]) -> str:
     """Return what ordinary models learn from the set, beside its own classifier."""
     line = ordinary_models.line(metrics)
     return "" if line is None else f"<p>{escaped(line)}.</p>"
+
+
+def near(metrics: Mapping[str, Any]) -> str:
+    """Return how near a made table is to the private one, by what was told with noise; or empty."""
+    if not metrics.get("quality"):
+        return ""
+    return f"<section><h2>How near it is</h2><p>{escaped(apart(metrics['quality']))}</p></section>"
 
 
 def _of_targets(metrics: Mapping[str, Any]) -> str:

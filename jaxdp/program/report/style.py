@@ -43,6 +43,7 @@ pre { overflow-x: auto; margin: 1rem 0 0; padding: .8rem 1rem; background: var(-
   border-radius: .4rem; overflow-wrap: normal; }
 summary { cursor: pointer; color: var(--accent); }
 .lead { max-width: 48rem; }
+.loud + .lead { margin-top: 1rem; }
 .faint { color: var(--faint); }
 p.faint { font-size: .9rem; }
 .scroll { overflow-x: auto; margin: 0 0 .7rem; }
@@ -61,8 +62,28 @@ p.faint { font-size: .9rem; }
 .confusion td[style] { background:
   color-mix(in srgb, var(--accent) calc(var(--share) * .45%), var(--card)); }
 .confusion .right { font-weight: 700; }
+.top { display: grid; gap: .7rem; margin-top: 1rem; }
+.top > section { margin-top: 0; min-width: 0; }
+@media (min-width: 48rem) {
+  .top:not(.wide) { grid-template-columns: minmax(0, 3fr) minmax(11rem, 1fr);
+    align-items: start; }
+  .top:not(.wide) .facts { grid-template-columns: 1fr; } }
+main > details { background: var(--card); border: 1px solid var(--line); border-radius: .7rem;
+  margin-top: 1rem; padding: .7rem 1.2rem; }
+main > details > section { border: 0; padding: .5rem 0 0; margin: 0; }
+.bar { max-width: 36rem; margin: .2rem auto .6rem; }
+.bar svg { display: block; width: 100%; height: auto; print-color-adjust: exact;
+  -webkit-print-color-adjust: exact; }
+.bar svg text { fill: var(--ink); font-size: 11.5px; }
+.bar .rail { fill: var(--line); }
+.bar .value { fill: var(--accent); }
+.bar .here { stroke: var(--ink); stroke-width: 2; }
+.bar .guess { stroke: var(--ink); stroke-width: 1.2; stroke-dasharray: 1.5 2.5; }
+.bar .ceiling { stroke: var(--ink); stroke-width: 1.2; stroke-dasharray: 6 3; }
 @media (max-width: 34rem) { main { padding: .8rem .6rem 2rem; } section { padding: .9rem; }
   h1 { font-size: 1.3rem; margin-bottom: .5rem; } .lead { font-size: .92rem; }
+  .top { gap: .5rem; margin-top: .5rem; } .top > section { padding: .6rem .7rem; }
+  .top > section h2 { margin-bottom: .3rem; } .lead { margin-bottom: .3rem; }
   .facts { gap: .5rem; grid-template-columns: 1fr 1fr; } .fact { padding: .45rem .7rem; }
   .fact strong { font-size: 1.1rem; } .columns { font-size: .92rem; margin-top: .5rem; }
   .quality table { font-size: .78rem; }
@@ -71,5 +92,31 @@ p.faint { font-size: .9rem; }
   .keys > tbody > tr > * { display: block; padding: .1rem 0 .35rem; border: 0; }
   .keys > tbody > tr > th { width: auto; border-top: 1px solid var(--line); padding: .35rem 0 0; }
   .keys > tbody > tr:first-child > th { border: 0; } }
-@media print { body { background: none; } section { break-inside: avoid; } }
+@page { margin: 12mm; }
+@media print {
+  :root { color-scheme: light; --page: #fff; --card: #fff; --ink: #1b1f24; --faint: #57606a;
+    --line: #d8dee4; --accent: #0b6e99; --bad: #b42318; --bad-page: #fff; --warn: #8a5a00;
+    --warn-page: #fff; }
+  body { background: none; font-size: 9.5pt; line-height: 1.35; }
+  main { padding: 0; max-width: none; }
+  h1 { font-size: 15pt; margin-bottom: .4rem; }
+  h2 { font-size: 11.5pt; break-after: avoid; }
+  section, .top { padding: .5rem .7rem; margin-top: .5rem; break-inside: avoid; }
+  .quality { break-inside: auto; }
+  .top { padding: 0; }
+  .top:not(.wide) { grid-template-columns: minmax(0, 2fr) minmax(11rem, 1fr); }
+  .top:not(.wide) .facts { grid-template-columns: 1fr; }
+  .fact { padding: .3rem .6rem; }
+  img { max-height: 85mm; width: auto; }
+  .scroll { overflow: visible; }
+  .scroll .wide { width: auto; max-width: 100%; }
+  main .curve, main .bar { max-width: 92mm; }
+  .columns { grid-template-columns: repeat(3, 1fr); gap: .4rem 1rem; margin-top: .4rem; }
+  .verdict .columns { grid-template-columns: 1fr 1fr; }
+  .columns, p.faint, table { font-size: 8.5pt; }
+  .confusion { font-size: 8pt; margin-top: .3rem; }
+  .confusion td, .confusion th { padding: .05rem .1rem; }
+  pre { margin: .3rem 0 0; padding: .4rem .6rem; white-space: pre-wrap; font-size: 8.5pt; }
+  section details { display: none; }
+  main > details { display: none; } }
 """

@@ -58,6 +58,34 @@ def _of(name: str, accuracy: float, figures: Mapping[str, Any]) -> Judged:
     return Judged(name, accuracy, confusion, figures.get("auc") if two else None)
 
 
+class Guess(NamedTuple):
+    """How often one is right who looks at no example.
+
+    Attributes:
+        any_class: naming each of c classes as often as any other, 1/c.
+        commonest: always naming the commonest class of the test split.
+    """
+
+    any_class: float
+    commonest: float
+
+    def __str__(self) -> str:
+        """Show it in words."""
+        said = f"guessing {self.any_class:.1%}"
+        if self.commonest > self.any_class + 0.0005:
+            said += f", always the commonest class {self.commonest:.1%}"
+        return said
+
+
+def guess(metrics: Mapping[str, Any]) -> Guess | None:
+    """Return what a guess reaches on the test split; None where no confusion was kept."""
+    for each in judged(metrics):
+        if each.confusion is not None and len(each.confusion) > 1:
+            shares = each.confusion.sum(axis=1) / each.confusion.sum()
+            return Guess(1 / len(shares), float(shares.max()))
+    return None
+
+
 def warnings(
     metrics: Mapping[str, Any], *, class_names: Sequence[str], num_test: int, instead: str
 ) -> tuple[str, ...]:

@@ -20,8 +20,17 @@ from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.load import dataset_for, require_range
 from jaxdp.program.evaluation import registry
 from jaxdp.program.evaluation.figures import Prediction, figures
-from jaxdp.program.runs import before, cautions, judging, released, summary
+from jaxdp.program.runs import (
+    before,
+    cautions,
+    ceiling,
+    expected_curve,
+    judging,
+    released,
+    summary,
+)
 from jaxdp.program.runs import start as run_start
+from jaxdp.program.runs.expected_curve import Curve
 from jaxdp.program.runs.planning import (
     checked,
     earlier_of,
@@ -68,7 +77,8 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
     judges = judging.chosen(plan, run_flags)
     if plan.story.needs_range or registry.needs_range(judges):
         require_range(data)
-    if run_flags.check_fidelity or getattr(run_flags, "check_copies", False):
+    compares = run_flags.check_fidelity or run_flags.ceiling
+    if compares or getattr(run_flags, "check_copies", False):
         folder.require_not_for_release()
     facts = {"data_source": data.source} | _facts(plan, run_flags)
     facts[data_facts.KEY] = data_facts.to_json(data.spec)
@@ -200,6 +210,13 @@ class _Run:
         with self._runner.clocked(self._plan.story.release_clock):
             return self._plan.release(self._data.private, key, self._runner)
 
+    def _expected(self) -> Curve | None:
+        """Return what such a run was likely to reach over epsilon; None where nobody can say."""
+        if not isinstance(self._method, str) or self._plan.earlier.stored is not None:
+            return None
+        settings = self._plan.settings
+        return expected_curve.of_run(self._method, settings, self._plan.spec)
+
     def _picture(self, made: Made) -> bytes:
         """Return a picture of what was made, as PNG."""
         from jaxdp.program.report import pictures
@@ -259,7 +276,10 @@ class _Run:
             story=story,
             files={path.name for path in folder.path.iterdir()},
             class_names=made.class_names,
+            expected=self._expected(),
         )
         folder.write_bytes("report.html", page.encode())
         if self._flags.check_fidelity:
             judging.write_fidelity(made, self._data.private, self._data.test, folder)
+        if self._flags.ceiling:
+            ceiling.write_ceiling(plan, self._data.private, self._data.test, folder)

@@ -61,7 +61,10 @@ OWN_FILES = (
     _CONFIG,
 )
 """Files that a run writes; `--overwrite` removes them."""
-_COMPARISONS = ("copies.json", "fidelity.json", "fidelity.html")
+_COMPARISONS = (
+    *("copies.json", "fidelity.json", "fidelity.html"),
+    *("side_by_side.html", "ceiling.json"),
+)
 _CHECKPOINTS, _TEACHER_CHECKPOINTS = "checkpoints", "teacher_checkpoints"
 _GENERATOR = "generator"
 TEMPORARY = ".part"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,9 @@ _MEANT = {
         "compares images, and --dataset={name} holds {holds}; leave it out",
     ),
     "check_fidelity": (
-        (TABLE,),
-        "compares tables with a schema, and --dataset={name} has none; leave it out, or name a "
-        "table by --csv and --schema",
+        (IMAGES, TABLE),
+        "compares images, and tables with a schema, and --dataset={name} holds {holds}; leave it "
+        "out, or name a table by --csv and --schema",
     ),
 }
 """Flags that compare with private data: the kinds that they are for, and what is said of others."""
@@ -71,6 +72,8 @@ def chosen(plan: Plan[Any], run_flags: Any) -> tuple[str, ...]:
         if getattr(run_flags, name, False) and spec.kind not in kinds:
             holds = spec.kind.holds(spec)
             raise InputError(f"--{name}: {said.format(name=spec.name, holds=holds)}")
+    if run_flags.ceiling and num_classes(plan) < 2:
+        raise InputError("--ceiling: trains a classifier, and there are no classes; leave it out")
     return names
 
 
@@ -157,11 +160,38 @@ def write_copies(made: Made, private: Private, x_test: np.ndarray, folder: RunFo
 
 
 def write_fidelity(made: Made, private: Private, test: HeldOut, folder: RunFolder) -> None:
-    """Compare a made table with the private one: for its owner alone, not released.
+    """Compare what was made with private records: for their owner alone, not released.
+
+    Of images the page shows both; of a table it has figures of both.
 
     Guarantee:
         What it finds goes into the folder that is not for release, and nowhere else.
     """
+    choose = made.spec.kind.choose(images=_side_by_side, rows=_compared, table=_compared)
+    path = choose(made, private, test, folder)
+    print(
+        f"NOT FOR RELEASE: {path} was computed from private records without noise; the guarantee "
+        "does not cover it"
+    )
+
+
+def _side_by_side(made: Made, private: Private, test: HeldOut, folder: RunFolder) -> Path:
+    from jaxdp.program.report.fidelity import side_by_side  # matplotlib
+
+    del test
+    codec = made.spec.codec
+    page = side_by_side.render(
+        (made.x, made.y),
+        (private.x, private.y),
+        made.class_names,
+        low=codec.low,
+        high=codec.high,
+        title=f"{made.spec.name}: made and private images",
+    )
+    return folder.write_not_for_release("side_by_side.html", page.encode())
+
+
+def _compared(made: Made, private: Private, test: HeldOut, folder: RunFolder) -> Path:
     codec = made.spec.codec
     assert isinstance(codec, TableCodec)  # see `chosen`
     labelled = len(made.class_names) > 1
@@ -169,8 +199,4 @@ def write_fidelity(made: Made, private: Private, test: HeldOut, folder: RunFolde
     text = json.dumps(comparison.figures(found), indent=2, allow_nan=False) + "\n"
     folder.write_not_for_release("fidelity.json", text.encode())
     page = fidelity_page.render(found, title=f"{made.spec.name}: made and private records")
-    path = folder.write_not_for_release("fidelity.html", page.encode())
-    print(
-        f"NOT FOR RELEASE: {path} was computed from private records without noise; the guarantee "
-        "does not cover it"
-    )
+    return folder.write_not_for_release("fidelity.html", page.encode())

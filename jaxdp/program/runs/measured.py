@@ -38,9 +38,34 @@ class Point(NamedTuple):
         return self.epsilon * self.num_examples / self.num_classes
 
 
+class TablePoint(NamedTuple):
+    """One table that was made, beside its private records.
+
+    Attributes:
+        data: its name.
+        num_examples: n.
+        num_columns: q.
+        pair_cells: K, the mean number of cells of a pair of columns.
+        epsilon: of the run.
+        method: `model`, that of `jaxdp run marginals`; `cells`, private records drawn anew within
+            their cells; `independent`, noisy counts of single columns.
+        overlap: of pairs of columns, in percent.
+        source: the table that it is from.
+    """
+
+    data: str
+    num_examples: int
+    num_columns: int
+    pair_cells: float
+    epsilon: float
+    method: str
+    overlap: float
+    source: str
+
+
 _FILE = Path(__file__).with_name("measured.json")  # written by `make results`
-POINTS: tuple[Point, ...] = tuple(
-    Point(**{**point, "epsilon": float(point["epsilon"])})
-    for point in json.loads(_FILE.read_text())
-)
+_ALL = [{**point, "epsilon": float(point["epsilon"])} for point in json.loads(_FILE.read_text())]
+POINTS: tuple[Point, ...] = tuple(Point(**point) for point in _ALL if "score" in point)
 """All points; MNIST's, and those of its parts, are easy, and Fashion-MNIST's are harder."""
+TABLES: tuple[TablePoint, ...] = tuple(TablePoint(**point) for point in _ALL if "overlap" in point)
+"""Tables that were made, a mean over seeds each."""

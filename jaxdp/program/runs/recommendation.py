@@ -14,7 +14,7 @@ from jaxdp.data import Spec
 from jaxdp.data.kinds import IMAGES
 from jaxdp.methods.marginals.settings import MOST_PAIRED
 from jaxdp.program.run_flags import DataFlags
-from jaxdp.program.runs import commands, estimates, expectation
+from jaxdp.program.runs import commands, estimates, expectation, expected_curve
 from jaxdp.program.runs.measured import POINTS, Point
 from jaxdp.tables.schema import Schema
 
@@ -254,16 +254,23 @@ def expected(spec: Spec, epsilon: float, line: str) -> str:
         line: a name of `_SCORES`.
     """
     if spec.num_classes < 2:
-        return "nothing that can be said by a score, as there are no classes"
+        if line != "model":
+            return "nothing that can be said by a score, as there are no classes"
+        return _expected_overlap(spec, epsilon)
     if line == "teacher":
         found = expectation.of_teacher(spec, epsilon)
         if found is None:
             guess = 100 / spec.num_classes
             return f"no measured set has about so many classes; guessing {guess:.2g} %"
-        return str(found)
+        return f"{found}{_of_another_set(spec, epsilon)}"
     colour = "grey" if spec.shape[-1] == 1 else "colour"
     kind = spec.kind.choose(images=colour, rows="table", table="table")
     points = [point for point in POINTS if point.method == line and point.kind == kind]
+    return f"{_of_points(spec, epsilon, line, points)}{_overlap_beside(spec, epsilon, line)}"
+
+
+def _of_points(spec: Spec, epsilon: float, line: str, points: Sequence[Point]) -> str:
+    """Return the scores of the points that are near, in words."""
     points = [point for point in points if math.isinf(point.epsilon) == math.isinf(epsilon)]
     if not points:
         return "no measured set like this"
@@ -275,6 +282,41 @@ def expected(spec: Spec, epsilon: float, line: str) -> str:
         return f"{_range(near)} ({_SCORES[line]}; measured on {_names(near)})"
     said = f"{_names(near)} {'have' if len(near) > 1 else 'has'} {_range(near)}"
     return f"no measured set like this; {said} ({_SCORES[line]})"
+
+
+def _of_another_set(spec: Spec, epsilon: float) -> str:
+    """Return where four of five sets are that have not been measured."""
+    found = None if math.isinf(epsilon) else expected_curve.curve(spec, (epsilon,))
+    if found is None or len(found.names) < 2:
+        return ""
+    low, high = found.points[0].low, found.points[0].high
+    return f"; {expected_curve.BAND_NAME} {low:.0f} to {high:.0f} %"
+
+
+def _overlap_beside(spec: Spec, epsilon: float, line: str) -> str:
+    """Return the same of a synthetic table by a model of counts, beside its score."""
+    if line != "model" or math.isinf(epsilon) or expected_curve.why_none(spec):
+        return ""
+    return f"; {_expected_overlap(spec, epsilon)}"
+
+
+def _expected_overlap(spec: Spec, epsilon: float) -> str:
+    """Return how near pairs of columns of a table come to the private ones, in words."""
+    why = expected_curve.why_none(spec)
+    if why:
+        return f"nothing that can be said: {why}"
+    found = expected_curve.curve(spec, (1.0 if math.isinf(epsilon) else epsilon,))
+    assert found is not None
+    if math.isinf(epsilon):
+        return f"in any two columns up to {found.ceiling:.0f} % of records as in the private table"
+    low, middle, high = (f"{each:.0f}" for each in found.points[0][1:])
+    more = f"; {found.caution}" if found.caution else ""
+    return (
+        f"in any two columns about {middle} % of records as in the private table, "
+        f"{expected_curve.BAND_NAME} {low} to {high} % (overlap of pairs; measured on "
+        f"{', '.join(found.names)}){more}; {found.guess_name} {found.guess:.0f} %; "
+        f"{found.ceiling_name} {found.ceiling:.0f} %"
+    )
 
 
 def of_run(method: str, settings: Any, spec: Spec) -> str | None:
@@ -294,8 +336,6 @@ def of_run(method: str, settings: Any, spec: Spec) -> str | None:
         if spec.kind.choose(images=False, rows=True, table=True):
             return None
     elif method == "marginals":
-        if spec.num_classes < 2:
-            return None
         line = "model"
     else:
         counts = "table" if getattr(settings, "labels", None) == "teacher" else "counts"

@@ -7,6 +7,7 @@ from typing import Any
 from jaxdp.escapes import for_terminal
 from jaxdp.methods import card
 from jaxdp.program.evaluation import ordinary_models, registry, targets
+from jaxdp.program.runs import chance
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.runner import METRICS
 from jaxdp.program.terminal import print_guarantee
@@ -31,12 +32,15 @@ def show(
     """
     metrics = folder.read_json(METRICS) or {}
     own: Iterable[str] = _own_classifier(metrics, class_names)
+    level = chance.guess(metrics)
     ordinary = ordinary_models.line(metrics)
     if ordinary is not None:
         metrics = ordinary_models.without(metrics)
         own = (*own, ordinary)
     for line in (*own, *registry.as_lines(metrics), *targets.as_lines(metrics)):
         print(line)
+    if level is not None:
+        print(level)
     if "quality" in metrics:
         print(card.apart(metrics["quality"]))
     for line in (each for each in metrics.get("warnings", ()) if each not in said):

@@ -34,6 +34,16 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> str:
     return f'<line class="{kind}" {ends}/>'
 
 
+def polygon(corners: Iterable[tuple[float, float]], kind: str) -> str:
+    """Return an area between corners."""
+    return f'<polygon class="{kind}" points="{_points(corners)}"/>'
+
+
+def path(corners: Iterable[tuple[float, float]], kind: str) -> str:
+    """Return lines from one corner to the next."""
+    return f'<polyline class="{kind}" points="{_points(corners)}"/>'
+
+
 def text(x: float, y: float, said: str, *, anchor: str = "start", turn: bool = False) -> str:
     """Return a text that begins, has its middle or ends at a place, or that is turned upwards."""
     turned = f' transform="rotate(-90 {_short(x)} {_short(y)})"' if turn else ""
@@ -50,6 +60,10 @@ def cut(said: str, limit: int) -> str:
 def _told(name: str, attributes: str, title: str) -> str:
     inside = f"<title>{escaped(title)}</title>" if title else ""
     return f"<{name} {attributes}>{inside}</{name}>"
+
+
+def _points(corners: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{_short(x)},{_short(y)}" for x, y in corners)
 
 
 def _short(number: float) -> str:
