@@ -81,6 +81,23 @@ def counted(plan: "Plan[Any]") -> Ledger | None:
     return bought_schema.own_part(ledger, plan.spec)
 
 
+def require_delta(plan: "Plan[Any]") -> None:
+    """Raise a `SettingsError` where a delta would keep the result from being released.
+
+    Noise that somebody knows keeps it, too, and so does none: then nobody means to release it.
+    """
+    settings, ledger = plan.settings, counted(plan)
+    if ledger is None or settings.allow_delta or ledger.delta < 1 / ledger.num_examples:
+        return
+    raise bad(
+        settings,
+        "delta",
+        f"is not below 1/n = {1 / ledger.num_examples:.3g}: it would allow publishing one record "
+        "in full, and the result must not be released; lower it, as "
+        f"--delta={0.1 / ledger.num_examples:.0e}, or say --allow_delta",
+    )
+
+
 def _require_of_run(plan: "Plan[Any]", ledger: Ledger) -> None:
     """Raise a `ValueError` where a ledger leaves out what its certificate would then promise."""
     about, of_run = ((each.num_examples, each.records_per_person) for each in (ledger, plan.spec))

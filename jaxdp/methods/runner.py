@@ -20,6 +20,7 @@ from tqdm import TqdmWarning
 
 from jaxdp import devices, large_arrays, numerics, processes
 from jaxdp.data import Private, Spec, checked
+from jaxdp.features import whitening
 from jaxdp.methods import bought_schema, certified, record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
@@ -116,9 +117,15 @@ def run(
     private = checked(private, spec)
     complete = method.complete(settings, spec, NOTHING)
     runner = PlainRunner(progress=progress)
-    plan = method.make_plan(complete, spec, NOTHING, cached=runner.computed)
+    # Public maps are computed when nothing is left that can be refused.
+    cached = whitening.Postponed(runner.computed)
+    make_plan = functools.partial(method.make_plan, complete, spec, NOTHING, cached=cached)
+    plan = make_plan()
+    certified.require_delta(plan)
     counts = ledger is not None or budget is not None
     entered = _entered(plan, ledger, budget) if counts and processes.is_first() else None
+    cached.may_begin = True
+    plan = make_plan() if cached.is_needed else plan
     released = plan.release(private, private_key(complete.noise_seed), runner)
     made = plan.finish(released, runner)
     certificate = certified.certificate(plan, None if entered is None else entered.earlier)

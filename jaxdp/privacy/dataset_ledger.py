@@ -106,6 +106,31 @@ class DatasetLedger:
         contents, _ = self._with_schema(contents, schema, persons)
         _require_room(contents, run, _at_least_delta(budget, contents), self.path)
 
+    def require_left(self, budget: float | None, delta: float) -> None:
+        """Raise where runs in the file have spent a budget already, whatever comes next.
+
+        Args:
+            budget: that is to hold; None for the one in the file.
+            delta: of that budget, or more than the file's.
+
+        Raises:
+            BudgetExceededError: nothing of it is left.
+            ValueError: as `read`.
+        """
+        contents = self.read()
+        given = None if budget is None else TotalBudget(float(budget), delta)
+        total = _at_least_delta(given, contents) or contents.budget
+        others = [entry.ledger for entry in contents.entries]
+        if total is None or not others:
+            return
+        spent = joint_epsilon(others, delta=total.delta)
+        if spent >= total.epsilon:
+            raise BudgetExceededError(
+                f"--budget={total.epsilon:g}: earlier runs ({len(others)}) have spent {spent:.4g}, "
+                f"all of it (at delta {total.delta:g}, {joint_relation(others)}, by {self.path}); "
+                "raise it, or use again what they have released"
+            )
+
     def enter(
         self,
         name: str,

@@ -1,5 +1,6 @@
 """A run whose method is chosen by what is public about its data."""
 
+import importlib
 import shlex
 import sys
 from collections.abc import Mapping
@@ -32,6 +33,30 @@ def define(own: type) -> tuple[type, ...]:
     return command_line.define(own, *METHODS["teacher"])
 
 
+def check(asked: str | None) -> None:
+    """Refuse what needs no data to be refused, before anything is read or written.
+
+    Args:
+        asked: the method that was asked for.
+
+    Raises:
+        InputError: see `before_data.check`.
+    """
+    if asked is not None:
+        _require_fit(asked)
+    if command_line.is_given("coordinator"):  # the first of several processes may have begun
+        return
+    from jaxdp.program.runs import before_data  # imports jax: not before flags are checked
+
+    budget = command_line.settings_of(Budget)
+    before_data.check(command_line.settings_of(METHODS[_likely(asked)][0]), budget)
+
+
+def _likely(asked: str | None) -> str:
+    """Return the method that was asked for, or one whose flags are those of such data."""
+    return asked or ("marginals" if command_line.is_given("csv") else "teacher")
+
+
 def run(asked: str | None) -> None:
     """Run the method that suits the data which flags name.
 
@@ -41,8 +66,6 @@ def run(asked: str | None) -> None:
     Raises:
         InputError: a flag is none of that method.
     """
-    if asked is not None:
-        _require_fit(asked)
     budget = command_line.settings_of(Budget)
     several_processes.join(command_line.settings_of(RunFlags))
     from jaxdp import processes  # imports jax: not before flags are checked
@@ -53,7 +76,12 @@ def run(asked: str | None) -> None:
     run_flags = command_line.settings_of(RunFlags)
     given = (flag for flag in _REUSED if command_line.is_given(flag))
     counts = asked in (None, "marginals")
-    buyer = SchemaBuyer(run_flags, budget, counts_cells=counts, reused=next(given, None))
+    likely = _likely(asked)
+    settings = command_line.settings_of(METHODS[likely][1])
+    buyer = SchemaBuyer(
+        *(run_flags, settings, counts, next(given, None)),
+        complete_settings=importlib.import_module(f"jaxdp.methods.{likely}").complete,
+    )
     data = dataset_for(run_flags, seed=budget.seed, completes=buyer)
     chosen = _choice(data, budget.eps, asked)
     _require_fit(chosen.method)

@@ -7,6 +7,36 @@ from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
 
 
+def require(path: str, *, suffix: str) -> Path:
+    """Return the path of the file that --out names, before there is anything to write.
+
+    Args:
+        path: as given.
+        suffix: that the name gets where it has another.
+
+    Raises:
+        InputError: it is no name of a file, or is in a folder that cannot be written.
+    """
+    target = user_path(path, "out")
+    if not target.name:
+        raise InputError(f"--out={path}: is no name of a file")
+    target = target if target.suffix == suffix else target.with_name(f"{target.name}{suffix}")
+    try:
+        if target.is_dir():
+            raise InputError(f"--out={path}: is a folder; name a file")
+        if not target.parent.is_dir():
+            raise InputError(f"--out={path}: there is no folder {target.parent}; make it first")
+        probe = new_files.part_of(target)
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"--out={path}: cannot be written ({reason})") from error
+    return target
+
+
 def write(path: str, data: bytes, *, suffix: str) -> Path:
     """Write the file that --out names, whole or not at all; return its path.
 
@@ -18,10 +48,7 @@ def write(path: str, data: bytes, *, suffix: str) -> Path:
     Raises:
         InputError: it cannot be written.
     """
-    target = user_path(path, "out")
-    if not target.name:
-        raise InputError(f"--out={path}: is no name of a file")
-    target = target if target.suffix == suffix else target.with_name(f"{target.name}{suffix}")
+    target = require(path, suffix=suffix)
     try:
         new_files.write(target, data)
     except (OSError, ValueError) as error:

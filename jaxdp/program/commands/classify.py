@@ -45,13 +45,11 @@ KINDS = command_line.define(ClassifyFlags)
 
 
 def _opened(folder: str) -> "Loaded":
-    """Return what a run has left, its classifier included."""
+    """Return what a run has left."""
     from jaxdp.saved import loading  # imports jax: not before flags are parsed
 
     path, flag = user_path(folder, "run").absolute(), f"--run={folder}"
-    found = loading.opened(path, flag)
-    _ = found.classifier  # whatever is wrong with it is said before examples are read
-    return found
+    return loading.opened(path, flag)
 
 
 def as_csv(examples: "Examples", scores: np.ndarray, stored: "Loaded") -> str:
@@ -72,10 +70,19 @@ def as_csv(examples: "Examples", scores: np.ndarray, stored: "Loaded") -> str:
     return csv_text(lines)
 
 
+def _require_there(paths: Sequence[str]) -> None:
+    """Raise an `InputError` where a path leads nowhere."""
+    from jaxdp.program.data import new_examples
+
+    for path in paths:
+        new_examples.require_there(path)
+
+
 def _classified(stored: "Loaded", paths: Sequence[str]) -> str:
     """Return the CSV of files and folders."""
     from jaxdp.program.data import new_examples
 
+    # Reading takes less time than the classifier, whose public map may be computed.
     examples = new_examples.read(paths, stored.spec)
     return as_csv(examples, stored.classifier.decision_function(examples.x), stored)
 
@@ -95,6 +102,9 @@ def main(argv: Sequence[str]) -> None:
                 f"--run={asked.run}: name what to classify: images, folders of them, .csv, "
                 ".parquet or .npz"
             )
+        if asked.out is not None:
+            out_file.require(asked.out, suffix=".csv")
+        _require_there(argv[1:])
         stored = _opened(asked.run)
         # What a file name holds that is no text is written as its number.
         text = _classified(stored, argv[1:]).encode("utf-8", "backslashreplace")

@@ -49,6 +49,7 @@ def main(argv: Sequence[str]) -> None:
         asked = command_line.settings_of(ImagesFlags)
         command_line.prepare()
         _name_data(argv[1:])
+        chosen.check(asked.method)
         chosen.run(asked.method)
 
 

@@ -132,6 +132,8 @@ def main(argv: Sequence[str]) -> None:
         command_line.prepare()
         if asked.run is None:
             raise InputError("name the folder of a finished run")
+        if asked.out is not None:
+            out_file.require(asked.out, suffix=".zip")
         from jaxdp.program.exports import figures, licences, names
         from jaxdp.saved import loading, seal  # imports jax: not before flags are parsed
 

@@ -127,6 +127,8 @@ def main(argv: Sequence[str]) -> None:
         command_line.prepare()
         if asked.run is None:
             raise InputError("--run: name the folder of a finished run of dp_ntk or marginals")
+        # What is drawn of a table becomes .csv, in the same folder.
+        out_file.require(asked.out, suffix=".npz")
         counts = counts_of(asked.run)
         if counts is not None:
             _draw_records(counts, asked)

@@ -64,6 +64,7 @@ def main(argv: Sequence[str]) -> None:
             command_line.put("csv", words[0])
         if not command_line.is_given("csv"):
             raise InputError("name a table, a CSV or Parquet file")
+        chosen.check(asked.method)
         if not command_line.is_given("schema"):
             from jaxdp.program import first_schema  # numpy: not before flags are parsed
 

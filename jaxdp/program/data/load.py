@@ -219,7 +219,7 @@ class AsIfComplete:
         """Whether anything is open without which there is no schema."""
         return opened.must_be_bought
 
-    def complete(self, opened: OpenSchema, records: RawRecords) -> Schema:
+    def complete(self, opened: OpenSchema, records: RawRecords | None = None) -> Schema:
         """Return the schema with what stands for open facts."""
         del records
         schema = opened.schema

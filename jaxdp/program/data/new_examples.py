@@ -59,13 +59,18 @@ def read(paths: Sequence[str], spec: Spec) -> Examples:
     )
 
 
+def require_there(text: str) -> None:
+    """Raise an `InputError` where there is no such file or folder."""
+    if not Path(text).exists():
+        raise InputError(f"{text}: there is no such file or folder")
+
+
 def _parts(text: str, spec: Spec) -> list[Examples]:
     path = Path(text)
     suffix = path.suffix.lower()
     if path.is_dir():
         return _folder(text, spec)
-    if not path.exists():
-        raise InputError(f"{text}: there is no such file or folder")
+    require_there(text)
     if suffix in _IMAGES:
         return [_image(text, spec)]
     if suffix == ".npz":

@@ -248,6 +248,22 @@ def check(names: Sequence[str], facts: Facts, *, flag: str = "--evaluate") -> No
             raise InputError(f"{flag}: {name} {objection}; leave it out")
 
 
+def check_kinds(names: Sequence[str], kind: str, *, flag: str) -> None:
+    """Raise an `InputError` where a judge does not work on a kind of examples, whatever they are.
+
+    Args:
+        names: of judges.
+        kind: of examples.
+        flag: that names the judges.
+    """
+    for name in names:
+        if kind not in EVALUATIONS[name].kinds:
+            works = " and ".join(_KINDS[each] for each in EVALUATIONS[name].kinds)
+            raise InputError(
+                f"{flag}: {name} works on {works}, not on {_KINDS[kind]}; leave it out"
+            )
+
+
 def _objection(name: str, facts: Facts) -> str | None:
     """Return why a judge does not work on a set, in words that follow its name."""
     evaluation = EVALUATIONS[name]

@@ -22,6 +22,7 @@ from jaxdp.program.evaluation import registry
 from jaxdp.program.evaluation.figures import Prediction, figures
 from jaxdp.program.runs import (
     before,
+    before_data,
     cautions,
     ceiling,
     expected_curve,
@@ -35,7 +36,7 @@ from jaxdp.program.runs.planning import (
     checked,
     earlier_of,
     package_of,
-    planned,
+    postponed,
     with_preset,
 )
 from jaxdp.program.runs.runner import METRICS, FolderRunner, first_metrics
@@ -55,12 +56,15 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
     Raises:
         SettingsError: bad input, a folder that is in use, a full disk or a diverged run.
     """
-    if run_flags.evaluate is not None:
-        registry.parse(run_flags.evaluate)  # before features are built
     if data is None:
+        if not processes.are_several():
+            before_data.check(run_flags, settings)
         given = (flag for flag in REUSED if getattr(run_flags, flag, None) is not None)
         counts = method == "marginals"
-        buyer = SchemaBuyer(run_flags, settings, counts_cells=counts, reused=next(given, None))
+        buyer = SchemaBuyer(
+            *(run_flags, settings, counts, next(given, None)),
+            complete_settings=package_of(method).complete,
+        )
         data = dataset_for(run_flags, seed=settings.seed, completes=buyer)
     try:
         processes.own_part(data.spec.num_examples)
@@ -73,7 +77,9 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
     announcement = before.Announcement(
         method, ready.settings, run_flags, data.spec, data.test, data.notes
     )
-    plan, folder = planned(ready, watch=announcement.watch), ready.folder
+    # Its public maps are computed when nothing is left that can be refused.
+    plan, begun = postponed(ready, watch=announcement.watch)
+    folder = ready.folder
     judges = judging.chosen(plan, run_flags)
     if plan.story.needs_range or registry.needs_range(judges):
         require_range(data)
@@ -84,8 +90,8 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
     facts[data_facts.KEY] = data_facts.to_json(data.spec)
     left = {name for name, value in dataclasses.asdict(settings).items() if value is None}
     with run_start.started(plan, run_flags, folder, facts, open_before=left) as started:
-        run_in_progress = _Run(method, plan, run_flags, data, judges, started)
         announcement.say()
+        run_in_progress = _Run(method, begun(), run_flags, data, judges, started)
         if plan.story.notice:
             print(plan.story.notice, file=sys.stderr)
         run_in_progress.finish()

@@ -70,6 +70,12 @@ _GENERATOR = "generator"
 TEMPORARY = ".part"
 
 
+def require_one(*, resume: bool, overwrite: bool) -> None:
+    """Raise an `InputError` where a run is both to go on and to be replaced."""
+    if resume and overwrite:
+        raise InputError("--resume and --overwrite: give one of the two, they contradict")
+
+
 class RunFolder:
     """An output folder that this process holds alone; use as a context manager."""
 
@@ -83,8 +89,7 @@ class RunFolder:
         self.path = user_path(path, "out_dir")
         self._overwrite = overwrite
         self._lock: int | None = None
-        if resume and overwrite:
-            raise InputError("--resume and --overwrite: give one of the two, they contradict")
+        require_one(resume=resume, overwrite=overwrite)
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise InputError(f"--out_dir={path}: is a file; name a folder")
@@ -149,6 +154,16 @@ class RunFolder:
     def generator(self) -> Path:
         """Where orbax keeps the finished generator."""
         return self.path / _GENERATOR
+
+    def require_writable(self) -> None:
+        """Raise an `InputError` where the folder cannot be written, or made."""
+        whole = self.path.absolute()
+        place = next(each for each in (whole, *whole.parents) if each.exists())
+        if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+            raise InputError(
+                f"--out_dir={self.path}: cannot be written, as {place} is not a folder that you "
+                "may write in; name another one"
+            )
 
     def require_space(self, num_bytes: int) -> None:
         """Raise an `InputError` unless the disk has room for `num_bytes` more."""

@@ -2,9 +2,11 @@
 
 import functools
 import importlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jaxdp.data import Spec
+from jaxdp.features import whitening
 from jaxdp.methods import presets
 from jaxdp.methods.base import Plan
 from jaxdp.methods.steps import Watch, unwatched
@@ -33,6 +35,18 @@ class Ready(NamedTuple):
     folder: RunFolder
 
 
+class Postponed(NamedTuple):
+    """The plan of a run before any of its work.
+
+    Attributes:
+        plan: which knows shapes and bounds, and all that can be refused.
+        begun: returns the plan to run, with its public maps.
+    """
+
+    plan: Plan[Any]
+    begun: Callable[[], Plan[Any]]
+
+
 def prepared(method: Any, settings: Any, run_flags: Any, spec: Spec) -> tuple[Plan[Any], RunFolder]:
     """Return the checked plan of a run, and its folder, to which nothing has been written.
 
@@ -40,7 +54,7 @@ def prepared(method: Any, settings: Any, run_flags: Any, spec: Spec) -> tuple[Pl
         SettingsError: whatever is wrong.
     """
     ready = checked(method, settings, run_flags, spec)
-    return planned(ready), ready.folder
+    return postponed(ready).begun(), ready.folder
 
 
 def package_of(method: Any) -> Any:
@@ -73,8 +87,8 @@ def with_preset(settings: Any, run_flags: Any, spec: Spec) -> Any:
     return presets.for_dataset(settings, named, spec.kind.stored)
 
 
-def planned(ready: Ready, *, watch: Watch = unwatched) -> Plan[Any]:
-    """Return the plan of a run.
+def postponed(ready: Ready, *, watch: Watch = unwatched) -> Postponed:
+    """Return the plan of a run whose public maps are not computed yet.
 
     Args:
         ready: what it is made of.
@@ -83,11 +97,21 @@ def planned(ready: Ready, *, watch: Watch = unwatched) -> Plan[Any]:
     Raises:
         SettingsError: whatever is wrong.
     """
-    plan: Plan[Any] = ready.package.make_plan(
-        *(ready.settings, ready.spec, ready.earlier),
-        cached=functools.partial(public_cache.cached, watch=watch),
-    )
-    return plan
+    cached = whitening.Postponed(functools.partial(public_cache.cached, watch=watch))
+
+    def planned() -> Plan[Any]:
+        plan: Plan[Any] = ready.package.make_plan(
+            ready.settings, ready.spec, ready.earlier, cached=cached
+        )
+        return plan
+
+    first = planned()
+
+    def begun() -> Plan[Any]:
+        cached.may_begin = True
+        return planned() if cached.is_needed else first
+
+    return Postponed(first, begun)
 
 
 def earlier_of(package: Any, settings: Any, run_flags: Any, spec: Spec) -> Earlier:

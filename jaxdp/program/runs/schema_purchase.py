@@ -6,15 +6,18 @@ certificate of a run covers. Later runs on the table use it again and pay nothin
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from jaxdp import new_files, processes
 from jaxdp.bought import Planned, Purchase
+from jaxdp.data import Spec
 from jaxdp.methods.marginals.settings import MOST_PAIRED
 from jaxdp.privacy.dataset_ledger import SCHEMA
 from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.program.data import schema_files
+from jaxdp.program.data.load import AsIfComplete
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs import dataset_ledgers
@@ -41,12 +44,15 @@ class SchemaBuyer:
         budget: its settings, or those of its budget alone.
         counts_cells: whether the run counts records in cells, for which quantiles are good.
         reused: flag of an earlier release that the run uses again, and that has its own schema.
+        complete_settings: `(settings, spec) -> settings` of the run's method, which refuses what
+            does not do for so many records and classes; None where nobody knows the method.
     """
 
     run_flags: Any
     budget: Any
     counts_cells: bool
     reused: str | None = None
+    complete_settings: Callable[[Any, Spec], Any] | None = None
 
     def wants(self, opened: OpenSchema) -> bool:
         """Whether something is to be bought, or was bought before.
@@ -87,6 +93,7 @@ class SchemaBuyer:
             return self._again(path, opened, raw.length(records))
         self._require_new_run(path)
         self._require_terms(raw.length(records))
+        self._require_settings(opened, raw.length(records))
         if processes.are_several():
             raise InputError(
                 "--num_processes: each process would buy a schema of its own; buy it by a run in "
@@ -125,6 +132,12 @@ class SchemaBuyer:
                 "may leave, and the schema would be bought in vain; lower it, as "
                 f"--delta={0.1 / num_records:.0e}, or say --allow_delta"
             )
+
+    def _require_settings(self, opened: OpenSchema, num_records: int) -> None:
+        """Raise a `SettingsError` where the method would refuse the run, whatever is bought."""
+        if self.complete_settings is not None:
+            schema = AsIfComplete().complete(opened)
+            self.complete_settings(self.budget, Spec.table("table", schema, num_records))
 
     def _again(self, path: Path, opened: OpenSchema, num_records: int) -> Schema:
         """Return the schema of an earlier purchase.
