@@ -24,7 +24,8 @@ Where to go:
     jaxdp.large_arrays  arrays in a file where memory is short
     jaxdp.processes   processes, on one host or several, that share a run
 
-A setting that does not do raises a jaxdp.SettingsError, which says what to do.
+A setting that does not do raises a jaxdp.SettingsError, which says what to do. What may be worth
+less than it looks warns with a jaxdp.JaxdpWarning.
 Each of them gives its names as attributes, and is imported when it is first used. The command line,
 which also writes files and reports, is `jaxdp run teacher --help` and its like.
 """

@@ -17,11 +17,13 @@ from . import (
 from .data import Private, Spec
 from .methods.runner import run
 from .methods.settings import SettingsError
+from .methods.warned import JaxdpWarning
 from .saved.loading import load
 
 __version__: str
 
 __all__ = [
+    "JaxdpWarning",
     "Private",
     "SettingsError",
     "Spec",

@@ -61,10 +61,19 @@ _LIBRARY = [
 jaxtyping.install_import_hook(_LIBRARY, "beartype.beartype")
 
 from jaxdp import numerics  # noqa: E402
+from jaxdp.methods import words  # noqa: E402
+
+# Most tests read messages as the command line has them, whoever says them.
+words.show_flags()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run files with slow tests first, so that workers end together."""
+    """Run files with slow tests first, so that workers end together.
+
+    Toy data are few, of which `jaxdp.run` warns.
+    """
+    for item in items:
+        item.add_marker(pytest.mark.filterwarnings("ignore::jaxdp.JaxdpWarning"), append=False)
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 
@@ -76,6 +85,14 @@ def free_memory() -> Iterator[None]:
     jax.clear_caches()
     gc.collect()
     gc.freeze()  # what is left stays, and is not looked through again
+
+
+@pytest.fixture
+def python_words() -> Iterator[None]:
+    """Let messages name settings as Python does, outside of the command line."""
+    words.show_flags(False)
+    yield
+    words.show_flags()
 
 
 @pytest.fixture

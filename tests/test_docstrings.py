@@ -15,7 +15,7 @@ import jaxdp
 PACKAGE = Path(jaxdp.__file__).parent
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NEEDED = {
-    "jaxdp": "Private SettingsError Spec load run",
+    "jaxdp": "JaxdpWarning Private SettingsError Spec load run",
     "jaxdp.methods": "Classifier Made PlainRunner",
     "jaxdp.methods.dp_kip": "Settings",
     "jaxdp.methods.dp_ntk": "Settings",
@@ -63,6 +63,7 @@ def examples() -> Iterator[doctest.DocTest]:
                     yield found
 
 
+@pytest.mark.usefixtures("python_words")
 @pytest.mark.parametrize("example", list(examples()), ids=lambda example: example.name)
 def test_an_example_gives_what_it_shows(
     example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

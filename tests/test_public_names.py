@@ -10,7 +10,7 @@ import pytest
 
 import jaxdp
 
-NAMES = ("Private", "SettingsError", "Spec", "load", "run")
+NAMES = ("JaxdpWarning", "Private", "SettingsError", "Spec", "load", "run")
 ROOMS = [f"jaxdp.{room}" for room in jaxdp.__all__ if room not in NAMES]
 METHODS = [f"jaxdp.methods.{name}" for name in ("dp_kip", "dp_ntk", "marginals", "teacher")]
 

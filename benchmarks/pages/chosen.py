@@ -82,13 +82,14 @@ def demo() -> str:
 
 def recommended() -> str:
     """First choices of the program."""
+    from jaxdp.methods import warned
     from jaxdp.program.runs import amounts, recommendation  # whose figures are written first
 
     def row(shape: tuple[int, ...], n: int, classes: int, epsilon: float) -> tuple[str, ...]:
         spec = recommendation.spec_of(shape, n, classes)
         source = "--csv=FILE --schema=FILE" if len(shape) == 1 else "--dataset=NAME"
         first = recommendation.choices(spec, epsilon, source=source)[0]
-        weak = "noise hides most; " if recommendation.warning(spec, epsilon) else ""
+        weak = "noise hides most; " if warned.too_weak(spec, epsilon) else ""
         return (
             *(_examples(shape), f"{n:,}", str(classes), f"{epsilon:g}", code(first.command)),
             *(weak + first.expected.split(" (")[0], amounts.duration(first.estimate.seconds)),

@@ -1,6 +1,6 @@
 """Advice for arrays that jaxdp does not take as they are, from their shapes and types alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -25,6 +25,15 @@ def one_image_shape(shape: Sequence[int]) -> tuple[int, ...]:
             "give np.moveaxis(x, 1, -1)"
         )
     return shape[1:]
+
+
+def require_names(class_names: object) -> None:
+    """Raise a `ValueError` where names of classes are none, but a number."""
+    if not isinstance(class_names, Iterable):
+        raise ValueError(
+            f"class_names is {class_names!r}: give a list with the name of each class, in the "
+            'order of the labels, as ["no", "yes"]'
+        )
 
 
 def labels_hint(y: np.ndarray) -> str:

@@ -73,13 +73,20 @@ def checked(private: Private, spec: Spec) -> Private:
     x = spec.kind.with_channels(np.asarray(private.x), spec)
     shape = (spec.num_examples, *spec.stored_shape)
     if x.shape != shape:
-        raise ValueError(f"x has shape {x.shape}, and spec says {shape}")
+        raise ValueError(
+            f"x has shape {x.shape}, and spec says {shape}; make the spec of x.shape of the data "
+            "that are given"
+        )
     if y.shape != (len(x),) or y.dtype.kind not in "iu":
         raise ValueError(
             f"y must be {len(x)} whole numbers, got {y.dtype} of shape {y.shape}{labels_hint(y)}"
         )
     if x.dtype.name not in WHOLE_TYPES and x.dtype.kind != "f":
-        raise ValueError(f"x must be {', '.join(WHOLE_TYPES)} or of a float type, got {x.dtype}")
+        is_table = isinstance(spec.codec, TableCodec)
+        hint = "; take Private.of_frame(frame, schema) for a data frame" if is_table else ""
+        raise ValueError(
+            f"x must be {', '.join(WHOLE_TYPES)} or of a float type, got {x.dtype}{hint}"
+        )
     if x.dtype.kind == "f" and not spec.range_given:
         raise ValueError(
             f"x is of {x.dtype}, whose range nobody gave: give Spec.images the least and the "
@@ -91,7 +98,10 @@ def checked(private: Private, spec: Spec) -> Private:
         raise ValueError("x has values that are not finite")
     if isinstance(spec.codec, TableCodec):
         if not np.array_equal(x, spec.codec.layout.nearest(x)):
-            raise ValueError("x has records that are not stored as Private.of_frame stores them")
+            raise ValueError(
+                "x has records that are not stored as the schema says; give the data frame by "
+                "Private.of_frame(frame, schema)"
+            )
     elif x.min() < spec.codec.low or x.max() > spec.codec.high:
         low, high = spec.codec.low, spec.codec.high
         raise ValueError(f"x has values outside [{low:g}, {high:g}], the range of spec")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxdp.data.codecs import Codec, TableCodec
-from jaxdp.data.hints import one_image_shape
+from jaxdp.data.hints import one_image_shape, require_names
 from jaxdp.data.kinds import IMAGES, Kind, kind_of
 from jaxdp.tables.columns import Column
 from jaxdp.tables.layout import Layout
@@ -150,6 +150,7 @@ class Spec:
             dtype: type that made images are stored as. The default is uint8 for pixels in 0..255,
                 uint16 for pixels in 0..65535, and float32 otherwise.
         """
+        require_names(class_names)
         height, width, *channels = one_image_shape(shape)
         range_given = low is not None and high is not None
         low, high = 0 if low is None else low, 255 if high is None else high
@@ -188,6 +189,12 @@ class Spec:
             low: least value that a number can have; a public bound.
             high: largest value that a number can have; a public bound.
         """
+        require_names(class_names)
+        if len(shape) != 2:
+            raise ValueError(
+                f"shape {tuple(shape)} is not that of rows, (n, d): give x.shape of all rows, or "
+                "take Spec.images for images"
+            )
         codec = Codec(low=float(low), high=float(high), shift=0.0, scale=1.0, dtype="float32")
         return cls(
             name=name,

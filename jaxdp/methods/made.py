@@ -213,6 +213,8 @@ class Made:
             No file that another certificate in the folder names stays beside this one.
         """
         place = Path(folder).expanduser()
+        if place.exists() and not place.is_dir():
+            raise ValueError(f"{place}: is a file; name a folder")
         place.mkdir(parents=True, exist_ok=True)
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, **self.arrays)

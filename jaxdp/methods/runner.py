@@ -1,5 +1,6 @@
 """Running a method from Python, with progress bars and without files: `jaxdp.run`."""
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -21,7 +22,7 @@ from tqdm import TqdmWarning
 from jaxdp import devices, large_arrays, numerics, processes
 from jaxdp.data import Private, Spec, checked
 from jaxdp.features import whitening
-from jaxdp.methods import bought_schema, certified, record
+from jaxdp.methods import bought_schema, certified, record, warned, words
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.settings import SettingsError
@@ -95,6 +96,10 @@ def run(
         BudgetExceededError: all runs together would spend more than the budget.
         ValueError: the data are not what `spec` says, or `ledger` is no such file.
 
+    Warns:
+        JaxdpWarning: noise hides most of such data, more is to be distilled than there is, a class
+            is lost, a schema hardly fits, or the certificate warns of something. Each once.
+
     Guarantee:
         Whatever is returned depends on the private data through the releases in the certificate
         alone. The run is in `ledger` before its first release, as one that has begun. Noise comes
@@ -114,6 +119,7 @@ def run(
         >>> certificate
         Certificate(epsilon=2, delta=1e-05, releasable=True)
     """
+    _require_kinds(method, settings, spec, private)
     private = checked(private, spec)
     complete = method.complete(settings, spec, NOTHING)
     runner = PlainRunner(progress=progress)
@@ -122,6 +128,8 @@ def run(
     make_plan = functools.partial(method.make_plan, complete, spec, NOTHING, cached=cached)
     plan = make_plan()
     certified.require_delta(plan)
+    said: set[str] = set()
+    warned.warn(warned.before_work(complete, spec, complete.eps), said=said, stacklevel=2)
     counts = ledger is not None or budget is not None
     entered = _entered(plan, ledger, budget) if counts and processes.is_first() else None
     cached.may_begin = True
@@ -131,12 +139,46 @@ def run(
     certificate = certified.certificate(plan, None if entered is None else entered.earlier)
     if entered is not None:
         entered.file.finish(entered.name, _digests(plan, released, certificate, made))
+    if certificate["not_releasable_reason"] is None:
+        warned.warn(certificate["warnings"], said=said, stacklevel=2)
+    warned.warn(warned.of_made(made), said=said, stacklevel=2)
     made = dataclasses.replace(
         made,
         released=released,
         beside=functools.partial(record.files_beside, plan, released, certificate),
     )
     return made, Certificate(certificate)
+
+
+def _require_kinds(method: Any, settings: Any, spec: Any, private: Any) -> None:
+    """Raise a `SettingsError` for an argument that is something else than its name says."""
+    if not isinstance(method, Method):
+        raise SettingsError(
+            f"method: is {_kind(method)}, and no module of a method; pass jaxdp.methods."
+            f"{method if isinstance(method, str) and method.isidentifier() else 'teacher'}"
+        )
+    name = getattr(method, "__name__", "method")
+    if not isinstance(settings, method.Settings):
+        raise SettingsError(
+            f"settings: is {_kind(settings)}; pass {name}.Settings(eps=1.0, ...), which belongs to "
+            "the method"
+        )
+    if not isinstance(spec, Spec):
+        raise SettingsError(
+            f"spec: is {_kind(spec)}; pass jaxdp.Spec.images(...), .rows(...) or .table(...)"
+        )
+    if not isinstance(private, Private):
+        wanted = "jaxdp.Private(x, y), or jaxdp.Private.of_frame(frame, schema) for a table"
+        raise SettingsError(f"private: is {_kind(private)}; pass {wanted}")
+
+
+def _kind(value: Any) -> str:
+    """Return what a value is, in words; not what it holds, which may be private."""
+    if isinstance(value, type):
+        return f"the class {value.__module__}.{value.__qualname__} itself"
+    kind = type(value)
+    where = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"of type {where}{kind.__qualname__}"
 
 
 class _Entered(NamedTuple):
@@ -153,24 +195,42 @@ def _entered(
     """Enter a run into the ledger of its dataset, as one that has begun to release."""
     if path is None:
         if budget is not None:
-            raise ValueError("a budget needs a ledger: the file that counts what runs release")
+            raise SettingsError(
+                f"budget={budget}: a budget needs a ledger, the file that counts what runs "
+                "release; give ledger=FILE"
+            )
         return None
     counted = certified.counted(plan)
     if counted is None:
         return None
     total = None if budget is None else TotalBudget(float(budget), counted.delta)
     file, name, persons = DatasetLedger(path), secrets.token_hex(16), plan.spec.persons_declared
-    # It keeps no notes, so no folder can ever go on with it.
-    earlier = file.enter(
-        name,
-        certified.method_name(plan),
-        counted,
-        budget=total,
-        persons=persons,
-        notes=_NO_NOTES,
-        schema=bought_schema.entry(plan.spec),
-    )
+    with _in_words(path):
+        # It keeps no notes, so no folder can ever go on with it.
+        earlier = file.enter(
+            name,
+            certified.method_name(plan),
+            counted,
+            budget=total,
+            persons=persons,
+            notes=_NO_NOTES,
+            schema=bought_schema.entry(plan.spec),
+        )
     return _Entered(file, name, earlier)
+
+
+@contextlib.contextmanager
+def _in_words(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say what is wrong with a ledger, or with a budget, in the words of who runs a method."""
+    try:
+        yield
+    except OSError as error:
+        raise SettingsError(
+            f"ledger={os.fspath(path)!r}: cannot be used ({error.strerror}); name another file, in "
+            "a folder that is there"
+        ) from error
+    except ValueError as error:
+        raise type(error)(words.said(str(error))) from error
 
 
 def _digests(

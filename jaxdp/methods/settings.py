@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Optional, TypeVar
 
 from jaxdp.escapes import one_line
-from jaxdp.methods import presets
+from jaxdp.methods import presets, words
 from jaxdp.methods.presets import Preset
 from jaxdp.privacy import relations
 from jaxdp.privacy.limits import LEAST_DELTA
@@ -47,7 +47,9 @@ else:
 
 
 class SettingsError(ValueError):
-    """Report one bad setting: a line that names it as a flag, its value and what to do.
+    """Report one bad setting: a line that names it, its value and what to do.
+
+    On the command line it is named as a flag: see `jaxdp.methods.words`.
 
     It may quote what a file holds, so it is made safe to be shown.
 
@@ -56,11 +58,11 @@ class SettingsError(ValueError):
         >>> jaxdp.methods.teacher.Settings(eps=-1.0)
         Traceback (most recent call last):
             ...
-        jaxdp.methods.settings.SettingsError: --eps=-1.0: must be above 0; inf switches privacy off
+        jaxdp.methods.settings.SettingsError: eps=-1.0: must be above 0; inf switches privacy off
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(one_line(message))
+        super().__init__(one_line(words.said(message)))
 
 
 class InputError(SettingsError):
@@ -151,7 +153,7 @@ def setting(default: Any, help: str, *, among: Sequence[str] = (), **limits: Any
         >>> Settings(rounds=0)
         Traceback (most recent call last):
             ...
-        jaxdp.methods.settings.SettingsError: --rounds=0: must be at least 1
+        jaxdp.methods.settings.SettingsError: rounds=0: must be at least 1
     """
     text = help.replace("{names}", ", ".join(among))
     rule = Rule(help=text, among=tuple(among), **limits)

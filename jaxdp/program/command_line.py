@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from absl import flags, logging
 
 from jaxdp.escapes import one_line
+from jaxdp.methods import words
 from jaxdp.methods.settings import SettingsError, rules, types_of
 from jaxdp.program import memory, program_cache, several_processes, unknown_flags
 from jaxdp.program.errors import InputError, StoppedError
@@ -57,6 +58,7 @@ def parse(argv: Sequence[str], *, takes_files: bool = False, takes: str | None =
         takes: the flag whose value may stand alone.
     """
     _TYPED[:] = argv
+    words.show_flags()
     try:
         FLAGS.set_gnu_getopt(takes_files or takes is not None)
         rest = FLAGS([_SHORT.get(word, word) for word in argv])

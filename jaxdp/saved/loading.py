@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import os
 import warnings
 from collections.abc import Iterator
@@ -125,16 +126,20 @@ class Loaded:
         Raises:
             ValueError: the examples have another shape, type or range than the data.
         """
-        return self.classifier.predict(self._checked(x))
+        x = self._checked(x)  # before a classifier is made, which may take a minute
+        return self.classifier.predict(x)
 
     def predict_proba(self, x: Any) -> np.ndarray:
         """Return the probabilities (m, c) of the classes. Arguments and errors as for `predict`."""
-        return self.classifier.predict_proba(self._checked(x))
+        x = self._checked(x)
+        return self.classifier.predict_proba(x)
 
     def _checked(self, x: Any) -> np.ndarray:
         """Return new examples as stored, of the type and in the range of the data."""
         spec, codec = self.spec, self.spec.codec
         x = spec.kind.as_stored(x, spec)
+        if x.dtype == object:
+            raise ValueError("x is no array of numbers: give examples as the data were stored")
         if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):
             raise ValueError("x has values that are no finite numbers")
         if self._are_own(x):
@@ -143,6 +148,10 @@ class Loaded:
             if x.shape[1:] != spec.stored_shape or not np.array_equal(x, codec.layout.nearest(x)):
                 raise ValueError("x holds no records as the schema stores them: give a data frame")
             return x
+        shape = spec.stored_shape
+        if x.ndim < 2 or len(x) == 0 or x.size != len(x) * math.prod(shape):
+            one = "; for one example give x[None]" if x.size == math.prod(shape) else ""
+            raise ValueError(f"x has shape {x.shape}, and an example has {shape}{one}")
         outside = x.size > 0 and (np.min(x) < codec.low or np.max(x) > codec.high)
         said = f"x has values outside [{codec.low:g}, {codec.high:g}], the range of the data"
         if codec.is_whole and (outside or not np.array_equal(x, np.rint(x))):
@@ -233,6 +242,11 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
         path = Path(folder).expanduser()
     except RuntimeError as error:
         raise InputError(f"{flag}: there is no such home folder; write it in full") from error
+    if path.is_file() and path.suffix != zips.SUFFIX:
+        raise InputError(
+            f"{flag}: is a file; give the folder that a run or made.save has written, or the zip "
+            "file that `jaxdp pack` has made of it"
+        )
     try:
         loaded = opened(path, flag)
         seal.check(loaded.folder, every=True)

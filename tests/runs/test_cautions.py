@@ -14,7 +14,7 @@ from support import drivers, toy_runs
 from support.toy_tables import frame_of, write_table
 
 from jaxdp.data import Private, Spec
-from jaxdp.methods import teacher
+from jaxdp.methods import teacher, warned
 from jaxdp.methods.made import distilled
 from jaxdp.program.commands import dp_ntk
 from jaxdp.program.data.dataset import Dataset, HeldOut
@@ -29,7 +29,7 @@ def lost(counts: list[int], shares: tuple[float, ...] | None = None) -> tuple[st
     labels = np.repeat(np.arange(len(counts)), counts)
     generator = SimpleNamespace(class_weights=shares)
     made: Any = SimpleNamespace(y=labels, class_names=names, generator=generator)
-    return cautions.lost_classes(made)
+    return warned.lost_classes(made)
 
 
 def test_a_class_of_which_hardly_anything_was_made_is_named() -> None:

@@ -15,6 +15,7 @@ import pytest
 from support import drivers
 
 from jaxdp.data import Spec
+from jaxdp.methods import warned
 from jaxdp.program.commands import recommend
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import commands, recommendation
@@ -89,11 +90,11 @@ def test_scores_are_those_of_measured_sets_and_others_are_said_to_be_extrapolate
 
 def test_noise_that_hides_all_is_said() -> None:
     spec = recommendation.spec_of((28, 28, 1), 100, 10)
-    line = recommendation.warning(spec, 1)
+    line = warned.too_weak(spec, 1)
     assert line is not None
     assert "is 10; below 30 noise hides most" in line
     assert "--eps=9," in line
-    assert recommendation.warning(spec, 10) is None
+    assert warned.too_weak(spec, 10) is None
 
 
 def test_what_does_better_is_another_command_or_a_larger_budget() -> None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from jaxdp import new_files
 from jaxdp.data import Spec
+from jaxdp.methods import warned
 from jaxdp.methods.settings import bad, setting
 from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
@@ -152,7 +153,7 @@ def text(found: Found, epsilon: float, encoding: str | None = "utf-8") -> str:
     """Return what is recommended, in lines for a terminal of an encoding."""
     chosen = recommendation.choices(found.spec, epsilon, source=found.source)
     parts = [found.line, *found.notes]
-    lack = recommendation.warning(found.spec, epsilon)
+    lack = warned.too_weak(found.spec, epsilon)
     parts += [f"WARNING: {lack}"] if lack else []
     for number, choice in enumerate(chosen):
         whole, phases = amounts.in_words(choice.estimate)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from jaxdp.data import Spec
-from jaxdp.methods import certified
+from jaxdp.methods import certified, misfits, warned
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
 from jaxdp.methods.settings import DATA_PRIORS
 from jaxdp.methods.teacher import schedule
 from jaxdp.program.data.dataset import HeldOut
-from jaxdp.program.runs import chance, misfits, recommendation
+from jaxdp.program.runs import chance, recommendation
 from jaxdp.program.runs.judging import num_classes
 
 _LISTED = 5
@@ -25,8 +25,6 @@ _LISTED = 5
 _LARGEST_SCALED = 10.0
 # Of test examples of a class; with fewer a sensitivity says little.
 _FEW = 10
-# Part of its share below which a class of a made set is hardly learnt.
-_LEAST_PART = 0.1
 # Of the noise of one release of the whole budget: so many examples of a class are hardly learnt.
 _HARDLY_LEARNT = 10.0
 # Below balanced accuracy by how much of accuracy, and of which part of a class that is found.
@@ -44,10 +42,7 @@ def before_work(
         test: the test split.
         reused: whether the run takes what an earlier one has released, by another budget.
     """
-    found = []
-    made = getattr(settings, "ipc", 0) * spec.num_classes
-    if made > spec.num_examples:
-        found.append(f"{made} examples are to be distilled from {spec.num_examples}; lower --ipc")
+    found = [*warned.too_many(settings, spec)]
     missing = sorted(set(range(spec.num_classes)) - set(np.unique(test.y).tolist()))
     if missing and not getattr(settings, "unconditional", False):
         names = [ascii(spec.class_names[label])[1:-1] for label in missing[:_LISTED]]
@@ -120,32 +115,6 @@ def _hardly_learnt(settings: Any, spec: Spec, y_test: np.ndarray) -> Iterator[st
         )
 
 
-def lost_classes(made: Made) -> tuple[str, ...]:
-    """Return a line where a made set has no example of a class, or hardly any.
-
-    That is less than a tenth of the share in which classes are drawn, which comes from what was
-    released, or of an even share where nothing tells shares. So the line is post-processing, too.
-    """
-    c, m = len(made.class_names), len(made.y)
-    if c < 2:
-        return ()
-    shares = getattr(made.generator, "class_weights", None)
-    expected = np.full(c, m / c) if shares is None else m * np.asarray(shares) / np.sum(shares)
-    counts = np.bincount(made.y, minlength=c)
-    lost = np.flatnonzero((counts == 0) | (counts < _LEAST_PART * expected))
-    if len(lost) == 0:
-        return ()
-    named = [
-        f"{ascii(made.class_names[label])[1:-1]} ({counts[label]}, {expected[label]:.0f} by share)"
-        for label in lost[:_LISTED]
-    ]
-    more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
-    return (
-        f"of {m} made examples hardly any is of class {', '.join(named)}{more}: what learns from "
-        "them will not find that class, however high its accuracy",
-    )
-
-
 def of_run(
     method: str,
     plan: Plan[Any],
@@ -174,7 +143,7 @@ def of_run(
     )
     names = spec.class_names[: num_classes(plan)]
     guesses = chance.warnings(metrics, class_names=names, num_test=len(test.y), instead=instead)
-    of_made = (*lost_classes(made), *misfits.warnings(made))
+    of_made = warned.of_made(made)
     reused = plan.earlier.stored is not None
     missed = () if guesses or reused else _missed(plan.settings, metrics, names)
     before = before_work(plan.settings, spec, test, reused=reused)

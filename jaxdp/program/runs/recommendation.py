@@ -12,6 +12,7 @@ from typing import Any
 
 from jaxdp.data import Spec
 from jaxdp.data.kinds import IMAGES
+from jaxdp.methods import warned
 from jaxdp.methods.marginals.settings import MOST_PAIRED
 from jaxdp.program.run_flags import DataFlags
 from jaxdp.program.runs import commands, estimates, expectation, expected_curve
@@ -23,7 +24,6 @@ from jaxdp.tables.schema import Schema
 _ALIKE, _ALIKE_SIZE, _ALIKE_CLASSES = 2.5, 10.0, 4.0
 # Below the first noise hides half of what could be learnt, or more: at 30 MNIST and Fashion-MNIST
 # reach 59 and 49 %, CIFAR-10 18 %. At the second MNIST and Fashion-MNIST have 80 and 66 %.
-LEAST_STRENGTH, _ENOUGH_STRENGTH = 30.0, 90.0
 _LARGEST_MEASURED = 32
 _TEN = 10  # distilled examples of a class, where there are many real ones
 _SLOW_SECONDS = 1800.0
@@ -71,11 +71,6 @@ def choices(spec: Spec, epsilon: float, *, source: str) -> tuple[Choice, ...]:
     return choose(spec, epsilon, source)
 
 
-def strength(spec: Spec, epsilon: float) -> float:
-    """Return epsilon times the examples of a class."""
-    return epsilon * spec.num_examples / spec.num_classes
-
-
 def source_of(flags: DataFlags) -> str:
     """Return the flags that name the data of a run, as they were given."""
     values = {field.name: getattr(flags, field.name) for field in dataclasses.fields(DataFlags)}
@@ -83,19 +78,6 @@ def source_of(flags: DataFlags) -> str:
     named = changed if "csv" in changed else changed | {"dataset"}
     return " ".join(
         f"--{name}={shlex.quote(str(value))}" for name, value in values.items() if name in named
-    )
-
-
-def warning(spec: Spec, epsilon: float) -> str | None:
-    """Return a line where noise leaves little of the data, whatever the command."""
-    found = strength(spec, epsilon)
-    if found >= LEAST_STRENGTH:
-        return None
-    enough = math.ceil(10 * _ENOUGH_STRENGTH * spec.num_classes / spec.num_examples) / 10
-    return (
-        f"epsilon times the examples of a class is {found:.3g}; below {LEAST_STRENGTH:g} noise "
-        f"hides most, whatever the method: --eps={enough:g}, more examples or fewer classes "
-        "change that"
     )
 
 
@@ -109,7 +91,7 @@ def better(spec: Spec, epsilon: float, *, method: str, settings: Any, source: st
         settings: of that method, complete.
         source: flags that name the data.
     """
-    lack = warning(spec, epsilon)
+    lack = warned.too_weak(spec, epsilon)
     if lack is not None:
         return lack
     first = choices(spec, epsilon, source=source)[0]
@@ -348,7 +330,9 @@ def _distance(point: Point, spec: Spec, epsilon: float) -> float:
     size = abs(math.log(point.num_examples / spec.num_examples)) / math.log(_ALIKE_SIZE)
     if math.isinf(epsilon):
         return size
-    return max(size, abs(math.log(point.strength / strength(spec, epsilon))) / math.log(_ALIKE))
+    return max(
+        size, abs(math.log(point.strength / warned.strength(spec, epsilon))) / math.log(_ALIKE)
+    )
 
 
 def _is_like(spec: Spec, near: Sequence[Point]) -> bool:

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from jaxdp.data import Spec
+from jaxdp.methods import misfits
 from jaxdp.methods.dp_ntk import story as dp_ntk
 from jaxdp.methods.marginals import story as marginals
-from jaxdp.program.runs import misfits
 from jaxdp.tables import frames
 from jaxdp.tables.schema import Schema
 

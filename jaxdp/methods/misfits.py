@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from jaxdp.data import Spec
-from jaxdp.methods.dp_ntk.settings import COUNTS
-from jaxdp.methods.made import Made
 from jaxdp.tables.columns import NUM_BINS, OTHER, Column
 from jaxdp.tables.layout import Layout, edges
 
+_COUNTS = ("marginals", "pairs")  # features of dp_ntk that count cells
 _LISTED = 5
 _DRAWN = "synthetic"  # what a set is called that was drawn
 # Of the records that were made; noise alone puts fewer into one cell.
@@ -31,7 +30,7 @@ _FEWEST_BINS = 4
 _FINER = ((3000.0, 64), (1000.0, 32))
 
 
-def warnings(made: Made) -> tuple[str, ...]:
+def warnings(made: Any) -> tuple[str, ...]:
     """Return a line for each column (at most five) whose made values look cut off or unlisted.
 
     Args:
@@ -58,7 +57,7 @@ def few_bins(settings: Any, spec: Spec) -> tuple[str, ...]:
         settings: complete.
         spec: facts about the data.
     """
-    if getattr(settings, "features", None) not in COUNTS:  # which tables with a schema alone have
+    if getattr(settings, "features", None) not in _COUNTS:  # which tables with a schema alone have
         return ()
     columns = spec.columns
     unit = spec.num_classes * spec.records_per_person * math.sqrt(len(columns))

@@ -1,0 +1,119 @@
+"""What users of the library are warned of, by public facts and by what was made.
+
+Private data are not looked at. What was made is post-processing of what was released, so a look at
+it costs nothing. The command line shows the same lines, and more by its test split.
+"""
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jaxdp.data import Spec
+from jaxdp.escapes import one_line
+from jaxdp.methods import misfits, words
+
+LEAST_STRENGTH, _ENOUGH_STRENGTH = 30.0, 90.0
+_LISTED = 5
+# Part of its share below which a class of a made set is hardly learnt.
+_LEAST_PART = 0.1
+
+
+class JaxdpWarning(UserWarning):
+    """Warn of a result that may be worth less than it looks, or promise less than is meant.
+
+    `jaxdp.run` warns of each thing once: before the release by public facts, and after it by the
+    certificate and by what was made. Filter it by its class.
+
+    Examples:
+        >>> import warnings
+        >>> import jaxdp
+        >>> warnings.simplefilter("ignore", jaxdp.JaxdpWarning)
+    """
+
+
+def warn(lines: Iterable[str], *, said: set[str], stacklevel: int) -> None:
+    """Warn of each line that was not said before.
+
+    Args:
+        lines: with flags, as the command line has them.
+        said: the lines that were said; the new ones are added.
+        stacklevel: as for `warnings.warn`, of who calls this.
+    """
+    for line in lines:
+        if line not in said:
+            said.add(line)
+            warnings.warn(one_line(words.said(line)), JaxdpWarning, stacklevel=stacklevel + 1)
+
+
+def before_work(settings: Any, spec: Spec, epsilon: float | int) -> Iterator[str]:
+    """Yield what is odd about settings for such data.
+
+    Args:
+        settings: complete.
+        spec: facts about the data.
+        epsilon: the budget; inf without privacy.
+    """
+    yield from too_many(settings, spec)
+    lack = too_weak(spec, epsilon)
+    if lack is not None:
+        yield lack
+    yield from misfits.few_bins(settings, spec)
+
+
+def of_made(made: Any) -> tuple[str, ...]:
+    """Return what is odd about a made set."""
+    return (*lost_classes(made), *misfits.warnings(made))
+
+
+def too_many(settings: Any, spec: Spec) -> Iterator[str]:
+    """Yield a line where more examples are to be distilled than there are."""
+    made = getattr(settings, "ipc", 0) * spec.num_classes
+    if made > spec.num_examples:
+        yield f"{made} examples are to be distilled from {spec.num_examples}; lower --ipc"
+
+
+def strength(spec: Spec, epsilon: float | int) -> float:
+    """Return epsilon times the examples of a class."""
+    return epsilon * spec.num_examples / spec.num_classes
+
+
+def too_weak(spec: Spec, epsilon: float | int) -> str | None:
+    """Return a line where noise leaves little of the data, whatever the method."""
+    found = strength(spec, epsilon)
+    if found >= LEAST_STRENGTH:
+        return None
+    enough = math.ceil(10 * _ENOUGH_STRENGTH * spec.num_classes / spec.num_examples) / 10
+    return (
+        f"epsilon times the examples of a class is {found:.3g}; below {LEAST_STRENGTH:g} noise "
+        f"hides most, whatever the method: --eps={enough:g}, more examples or fewer classes "
+        "change that"
+    )
+
+
+def lost_classes(made: Any) -> tuple[str, ...]:
+    """Return a line where a made set has no example of a class, or hardly any.
+
+    That is less than a tenth of the share in which classes are drawn, which comes from what was
+    released, or of an even share where nothing tells shares. So the line is post-processing, too.
+    """
+    c, m = len(made.class_names), len(made.y)
+    if c < 2:
+        return ()
+    shares = getattr(made.generator, "class_weights", None)
+    expected = np.full(c, m / c) if shares is None else m * np.asarray(shares) / np.sum(shares)
+    counts = np.bincount(made.y, minlength=c)
+    lost = np.flatnonzero((counts == 0) | (counts < _LEAST_PART * expected))
+    if len(lost) == 0:
+        return ()
+    named = [
+        f"{ascii(made.class_names[label])[1:-1]} ({counts[label]}, {expected[label]:.0f} by share)"
+        for label in lost[:_LISTED]
+    ]
+    more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
+    return (
+        f"of {m} made examples hardly any is of class {', '.join(named)}{more}: what learns from "
+        "them will not find that class, however high its accuracy",
+    )
