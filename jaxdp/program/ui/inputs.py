@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jaxdp.methods import warned
 from jaxdp.privacy import relations, releases
 from jaxdp.privacy.certificates import whole_loss
 from jaxdp.privacy.ledger import Ledger
@@ -167,8 +168,8 @@ def write_schema(table: Table, stored: Mapping[str, Any]) -> Path:
 def expected(spec: Spec, epsilon: float) -> str:
     """Say what such data are likely to give at an epsilon."""
     first = recommendation.choices(spec, epsilon, source="")[0]
-    warned = recommendation.warning(spec, epsilon)
-    return f"{first.expected}. {warned}" if warned else first.expected
+    lack = warned.too_weak(spec, epsilon)
+    return f"{first.expected}. {lack}" if lack else first.expected
 
 
 def spent_before(chosen: Images | Table) -> list[str]:
