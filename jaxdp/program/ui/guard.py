@@ -19,7 +19,9 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_REPORT = b"default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
+_REPORT = (
+    b"sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
+)
 # The library compiles its components in the browser, by inline scripts.
 _PAGE = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
@@ -47,11 +49,21 @@ class Guard:
             port: as above.
         """
         self._app, self.port, self.token = app, port, secrets.token_urlsafe(32)
+        self._once: set[str] = set()
 
     @property
     def address(self) -> str:
-        """The address to open, once: it gives the browser its cookie."""
+        """The address to open: it gives a browser its cookie."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    def address_for_once(self) -> str:
+        """Return an address that one browser can open, once.
+
+        A browser that is started gets it among its words, which others on this machine can read.
+        """
+        token = secrets.token_urlsafe(32)
+        self._once.add(token)
+        return f"http://127.0.0.1:{self.port}/?token={token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -84,6 +96,9 @@ class Guard:
 
     def _has_token(self, scope: Scope) -> bool:
         given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])
+        if given[0] in self._once:
+            self._once.discard(given[0])
+            return True
         return hmac.compare_digest(given[0].encode(), self.token.encode())
 
     def _has_cookie(self, cookies: str) -> bool:

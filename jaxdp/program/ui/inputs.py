@@ -5,20 +5,31 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxdp.methods import warned
+from jaxdp.methods.settings import Budget
 from jaxdp.privacy import relations, releases
 from jaxdp.privacy.certificates import whole_loss
-from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.ledger import Ledger, joint_epsilon
 from jaxdp.program.commands import images, recommend, spent
 from jaxdp.program.data import answers, drafts, proposed_rules, tables
 from jaxdp.program.errors import InputError
+from jaxdp.program.report import curve_svg
+from jaxdp.program.report.values import round_up
 from jaxdp.program.run_flags import RunFlags
-from jaxdp.program.runs import dataset_ledgers, recommendation, schema_purchase
+from jaxdp.program.runs import (
+    amounts,
+    commands,
+    dataset_ledgers,
+    expected_curve,
+    recommendation,
+    schema_purchase,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +66,7 @@ class Table:
     Attributes:
         path: of the file.
         schema: file of its schema where there is one already.
+        known: what that says of each column, in words.
         drafted: as `drafts.draft` returns it.
         columns: what is proposed for each.
         rules: that names of columns suggest.
@@ -63,6 +75,7 @@ class Table:
 
     path: Path
     schema: Path | None
+    known: dict[str, str]
     drafted: dict[str, Any]
     columns: dict[str, dict[str, Any]]
     rules: list[dict[str, Any]]
@@ -89,7 +102,8 @@ def read(word: str, more: Mapping[str, Any]) -> Images | Table:
         raise InputError("name a folder of images, an npz file or a table")
     path = Path(word).expanduser()
     if looks_like_a_table(path):
-        return _table(path)
+        return _table(path.absolute())
+    word = str(path.absolute()) if path.exists() else word  # a command takes it for no flag
     asked = recommend.RecommendFlags(**images.named(word), **more)
     found = recommend.facts_of_data(asked)
     return Images(word, found.spec, found.line, found.notes)
@@ -100,15 +114,30 @@ def _table(path: Path) -> Table:
     drafted = drafts.draft(frame, dialect.to_json())
     columns = answers.settled(drafted["columns"], frame)
     beside = path.with_name(f"{path.name.split('.')[0]}.json")
-    known = (beside, schema_purchase.file_of(RunFlags(csv=str(path))))
+    places = (beside, schema_purchase.file_of(RunFlags(csv=str(path))))
+    schema = next((file for file in places if file.exists()), None)
     return Table(
         path=path,
-        schema=next((file for file in known if file.exists()), None),
+        schema=schema,
+        known={} if schema is None else _known(schema),
         drafted=drafted,
         columns=columns,
         rules=proposed_rules.of(columns),
         first={str(name).strip(): _first(frame[name]) for name in frame.columns},
     )
+
+
+def _known(schema: Path) -> dict[str, str]:
+    """Return what a schema file says of columns, in words.
+
+    Raises:
+        InputError: it is no schema.
+    """
+    found = tables.open_schema_of(str(schema)).stored["columns"]
+    return {
+        str(name): answers.in_words(facts) + (", is predicted" if facts.get("target") else "")
+        for name, facts in found.items()
+    }
 
 
 def _first(values: pd.Series) -> str:
@@ -165,11 +194,51 @@ def write_schema(table: Table, stored: Mapping[str, Any]) -> Path:
     return path
 
 
-def expected(spec: Spec, epsilon: float) -> str:
-    """Say what such data are likely to give at an epsilon."""
-    first = recommendation.choices(spec, epsilon, source="")[0]
+class Way(NamedTuple):
+    """Something that can be made of data.
+
+    Attributes:
+        purpose: what it is for.
+        words: flags that ask for it; none for what a command takes by itself.
+        expected: how good it is likely to be, with what is to be known of that.
+        takes: time, memory and disk.
+    """
+
+    purpose: str
+    words: list[str]
+    expected: str
+    takes: str
+
+
+def ways(spec: Spec, epsilon: float) -> list[Way]:
+    """Return what can be made of data at an epsilon, the best first."""
     lack = warned.too_weak(spec, epsilon)
-    return f"{first.expected}. {lack}" if lack else first.expected
+    found = []
+    for place, choice in enumerate(recommendation.choices(spec, epsilon, source="")):
+        method, flags = commands.parsed(choice.command)
+        flags.pop("eps", None)
+        words = [f"--method={method}", *(f"--{name}={value}" for name, value in flags.items())]
+        said = f"{choice.expected}. {lack}" if lack else choice.expected
+        takes, _ = amounts.in_words(choice.estimate)
+        found.append(Way(choice.purpose, words if place else [], said, takes))
+    return found
+
+
+def curve(spec: Spec, epsilon: float) -> str | None:
+    """Return a picture of what is expected over epsilon, as SVG; None where nobody can say."""
+    found = expected_curve.curve(spec, expected_curve.epsilons_with(epsilon))
+    return None if found is None else curve_svg.alone(found, chosen=epsilon)
+
+
+def _ledger_of(chosen: Images | Table) -> Any:
+    if isinstance(chosen, Table):
+        return dataset_ledgers.of_run(RunFlags(csv=str(chosen.path)))
+    return dataset_ledgers.of_run(RunFlags(**images.named(chosen.word)))
+
+
+def has_ledger(chosen: Images | Table) -> bool:
+    """Whether runs on the data are counted; those on public data are not."""
+    return _ledger_of(chosen) is not None
 
 
 def spent_before(chosen: Images | Table) -> list[str]:
@@ -178,28 +247,118 @@ def spent_before(chosen: Images | Table) -> list[str]:
     Raises:
         InputError: the ledger cannot be read.
     """
-    if isinstance(chosen, Table):
-        flags = RunFlags(csv=str(chosen.path))
-    else:
-        flags = RunFlags(**images.named(chosen.word))
-    ledger = dataset_ledgers.of_run(flags)
+    ledger = _ledger_of(chosen)
     if ledger is None or not ledger.path.exists():
         return []
     return spent.lines(str(ledger.path), None)
 
 
-def attack(epsilon: float, delta: float) -> str:
+def together(chosen: Images | Table, epsilon: float) -> str:
+    """Say what all runs on the data will have spent after one more; nothing if it is the first."""
+    ledger = _ledger_of(chosen)
+    if ledger is None or not ledger.path.exists():
+        return ""
+    before = [entry.ledger for entry in ledger.read().entries]
+    if not before:
+        return ""
+    delta = max(each.delta for each in before)
+    people = before[0].records_per_person
+    planned = _planned(epsilon, delta, people)
+    found = round_up(joint_epsilon([*before, planned], delta=delta))
+    return f"about epsilon {found} at delta {delta:g}; the certificate of the run says it exactly"
+
+
+def attack(epsilon: float) -> str:
     """Say what a budget lets an attacker do at most, in a sentence."""
+    planned = _planned(epsilon, Budget().delta, 1)
+    return str(whole_loss((planned,))["attacker"]["in_words"])
+
+
+def _planned(epsilon: float, delta: float, people: int) -> Ledger:
+    """Return the ledger of a single release that spends a budget, as most runs do."""
     made = releases.calibrate(
-        {"all": 1.0}, target_epsilon=epsilon, delta=delta, relation=relations.ZERO_OUT
+        {"all": 1.0},
+        target_epsilon=epsilon,
+        delta=delta,
+        relation=relations.ZERO_OUT,
+        records_per_person=people,
     )
-    ledger = Ledger(num_examples=math.ceil(1 / delta), delta=delta, releases=made)
-    return str(whole_loss((ledger,))["attacker"]["in_words"])
+    return Ledger(
+        num_examples=math.ceil(1 / delta),
+        delta=delta,
+        releases=made,
+        records_per_person=people,
+    )
 
 
-def verdict(folder: Path) -> str:
+def folder_of(text: str) -> Path:
+    """Return the folder of a run that somebody has typed: a new one, or one of an unfinished run.
+
+    Raises:
+        InputError: it is neither.
+    """
+    path = Path(text.strip()).expanduser().absolute()
+    if not text.strip():
+        raise InputError("name a folder for the result")
+    if path.exists() and not is_unfinished(path):
+        raise InputError(f"{path}: is there already; name a new folder")
+    return path
+
+
+def is_unfinished(folder: Path | None) -> bool:
+    """Whether a folder has a run that was begun and has not ended."""
+    if folder is None or not (folder / "config.json").is_file():
+        return False
+    try:
+        return not json.loads((folder / "metrics.json").read_text("utf-8")).get("finished")
+    except (OSError, ValueError, AttributeError):
+        return True
+
+
+def budget_words(text: str) -> list[str]:
+    """Return the flag of the most that all runs may spend; none where nothing was typed.
+
+    Raises:
+        InputError: it is no number.
+    """
+    if not text.strip():
+        return []
+    try:
+        most = float(text)
+    except ValueError:
+        most = math.nan
+    if not 0 < most < math.inf:
+        raise InputError(f"{text}: the most epsilon of all runs is a number above 0")
+    return [f"--budget={most:g}"]
+
+
+def more_words(text: str, own: Sequence[str]) -> list[str]:
+    """Return further flags that somebody has typed.
+
+    Args:
+        text: as typed; no shell sees it.
+        own: flags that the page gives.
+
+    Raises:
+        InputError: a word is no flag, or one that the page gives.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"{text}: a quote is not closed") from error
+    taken = {word.partition("=")[0] for word in own} | {"--dataset", "--data_dir", "--csv"}
+    for word in words:
+        if not word.startswith("--") or word == "--":
+            raise InputError(f"{word}: is no flag; write --name=value")
+        if word.partition("=")[0] in taken:
+            raise InputError(f"{word}: is asked for in the form")
+    return words
+
+
+def verdict(folder: Path | None) -> str:
     """Return whether the result of a finished run may be released, in a line."""
     try:
+        assert folder is not None
         return str(json.loads((folder / "privacy.json").read_text("utf-8"))["verdict"])
     except (OSError, ValueError, KeyError, TypeError):
         return "This folder has no certificate."

@@ -31,10 +31,12 @@ class Job:
 
     Attributes:
         name: that no other has; nothing about the data.
+        words: after `jaxdp`.
         title: for the page.
         folder: of the run; None where there is none.
-        lines: what it has said, without progress.
-        progress: what it is at, and which part of that is done; None before and after.
+        lines: the last ones that it has said, without progress.
+        num_lines: how many it has said in all.
+        phases: what it has been at, in order, and which part of each is done.
         code: exit code; None while it runs.
     """
 
@@ -42,13 +44,15 @@ class Job:
         """Start the command.
 
         Args:
-            words: after `jaxdp`.
+            words: as above.
             title: as above.
             folder: as above.
         """
-        self.name, self.title, self.folder = secrets.token_hex(8), title, folder
+        self.name, self.words = secrets.token_hex(8), tuple(words)
+        self.title, self.folder = title, folder
         self.lines: deque[str] = deque(maxlen=_MOST_LINES)
-        self.progress: tuple[str, float] | None = None
+        self.num_lines = 0
+        self.phases: dict[str, float] = {}
         self.code: int | None = None
         self._process, read = _started([sys.executable, "-m", "jaxdp", *words])
         self._thread = threading.Thread(target=self._listen, args=(read,), daemon=True)
@@ -58,6 +62,21 @@ class Job:
     def is_done(self) -> bool:
         """Whether it has ended."""
         return self.code is not None
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it makes something of data, and is no pack of that."""
+        return self.folder is not None
+
+    def lines_since(self, number: int) -> list[str]:
+        """Return what it has said since it had said so many lines, as far as that is kept."""
+        new = max(self.num_lines - number, 0)
+        return list(self.lines)[-new:] if new else []
+
+    def kill(self) -> None:
+        """End it at once; what it has released can be resumed nevertheless."""
+        if self.code is None:
+            self._process.kill()
 
     def stop(self) -> None:
         """Ask it to end as Ctrl-C does, so that it can be resumed."""
@@ -76,16 +95,16 @@ class Job:
             for line in whole:
                 self._heard(line)
         self._heard(rest)
-        code = self._process.wait()
-        self.progress, self.code = None, code
+        self.code = self._process.wait()
 
     def _heard(self, line: str) -> None:
         line = _CODES.sub("", line).rstrip()
         bar = _BAR.match(line)
         if bar:
-            self.progress = bar["what"].strip(), int(bar["part"]) / 100
+            self.phases[bar["what"].strip()] = int(bar["part"]) / 100
         elif line:
             self.lines.append(line)
+            self.num_lines += 1
 
 
 def _started(words: list[str]) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:
@@ -135,6 +154,10 @@ class Jobs:
     def get(self, name: str) -> Job | None:
         """Return the one of a name."""
         return self._all.get(name)
+
+    def of_folder(self, folder: Path) -> Job | None:
+        """Return the run that is in progress in a folder."""
+        return next((job for job in self.running if job.folder == folder), None)
 
     def __iter__(self) -> Iterator[Job]:
         """Go through all of them."""

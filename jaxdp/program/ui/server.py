@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
+from jaxdp.program.ui import faults
 from jaxdp.program.ui.guard import REPORTS, Guard
 from jaxdp.program.ui.jobs import Jobs
 
@@ -38,14 +40,26 @@ def serve(*, port: int, folder: Path, opens: bool) -> None:
         guard = Guard(application(jobs, folder), listening.getsockname()[1])
         print(f"open {guard.address}\nCtrl-C ends the page and its runs", flush=True)
         if opens:
-            webbrowser.open(guard.address)
+            webbrowser.open(guard.address_for_once())
         config = uvicorn.Config(guard, access_log=False, log_level="error", lifespan="on")
+        faults.keep_values_out_of_logs()
+        _end_as_by_ctrl_c()
         try:
             uvicorn.Server(config).run(sockets=[listening])
         except KeyboardInterrupt:
             pass
         finally:
             _end(jobs)
+
+
+def _end_as_by_ctrl_c() -> None:
+    """Let what ends a program otherwise end its runs, too: a terminal that is closed, and `kill`.
+
+    The server takes SIGINT and SIGTERM while it runs, and raises them again when it has ended.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
 def application(jobs: Jobs, folder: Path) -> Any:
@@ -83,10 +97,20 @@ def application(jobs: Jobs, folder: Path) -> Any:
 def _end(jobs: Jobs) -> None:
     """Stop what runs, so that it can be resumed, and say so."""
     running = jobs.running
-    for job in running:
-        print(f"stopping {job.title}", file=sys.stderr)
-        job.stop()
-    for job in running:
-        job.wait()
-        for line in list(job.lines)[-1:]:
-            print(line, file=sys.stderr)
+    try:
+        for job in running:
+            job.stop()
+        if running:
+            print("stopping what runs; Ctrl-C again ends it at once", file=sys.stderr)
+        for job in running:
+            job.wait()
+        if any(job.is_run for job in running):
+            print(
+                "start jaxdp ui again, and name the folder of a run that is to go on",
+                file=sys.stderr,
+            )
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for job in jobs.running:
+            job.kill()

@@ -1,0 +1,98 @@
+"""Step 3, epsilon: what to expect, what it means, what was spent and what it will be with this."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from nicegui import ui
+
+from jaxdp.program.ui import inputs
+from jaxdp.program.ui.tab import Tab, card, said, sets
+
+_EPSILONS = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+
+
+class BudgetPart:
+    """The step, for one tab."""
+
+    def __init__(self, tab: Tab) -> None:
+        """Take the tab."""
+        self._tab = tab
+
+    @ui.refreshable_method
+    def show(self) -> None:
+        """Show it, once facts are settled."""
+        tab = self._tab
+        if tab.spec is None:
+            return
+        with card("3  Epsilon"):
+            ui.label(
+                "Epsilon bounds what anybody can learn about a single record from what is made. "
+                "Smaller is more private and less accurate: up to 1 is a strong guarantee, up to "
+                "10 a medium one."
+            )
+            ui.radio(
+                {each: f"{each:g}" for each in _EPSILONS},
+                value=tab.epsilon,
+                on_change=self._choose,
+            ).props("inline")
+            self._outlook()
+            self._before()
+
+    def _choose(self, event: Any) -> None:
+        self._tab.epsilon = event.value
+        self._outlook.refresh()
+
+    def _before(self) -> None:
+        """Show what was spent before, and ask for a limit."""
+        tab = self._tab
+        assert tab.chosen is not None
+        ui.label("Spent on these data so far").classes("font-bold")
+        if not inputs.has_ledger(tab.chosen):
+            said("These data are public: no ledger counts runs on them.")
+            return
+        said("\n".join(tab.spent) or "Nothing, by their ledger.")
+        ui.input(
+            "Limit for all runs together", value=tab.budget, on_change=sets(tab, "budget")
+        ).classes("w-72").props('hint="The most epsilon from now on; may stay empty"')
+
+    @ui.refreshable_method
+    def _outlook(self) -> None:
+        tab = self._tab
+        assert tab.spec is not None
+        assert tab.chosen is not None
+        ways = inputs.ways(tab.spec, tab.epsilon)
+        tab.way = min(tab.way, len(ways) - 1)
+        if len(ways) > 1:
+            ui.select(
+                {place: way.purpose for place, way in enumerate(ways)},
+                label="What to make",
+                value=tab.way,
+                on_change=self._choose_way,
+            ).classes("w-full")
+        way = ways[tab.way]
+        _curve(inputs.curve(tab.spec, tab.epsilon) if tab.way == 0 else None)
+        for what, text in (
+            ("Expected", way.expected),
+            ("What it means", inputs.attack(tab.epsilon)),
+            ("All runs together, with this one", inputs.together(tab.chosen, tab.epsilon)),
+            ("Takes", way.takes),
+        ):
+            if text:
+                with ui.column().classes("w-full gap-0"):
+                    ui.label(what).classes("font-bold")
+                    said(text)
+
+    def _choose_way(self, event: Any) -> None:
+        self._tab.way = event.value
+        self._outlook.refresh()
+
+
+def _curve(svg: str | None) -> None:
+    """Show a picture of what is expected over epsilon, where there is one."""
+    if svg is not None:
+        data = base64.b64encode(svg.encode()).decode()
+        ui.image(f"data:image/svg+xml;base64,{data}").classes("curve").props(
+            'no-spinner no-transition fit=contain alt="What is expected over epsilon"'
+        )

@@ -1,0 +1,156 @@
+"""Step 2, what is public: the classes of images, or what can stand in each column of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import ui
+
+from jaxdp.program.ui import columns, inputs
+from jaxdp.program.ui.tab import Tab, card, said, sets
+from jaxdp.tables import rules as table_rules
+
+_MOST_SHOWN = 200
+_MISSING = {columns.BUY: "buy it", columns.NO: "never", columns.YES: "may be"}
+
+
+class ColumnsPart:
+    """The step, for one tab."""
+
+    def __init__(self, tab: Tab) -> None:
+        """Take the tab."""
+        self._tab = tab
+        self._faults: dict[str, Any] = {}
+
+    @ui.refreshable_method
+    def show(self) -> None:
+        """Show it, once data are read."""
+        tab, chosen = self._tab, self._tab.chosen
+        if isinstance(chosen, inputs.Images):
+            with card("2  Classes"):
+                said(tab.line)
+                ui.label("Names of classes count as public.").classes("faint")
+                for note in chosen.notes:
+                    said(note)
+        elif chosen is not None:
+            with card("2  Columns"):
+                self._table(chosen)
+
+    def _table(self, table: inputs.Table) -> None:
+        if table.schema is not None:
+            said(f"{table.schema.name} is there, beside the table, and is used. It says:")
+            with ui.column().classes("gap-0"):
+                for name, words in table.known.items():
+                    said(f"{name}: {words}")
+            ui.label("Move that file away to say anew what can stand in each column.").classes(
+                "faint"
+            )
+        else:
+            ui.label(
+                "Say what you know without this table: that counts as public. What you leave empty "
+                "is bought with a part of epsilon. The values shown are the first ones of the "
+                "table, for you alone."
+            )
+            self._faults = {}
+            for row in self._tab.rows[:_MOST_SHOWN]:
+                self._column(row, table.first.get(row.name, ""))
+            if len(self._tab.rows) > _MOST_SHOWN:
+                ui.label(f"{len(self._tab.rows) - _MOST_SHOWN} more columns are as guessed.")
+            self._rules(table)
+        self._all = ui.label("").classes("said wrong")
+        ui.button("These are right", on_click=self._agree)
+        said(self._tab.line)
+
+    def _column(self, row: columns.Row, first: str) -> None:
+        with ui.column().classes("of-column gap-1"):
+            with ui.row().classes("items-baseline"):
+                said(row.name).classes("font-bold")
+                said(first).classes("faint")
+            fields = ui.row().classes("items-start w-full")
+            self._faults[row.name] = said("").classes("wrong")
+
+        def choose(event: Any) -> None:
+            row.kind = event.value
+            show()
+
+        def show() -> None:
+            fields.clear()
+            with fields:
+                kinds = {columns.GUESSED: f"guess: {row.guess}"}
+                kinds |= {kind: kind for kind in columns.KINDS}
+                ui.select(kinds, label="holds", value=row.kind, on_change=choose).classes("w-72")
+                _fields(row)
+
+        show()
+
+    def _rules(self, table: inputs.Table) -> None:
+        agreed = self._tab.agreed
+        if table.rules:
+            ui.label("Does this hold in every record that can occur?").classes("font-bold")
+        for number, rule in enumerate(table.rules):
+            ui.checkbox(
+                str(table_rules.from_json(rule)),
+                value=number in agreed,
+                on_change=lambda event, number=number: (
+                    agreed.add(number) if event.value else agreed.discard(number)
+                ),
+            )
+
+    async def _agree(self) -> None:
+        """Look whether the table fits what was said; go on to the budget."""
+        tab, table = self._tab, self._tab.chosen
+        assert isinstance(table, inputs.Table)
+        tab.stored = None
+        if table.schema is None:
+            found, faults = columns.facts_of(tab.rows)
+            self._mark(faults)
+            if faults:
+                return
+            held = [
+                {key: value for key, value in rule.items() if key != table_rules.PROPOSED}
+                for number, rule in enumerate(table.rules)
+                if number in tab.agreed
+            ]
+            tab.stored = inputs.schema_of(table, found, held)
+        with tab.working("Reading all records"):
+            facts = await tab.told(inputs.spec_of, table, tab.stored)
+        if facts is not None:
+            tab.spec, tab.line = facts
+            tab.changed()
+
+    def _mark(self, faults: dict[str, str]) -> None:
+        """Show mistakes, each beside its column."""
+        for name, label in self._faults.items():
+            label.text = faults.get(name, "")
+        many = f"{len(faults)} columns have" if len(faults) > 1 else "A column has"
+        self._all.text = f"{many} mistakes: see above." if faults else ""
+
+
+def _fields(row: columns.Row) -> None:
+    """Show what can be said of a column of its kind."""
+    if row.has_format:
+        _field("written as", row, "format", row.usual_format)
+    if row.has_bounds:
+        _field("least", row, "lower", "buy it")
+        _field("largest", row, "upper", "buy it")
+    if row.has_categories:
+        place = "all of them, in order" if row.needs_categories else "buy those that are frequent"
+        _field("all categories, commas between", row, "categories", place, wide=True)
+    if row.may_be_missing:
+        ui.select(
+            _MISSING, label="missing", value=row.missing, on_change=sets(row, "missing")
+        ).classes("w-28")
+    if row.may_be_predicted:
+        ui.checkbox("is predicted", value=row.is_target, on_change=sets(row, "is_target")).classes(
+            "mt-3"
+        )
+
+
+def _field(
+    label: str, row: columns.Row, name: str, placeholder: str, *, wide: bool = False
+) -> None:
+    change: Callable[[Any], None] = sets(row, name)
+    ui.input(label, placeholder=placeholder, value=getattr(row, name), on_change=change).classes(
+        "w-72" if wide else "w-32"
+    ).props("stack-label")

@@ -1,0 +1,115 @@
+"""Step 1, data: a path that is typed, or looked for in the folders of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+
+from jaxdp.program.ui import columns, inputs
+from jaxdp.program.ui.tab import Tab, card, free, said, sets
+
+_MOST_FILES = 300
+
+
+class DataPart:
+    """The step, for one tab."""
+
+    def __init__(self, tab: Tab) -> None:
+        """Take the tab."""
+        self._tab = tab
+
+    @ui.refreshable_method
+    def show(self) -> None:
+        """Show it."""
+        tab = self._tab
+        with card("1  Data"):
+            path = ui.input("Path of the data", value=tab.word, on_change=sets(tab, "word")).props(
+                "outlined"
+            )
+            path.classes("w-full").on("keydown.enter", self._read)
+            ui.label(
+                "A folder of images with a folder for each class in it, an npz file, or a table: "
+                "CSV or Parquet."
+            ).classes("faint")
+            with ui.row().classes("items-center"):
+                ui.button("Read", on_click=self._read)
+                ui.button("Look for it", on_click=self._look).props("outline")
+                ui.button("Try bundled digits", on_click=self._digits).props("flat")
+            with ui.expansion("Size of images").classes("w-full").props("dense"):
+                ui.input(
+                    "As 64 or 48x32 pixels; empty keeps it, up to 64",
+                    value=tab.image_size,
+                    on_change=sets(tab, "image_size"),
+                ).classes("w-full")
+
+    async def _digits(self) -> None:
+        self._tab.word = inputs.DIGITS
+        await self._read()
+
+    async def _read(self) -> None:
+        """Read what was named; show what it is."""
+        tab = self._tab
+        size = tab.image_size.strip()
+        tab.forget()
+        tab.changed()
+        with tab.working("Reading"):
+            found = await tab.told(inputs.read, tab.word, {"image_size": size} if size else {})
+            if found is not None:
+                tab.spent = await tab.told(inputs.spent_before, found) or []
+        if found is None:
+            return
+        tab.chosen = found
+        stem = Path(tab.word).expanduser().name.split(".")[0]
+        tab.out = str(free(Path.cwd() / "runs" / (stem or inputs.DIGITS)))
+        if isinstance(found, inputs.Images):
+            tab.spec, tab.line = found.spec, found.line
+        else:
+            tab.rows = columns.rows_of(found.columns)
+        tab.changed()
+
+    def _look(self) -> None:
+        """Show the folders of this machine, to choose from."""
+        with ui.dialog() as dialog, ui.card().classes("w-full"):
+            self._folders(dialog)
+        dialog.open()
+
+    @ui.refreshable_method
+    def _folders(self, dialog: Any) -> None:
+        tab = self._tab
+
+        def take(path: Path) -> None:
+            tab.word = str(path)
+            dialog.close()
+            self.show.refresh()
+
+        def enter(path: Path) -> None:
+            tab.folder = path
+            self._folders.refresh()
+
+        said(str(tab.folder))
+        with ui.row():
+            ui.button("Up", on_click=lambda: enter(tab.folder.parent)).props("outline")
+            ui.button("Take this folder", on_click=lambda: take(tab.folder))
+            ui.button("Close", on_click=dialog.close).props("flat")
+        try:
+            there = sorted(tab.folder.iterdir(), key=lambda path: (path.is_file(), path.name))
+        except OSError:
+            there = []
+            ui.label("This folder cannot be read.")
+        shown = [path for path in there if not path.name.startswith(".") and _is_of_use(path)]
+        with ui.column().classes("w-full gap-0"):
+            for path in shown[:_MOST_FILES]:
+                act, end = (enter, "/") if path.is_dir() else (take, "")
+                ui.button(
+                    f"{path.name}{end}", on_click=lambda _, path=path, act=act: act(path)
+                ).props("flat align=left").classes("w-full said")
+        if not shown:
+            ui.label("Neither folders, npz files nor tables are in it.").classes("faint")
+        if len(shown) > _MOST_FILES:
+            ui.label(f"and {len(shown) - _MOST_FILES} more: type the path")
+
+
+def _is_of_use(path: Path) -> bool:
+    return path.is_dir() or path.suffix == ".npz" or inputs.looks_like_a_table(path)

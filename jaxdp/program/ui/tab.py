@@ -1,0 +1,150 @@
+"""What one tab of a browser has chosen so far, and what all parts of its page share."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nicegui import run, ui
+
+from jaxdp.methods.settings import SettingsError
+from jaxdp.program.ui import faults
+
+if TYPE_CHECKING:
+    from jaxdp.data import Spec
+    from jaxdp.program.ui import columns, inputs
+    from jaxdp.program.ui.jobs import Job, Jobs
+
+_OWN_FLAGS = re.compile(r"^--(csv|dataset|data_dir|schema)=")
+
+
+class Tab:
+    """One tab.
+
+    Attributes:
+        jobs: of the server, which all tabs see.
+        folder: where looking for data goes on.
+        word: path or name of the data.
+        image_size: of `jaxdp images`; empty for what it takes by itself.
+        chosen: what was read; None before.
+        rows: what is said of each column of a table.
+        agreed: places of the rules that hold.
+        stored: content of the schema that is to be written; None where there is one already.
+        spec: facts about the data, once they are settled.
+        line: what was read, in words.
+        spent: lines on what the ledger of the data has.
+        epsilon: of the next run.
+        budget: most of all runs together, as typed.
+        way: place in `inputs.ways`.
+        more: further flags, as typed.
+        out: folder of the next run.
+        job: the run that is shown.
+        packing: of its result.
+    """
+
+    def __init__(self, jobs: Jobs, folder: Path) -> None:
+        """Nothing is chosen yet.
+
+        Args:
+            jobs: as above.
+            folder: as above.
+        """
+        self.jobs, self.folder = jobs, folder
+        self.word = self.image_size = self.line = self.budget = self.more = self.out = ""
+        self.chosen: inputs.Images | inputs.Table | None = None
+        self.rows: list[columns.Row] = []
+        self.agreed: set[int] = set()
+        self.stored: dict[str, Any] | None = None
+        self.spec: Spec | None = None
+        self.spent: list[str] = []
+        self.epsilon, self.way = 1.0, 0
+        self.job: Job | None = None
+        self.packing: Job | None = None
+        self._client = ui.context.client
+        self._shown: list[Callable[[], None]] = []
+
+    def shows(self, show: Any) -> None:
+        """Show a part of the page, and show it anew whenever something is chosen.
+
+        Args:
+            show: a refreshable function.
+        """
+        self._shown.append(show.refresh)
+        show()
+
+    def changed(self) -> None:
+        """Show all parts anew."""
+        for refresh in self._shown:
+            refresh()
+
+    def forget(self) -> None:
+        """Forget what was read, and all that was said of it."""
+        self.chosen, self.spec, self.stored, self.job = None, None, None, None
+        self.rows, self.agreed, self.spent, self.line = [], set(), [], ""
+        self.way = 0
+
+    # What is said stands in no part of the page: a part may be gone by then.
+
+    def wrong(self, text: str) -> None:
+        """Say what is wrong, until somebody closes it."""
+        with self._client:
+            ui.notify(
+                _OWN_FLAGS.sub("", text),
+                type="negative",
+                multi_line=True,
+                timeout=0,
+                close_button="Close",
+            )
+
+    async def told(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what a function does, away from the page; say what is wrong, and return None."""
+        try:
+            return await run.io_bound(function, *args)
+        except SettingsError as error:
+            self.wrong(str(error))
+        except OSError as error:
+            self.wrong(f"{error.strerror or error}")
+        except Exception as error:  # of the program: where it is goes to the terminal
+            self.wrong(faults.reported(error))
+        return None
+
+    @contextlib.contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Show that something takes a while."""
+        with self._client:
+            note = ui.notification(what, spinner=True, timeout=None, close_button=False)
+        try:
+            yield
+        finally:
+            note.dismiss()
+
+
+def card(title: str) -> Any:
+    """Return a part of the page, with its title."""
+    found = ui.card().props("flat bordered").classes("w-full")
+    with found:
+        ui.label(title).classes("title").props("role=heading aria-level=2")
+    return found
+
+
+def said(text: str) -> Any:
+    """Show a text as it is, line breaks included."""
+    return ui.label(text).classes("said")
+
+
+def sets(target: Any, name: str) -> Callable[[Any], None]:
+    """Return what takes over the value of a widget."""
+    return lambda event: setattr(target, name, event.value if event.value is not None else "")
+
+
+def free(path: Path) -> Path:
+    """Return a path at which nothing is: the same with a number behind, if need be."""
+    stem = re.sub(r"-\d+$", "", path.name)
+    names: Mapping[int, Path] = {0: path.with_name(stem)}
+    number = 0
+    while names.get(number, path.with_name(f"{stem}-{number}")).exists():
+        number += 1 if number else 2
+    return names.get(number, path.with_name(f"{stem}-{number}"))
