@@ -71,12 +71,21 @@ class BudgetPart:
                 value=tab.way,
                 on_change=self._choose_way,
             ).classes("w-full")
-        way = ways[tab.way]
-        _curve(inputs.curve(tab.spec, tab.epsilon) if tab.way == 0 else None)
+        with ui.element("div").classes("outlook"):
+            _curve(inputs.curve(tab.spec, tab.epsilon) if tab.way == 0 else None)
+            with ui.column().classes("gap-3"):
+                self._say(ways[tab.way])
+
+    def _say(self, way: inputs.Way) -> None:
+        """Say what an epsilon and a way lead to."""
+        assert self._tab.chosen is not None
         for what, text in (
             ("Expected", way.expected),
-            ("What it means", inputs.attack(tab.epsilon)),
-            ("All runs together, with this one", inputs.together(tab.chosen, tab.epsilon)),
+            ("What it means", inputs.attack(self._tab.epsilon)),
+            (
+                "All runs together, with this one",
+                inputs.together(self._tab.chosen, self._tab.epsilon),
+            ),
             ("Takes", way.takes),
         ):
             if text:

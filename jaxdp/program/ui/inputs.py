@@ -238,7 +238,10 @@ def _ledger_of(chosen: Images | Table) -> Any:
 
 def has_ledger(chosen: Images | Table) -> bool:
     """Whether runs on the data are counted; those on public data are not."""
-    return _ledger_of(chosen) is not None
+    try:
+        return _ledger_of(chosen) is not None
+    except InputError:  # there are several, and a run says so
+        return True
 
 
 def spent_before(chosen: Images | Table) -> list[str]:
@@ -255,16 +258,19 @@ def spent_before(chosen: Images | Table) -> list[str]:
 
 def together(chosen: Images | Table, epsilon: float) -> str:
     """Say what all runs on the data will have spent after one more; nothing if it is the first."""
-    ledger = _ledger_of(chosen)
-    if ledger is None or not ledger.path.exists():
-        return ""
-    before = [entry.ledger for entry in ledger.read().entries]
-    if not before:
-        return ""
-    delta = max(each.delta for each in before)
-    people = before[0].records_per_person
-    planned = _planned(epsilon, delta, people)
-    found = round_up(joint_epsilon([*before, planned], delta=delta))
+    try:
+        ledger = _ledger_of(chosen)
+        if ledger is None or not ledger.path.exists():
+            return ""
+        with dataset_ledgers.in_one_line(ledger):
+            before = [entry.ledger for entry in ledger.read().entries]
+            if not before:
+                return ""
+            delta = max(each.delta for each in before)
+            planned = _planned(epsilon, delta, before[0].records_per_person)
+            found = round_up(joint_epsilon([*before, planned], delta=delta))
+    except InputError as error:
+        return f"nobody can say: {error}"
     return f"about epsilon {found} at delta {delta:g}; the certificate of the run says it exactly"
 
 

@@ -25,7 +25,9 @@ a { color: var(--accent); }
 .faint { color: var(--faint); font-size: .9rem; }
 .wrong { color: var(--bad); }
 .wrong:empty { display: none; }
-.curve { width: 100%; max-width: 36rem; }
+.outlook { display: grid; gap: 1rem 1.5rem; width: 100%; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); }
+.curve { width: 100%; max-width: 30rem; }
 .log { font: 13px/1.45 ui-monospace, Consolas, monospace; height: 14rem; width: 100%;
   border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .7rem;
   background: var(--page); }
