@@ -8,11 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
+from support.own_folder import write_shapes
 
+from jaxdp.methods.settings import SettingsError, types_of
 from jaxdp.privacy import GaussianRelease, Ledger
 from jaxdp.program.commands import recommend
 from jaxdp.program.errors import InputError
-from jaxdp.program.runs import recommendation
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.runs import dataset_ledgers, recommendation
 from jaxdp.program.ui import inputs
 
 SPEC = recommendation.spec_of((28, 28, 1), 6000, 10)
@@ -65,7 +68,7 @@ def test_all_runs_are_added_up_with_the_next_one(table: inputs.Table) -> None:
     assert inputs.has_ledger(table)
     assert inputs.spent_before(table) == []
     assert inputs.together(table, 1.0) == ""
-    file = inputs.dataset_ledgers.of_run(inputs.RunFlags(csv=str(table.path)))
+    file = dataset_ledgers.of_run(RunFlags(csv=str(table.path)))
     assert file is not None
     release = GaussianRelease(name="counts", sensitivity=1.0, stddev=5.0)
     ledger = Ledger(num_examples=80, delta=1e-5, releases=(release,))
@@ -99,6 +102,33 @@ def test_a_schema_that_is_there_is_told_in_words(table: inputs.Table) -> None:
     spec, line = inputs.spec_of(again, None)
     assert spec.class_names == ("a", "b")
     assert line.startswith("stays: 72 training records")
+
+
+def test_how_data_are_read_goes_to_the_run(table: inputs.Table, tmp_path: Path) -> None:
+    write_shapes(tmp_path / "shapes", 12)
+    typed = {"image_size": " 16 ", "channels": "3", "person_column": "", "pixel_bits": ""}
+    with pytest.raises(InputError, match="give all images one size"):
+        inputs.read(str(tmp_path / "shapes"), {})
+    found = inputs.read(str(tmp_path / "shapes"), typed)
+    assert isinstance(found, inputs.Images)
+    assert found.spec.shape == (16, 16, 3)
+    assert inputs.reading_words(found) == ["--image_size=16", "--channels=3"]
+
+    of_persons = {"person_column": "ward", "records_per_person": "2", "image_size": "16"}
+    again = inputs.read(str(table.path), of_persons)
+    assert isinstance(again, inputs.Table)
+    assert again.columns["ward"] == {"drop": True}
+    assert inputs.reading_words(again) == ["--person_column=ward", "--records_per_person=2"]
+    spec, _ = inputs.spec_of(again, inputs.schema_of(again, again.columns, []))
+    assert spec.records_per_person == 2
+    assert "certain person" in inputs.attack(1.0, spec.records_per_person)
+    for text in ("many", "0"):
+        with pytest.raises(SettingsError):
+            inputs.spec_of(inputs.read(str(table.path), {"records_per_person": text}), None)
+
+
+def test_every_flag_of_reading_is_one_of_the_commands() -> None:
+    assert set(inputs.READING) <= set(types_of(RunFlags))
 
 
 def test_a_path_that_looks_like_a_flag_is_none(

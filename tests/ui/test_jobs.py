@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from jaxdp.program.ui import inputs
 from jaxdp.program.ui.jobs import Job, Jobs
 
@@ -61,6 +63,7 @@ def test_a_folder_has_one_run_in_progress(tmp_path: Path) -> None:
     assert jobs.of_folder(tmp_path / "other") is None
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     words = ["run", "dp_kip", "--dataset=digits", "--ipc=1", "--steps=100000", "--eps=1"]
     job = Job([*words, f"--out_dir={tmp_path / 'run'}"], "long", tmp_path / "run")

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from support import chromium
+from support.own_folder import write_shapes
 
 import jaxdp
 
@@ -140,7 +141,6 @@ def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
     page.get_by_label("Limit for all runs together").fill("much")
     press(page, "Run")
     page.get_by_text("much: the most epsilon of all runs is a number").wait_for()
-    press(page, "Close")
     page.get_by_label("Limit for all runs together").fill("4")
     press(page, "Run")
     page.get_by_role("button", name="Stop").wait_for()
@@ -187,7 +187,6 @@ def test_digits_are_distilled_and_a_second_tab_sees_it(served: Served) -> None:
     flags.fill("--eps=9")
     press(page, "Run")
     page.get_by_text("--eps=9: is asked for in the form").wait_for()
-    press(page, "Close")
     flags.fill("--distill_steps=20")
     press(page, "Run")
     second = served.tab()
@@ -227,6 +226,22 @@ def test_a_run_that_is_stopped_goes_on(served: Served) -> None:
     page.get_by_text("is there already; name a new folder").wait_for()
 
 
+def test_a_folder_of_images_is_read_as_it_is_said(served: Served) -> None:
+    write_shapes(served.folder / "shapes", 12)
+    (served.folder / "shapes" / "circle").rename(served.folder / "shapes" / "<i>circle")
+    page = served.tab(viewport={"width": 360, "height": 800})
+    named(page, "shapes")
+    page.get_by_text("give all images one size, or resize them").wait_for()
+    page.get_by_text("How it is read").click()
+    page.get_by_role("textbox", name="Size of images").fill("16")
+    press(page, "Read")
+    page.get_by_text("images of 16x16 pixels, grey; 3 classes (<i>circle, square,").wait_for()
+    page.get_by_label("What to make").click()
+    page.get_by_role("option", name="as many examples as you like").click()
+    page.get_by_text("Takes").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
 def test_what_cannot_be_read_is_said(served: Served) -> None:
     page = served.tab()
     for word, said in (
@@ -235,7 +250,6 @@ def test_what_cannot_be_read_is_said(served: Served) -> None:
     ):
         named(page, word)
         page.get_by_text(said).wait_for()
-        press(page, "Close")
     press(page, "Look for it")
     page.get_by_role("button", name=f"{ODD}/").click()
     page.get_by_text("Neither folders, npz files nor tables are in it.").wait_for()

@@ -28,9 +28,9 @@ class BudgetPart:
             return
         with card("3  Epsilon"):
             ui.label(
-                "Epsilon bounds what anybody can learn about a single record from what is made. "
-                "Smaller is more private and less accurate: up to 1 is a strong guarantee, up to "
-                "10 a medium one."
+                f"Epsilon bounds what anybody can learn about a single {_unit(tab)} from what is "
+                "made. Smaller is more private and less accurate: up to 1 is a strong guarantee, "
+                "up to 10 a medium one."
             )
             ui.radio(
                 {each: f"{each:g}" for each in _EPSILONS},
@@ -81,7 +81,7 @@ class BudgetPart:
         assert self._tab.chosen is not None
         for what, text in (
             ("Expected", way.expected),
-            ("What it means", inputs.attack(self._tab.epsilon)),
+            ("What it means", inputs.attack(self._tab.epsilon, _people(self._tab))),
             (
                 "All runs together, with this one",
                 inputs.together(self._tab.chosen, self._tab.epsilon),
@@ -96,6 +96,15 @@ class BudgetPart:
     def _choose_way(self, event: Any) -> None:
         self._tab.way = event.value
         self._outlook.refresh()
+
+
+def _people(tab: Tab) -> int:
+    """Return how many records a person has at most."""
+    return 1 if tab.spec is None else tab.spec.records_per_person
+
+
+def _unit(tab: Tab) -> str:
+    return "record" if _people(tab) == 1 else "person"
 
 
 def _curve(svg: str | None) -> None:

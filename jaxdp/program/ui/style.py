@@ -18,6 +18,7 @@ body { font-size: 16px; line-height: 1.5; background: var(--page) !important; co
 .q-btn { text-transform: none; border-radius: .4rem; }
 .q-btn--outline, .q-btn--flat, .q-field, .q-radio, .q-checkbox, .q-linear-progress, .q-link, a {
   --q-primary: var(--accent); }
+.q-notification .q-btn { --q-primary: #fff; }
 .q-btn--outline.text-negative { --q-negative: var(--bad); }
 a { color: var(--accent); }
 .q-card > *, .said { max-width: 100%; }
