@@ -42,6 +42,7 @@ RUN_ELSEWHERE = (DOCS / "own_images.md", DOCS / "own_tables.md")
 SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
     *sorted((ROOT / "tests").glob("offline_*.py")),
+    ROOT / "tests" / "ui" / "pictures.py",
 ]
 METHODS = [f"methods.{name}" for name in ("dp_kip", "dp_ntk", "marginals", "teacher")]
 ROOMS = [*(name for name in jaxdp.__all__ if inspect.ismodule(getattr(jaxdp, name))), *METHODS]
@@ -321,11 +322,14 @@ def test_links_point_to_files_and_headings(page: Path) -> None:
 
 
 def test_pictures_are_those_of_published_runs() -> None:
-    """The site needs them beside its pages."""
+    """The site needs them beside its pages. Those of the local page are made by a script."""
     published = {path.read_bytes() for path in (ROOT / "benchmarks/results").rglob("*.png")}
     pictures = list((DOCS / "images").iterdir())
     assert pictures
-    assert all(picture.read_bytes() in published for picture in pictures)
+    of_page = {picture for picture in pictures if picture.name.startswith("ui_")}
+    assert all(picture.read_bytes() in published for picture in {*pictures} - of_page)
+    assert all(picture.name in (ROOT / "tests/ui/pictures.py").read_text() for picture in of_page)
+    assert all(picture.stat().st_size < 150_000 for picture in of_page)
 
 
 def test_the_readme_is_short() -> None:

@@ -5,6 +5,7 @@ python tests/ui/pictures.py
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import signal
@@ -13,11 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+import PIL.Image
+from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "docs" / "images"
-_WAIT = 300_000
+_WAIT, _COLOURS = 300_000, 128
 
 
 def main() -> None:
@@ -36,20 +38,26 @@ def main() -> None:
         browser = driver.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        page = browser.new_page(viewport={"width": 1000, "height": 760})
+        page = browser.new_page(viewport={"width": 1280, "height": 696})
         page.goto(found[0])
         page.get_by_role("button", name="Try bundled digits").click()
         page.get_by_text("1437 training images").wait_for(timeout=_WAIT)
-        page.get_by_role("button", name="Run", exact=True).scroll_into_view_if_needed()
-        page.wait_for_timeout(6000)  # until notes are gone
-        page.screenshot(path=OUT / "ui_epsilon.png")
+        page.wait_for_timeout(2000)  # until notes are gone
+        _shoot(page, "3  Epsilon", "ui_epsilon.png")
         page.get_by_role("button", name="Run", exact=True).click()
         page.locator("iframe.report").wait_for(timeout=_WAIT)
-        page.get_by_role("button", name="Pack", exact=True).scroll_into_view_if_needed()
-        page.wait_for_timeout(3000)
-        page.screenshot(path=OUT / "ui_report.png")
+        _shoot(page, "5  Look", "ui_report.png")
         browser.close()
         process.send_signal(signal.SIGINT)
+
+
+def _shoot(page: Page, title: str, name: str) -> None:
+    """Take a picture of what begins with a title, as large as the window, in few colours."""
+    page.get_by_text(title).evaluate("title => title.parentElement.scrollIntoView()")
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(2000)  # until all is drawn
+    picture = PIL.Image.open(io.BytesIO(page.screenshot()))
+    picture.convert("RGB").quantize(_COLOURS).save(OUT / name, optimize=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ AGE = answers.WHOLE
 
 def test_what_nobody_changes_is_as_guessed() -> None:
     columns = {"age": AGE, "id": answers.COUNTER, "note": {"drop": True}}
-    assert facts_of(rows_of(columns)) == (columns, [])
+    assert facts_of(rows_of(columns)) == (columns, {})
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,53 @@ def test_what_is_said_of_categories_and_dates() -> None:
     }
 
 
-def test_all_mistakes_are_told_at_once() -> None:
-    rows = [Row("a", AGE, lower="one", upper="2"), Row("b", AGE, upper="3"), Row("c", AGE)]
+def test_a_category_may_have_a_comma() -> None:
+    row = Row("job", AGE, kind="ordered categories", categories='low, "middle, or so", high')
+    assert row.facts()["categories"] == ["low", "middle, or so", "high"]
+
+
+def test_all_mistakes_are_told_at_once_by_their_columns() -> None:
+    rows = [
+        Row("a", AGE, lower="one", upper="2"),
+        Row("b", AGE, upper="3"),
+        Row("c", AGE),
+        Row("d", AGE, lower="5", upper="2"),
+        Row("e", AGE, kind="ordered categories"),
+        Row("f", AGE, kind="dates", lower="2020", upper="2021"),
+    ]
     _, faults = facts_of(rows)
-    assert [fault.split(":")[0] for fault in faults] == ["column 'a'", "column 'b'"]
+    assert faults == {
+        "a": "the least and the largest value are numbers; give both or none",
+        "b": "the least and the largest value are numbers; give both or none",
+        "d": 'needs finite numbers "lower" < "upper", not 5 and 2',
+        "e": "name all categories, in their order",
+        "f": '"lower" must be a text of its "format" \'%Y-%m-%d\'',
+    }
+
+
+@pytest.mark.parametrize("name", ["x'y", '<img src=x onerror="1">', "two\nlines"])
+def test_a_mistake_of_a_column_with_an_odd_name_is_told_without_it(name: str) -> None:
+    _, faults = facts_of([Row(name, AGE, lower="5", upper="2")])
+    assert faults[name].startswith("needs finite numbers")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_makes_a_schema(kind: str) -> None:
-    row = Row("x", AGE, kind=kind)
-    OpenSchema.from_json({"columns": {"x": row.facts(), "age": dict(AGE)}})
-    assert row.facts() == KINDS[kind], "facts of a kind are not changed"
+    row = Row("x", AGE, kind=kind, is_target=True)
+    if row.needs_categories:
+        row.categories = "low, high"
+    found, faults = facts_of([row, Row("age", AGE)])
+    assert not faults
+    OpenSchema.from_json({"columns": found})
+    assert ("target" in found["x"]) == row.may_be_predicted
+    row.is_target = False
+    if not row.needs_categories:
+        assert row.facts() == KINDS[kind], "facts of a kind are not changed"
+
+
+def test_a_kind_can_be_written_otherwise() -> None:
+    row = Row("at", AGE, kind="dates with times", format="%d.%m.%Y %H:%M")
+    assert row.has_format
+    assert row.facts()["format"] == "%d.%m.%Y %H:%M"
+    assert row.usual_format == "%Y-%m-%dT%H:%M:%S"
+    assert not Row("at", row.facts()).has_format, "a guess says it itself"

@@ -87,6 +87,16 @@ def test_guarantee_a_wrong_token_is_refused(guard: Guard, query: str) -> None:
     assert is_refused(asked(guard, path="/other", query=f"token={guard.token}"))
 
 
+def test_guarantee_the_address_that_a_browser_is_started_with_opens_once(guard: Guard) -> None:
+    """Others on the machine can read the words of a program in its list of processes."""
+    query = guard.address_for_once().split("?")[1]
+    assert guard.token not in query
+    (start, _) = asked(guard, query=query)
+    assert start["status"] == 303
+    assert is_refused(asked(guard, query=query))
+    assert entered(guard), "the printed address stays"
+
+
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize(
     "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:80", ""]
@@ -125,7 +135,8 @@ def test_answers_forbid_requests_to_elsewhere(guard: Guard) -> None:
     assert headers[b"cache-control"] == b"no-store"
     (report, _) = asked(guard, path=REPORTS + "a", cookie=entered(guard))
     policy = dict(report["headers"])[b"content-security-policy"].decode()
-    assert "script-src" not in policy, "a report runs no script"
+    assert policy.startswith("sandbox;"), "a report runs no script, and is of no origin"
+    assert "script-src" not in policy
 
 
 def test_every_server_has_a_token_of_its_own() -> None:

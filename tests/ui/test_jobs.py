@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
+from jaxdp.program.ui import inputs
 from jaxdp.program.ui.jobs import Job, Jobs
 
 
@@ -30,19 +33,54 @@ def test_what_ends_with_an_error_says_so() -> None:
 def test_progress_is_told_apart_from_lines() -> None:
     job = Job(["--version"], "any")
     job.wait()
-    job._heard("\x1b[32mtraining:  67%|######7   | 168/250 [00:20<00:08,  9.41step/s]\x1b[0m")
-    assert job.progress == ("training", 0.67)
+    for part in (0, 67):
+        job._heard(f"\x1b[32mtraining:  {part}%|######7   | 168/250 [00:20<00:08]\x1b[0m")
+    job._heard("judging: 100%|##########| 3/3 [00:01<00:00]")
+    assert job.phases == {"training": 0.67, "judging": 1.0}
     job._heard("counts all 28 pairs: 50 % of them")
     assert job.lines[-1] == "counts all 28 pairs: 50 % of them"
 
 
-def test_a_stopped_run_can_be_resumed(tmp_path: Path) -> None:
+def test_lines_that_were_not_seen_are_told() -> None:
+    job = Job(["--version"], "any")
+    job.wait()
+    assert job.num_lines == 1
+    for number in range(500):
+        job._heard(f"line {number}")
+    assert job.lines_since(job.num_lines) == []
+    assert job.lines_since(job.num_lines - 2) == ["line 498", "line 499"]
+    assert len(job.lines_since(0)) == 400, "no more are kept"
+
+
+def test_a_folder_has_one_run_in_progress(tmp_path: Path) -> None:
+    jobs = Jobs()
+    job = jobs.start(["--version"], "any", tmp_path)
+    job.wait()
+    assert job.is_run
+    assert jobs.of_folder(tmp_path) is None, "it has ended"
+    job.code = None
+    assert jobs.of_folder(tmp_path) is job
+    assert jobs.of_folder(tmp_path / "other") is None
+
+
+@pytest.mark.slow
+def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     words = ["run", "dp_kip", "--dataset=digits", "--ipc=1", "--steps=100000", "--eps=1"]
     job = Job([*words, f"--out_dir={tmp_path / 'run'}"], "long", tmp_path / "run")
+    assert not inputs.is_unfinished(tmp_path / "run")
     deadline = time.monotonic() + 120
-    while job.progress is None and time.monotonic() < deadline:
+    while not job.phases and time.monotonic() < deadline:
         time.sleep(0.2)
     job.stop()
     job.wait()
     assert job.code == 130
     assert any("--resume continues this run" in line for line in job.lines)
+    assert inputs.is_unfinished(tmp_path / "run")
+    assert inputs.folder_of(str(tmp_path / "run")) == tmp_path / "run"
+    again = Job([*job.words, "--resume"], "long", tmp_path / "run")
+    while not again.phases and not again.is_done and time.monotonic() < deadline:
+        time.sleep(0.2)
+    again.kill()
+    again.wait()
+    assert again.phases, list(again.lines)
+    assert again.code == -9

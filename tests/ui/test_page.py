@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import csv
+import http.client
 import os
 import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from support import chromium
+from support.own_folder import write_shapes
 
 import jaxdp
 
@@ -26,6 +30,7 @@ pytestmark = pytest.mark.slow
 HOSTILE = "<img src=x onerror=document.title='taken'>"
 QUOTED = 'it\'s "q"'
 LONG = 240_000  # milliseconds, for a run on a busy machine
+ODD = "<b onclick=1>'x\""  # a folder
 SECRET = "7131771"  # a value of the table that no log and no address may hold
 
 
@@ -59,6 +64,7 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("page")
+    (folder / ODD).mkdir()
     with (folder / "records.csv").open("w", newline="") as file:
         rng, writer = random.Random(0), csv.writer(file)
         writer.writerow(["age", HOSTILE, QUOTED, "start_date", "end_date"])
@@ -98,24 +104,44 @@ def press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).first.click()
 
 
+def named(page: Any, word: str) -> None:
+    """Name data, and read them."""
+    page.get_by_label("Path of the data").fill(word)
+    press(page, "Read")
+
+
+def log_of(page: Any) -> Any:
+    """Return the lines that a run has said, as the page shows them."""
+    return page.locator(".log")
+
+
 def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
     page, asked = served.tab(), []
     page.on("request", lambda request: asked.append(request.url))
-    page.get_by_label("Folder of images").fill("records.csv")
-    press(page, "Read")
+    assert page.url == f"http://{served.host}/", "the token does not stay in the address"
+    named(page, "records.csv")
     page.get_by_text(HOSTILE).wait_for()
     page.get_by_text(QUOTED).wait_for()
     page.get_by_text("start_date <= end_date").click()
-    least = page.get_by_label("least").first
+    least, largest = (page.get_by_label(each).nth(0) for each in ("least", "largest"))
     least.fill("many")
+    other = page.get_by_label("least").nth(1)
+    other.fill("5")
     press(page, "These are right")
-    page.get_by_text("column 'age': the least and the largest value are numbers").wait_for()
-    press(page, "Close")
+    beside = page.locator(".of-column").filter(has_text="age")
+    beside.get_by_text("the least and the largest value are numbers").wait_for()
+    page.get_by_text("2 columns have mistakes: see above.").wait_for()
+    other.fill("")
     least.fill("0")
-    page.get_by_label("largest").first.fill("120")
+    largest.fill("120")
     press(page, "These are right")
     page.get_by_text("270 training records").first.wait_for()
-    page.get_by_text("Nothing: no run is in a ledger").wait_for()
+    assert page.get_by_text("have mistakes").count() == 0
+    page.get_by_text("Nothing, by their ledger.").wait_for()
+    page.get_by_label("Limit for all runs together").fill("much")
+    press(page, "Run")
+    page.get_by_text("much: the most epsilon of all runs is a number").wait_for()
+    page.get_by_label("Limit for all runs together").fill("4")
     press(page, "Run")
     page.get_by_role("button", name="Stop").wait_for()
     page.context.close()  # a closed browser does not stop a run
@@ -125,6 +151,7 @@ def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
     other.get_by_text("MAY BE RELEASED").last.wait_for(timeout=LONG)
     frame = other.frame_locator("iframe.report")
     frame.get_by_text("May leave").first.wait_for()
+    assert other.locator("iframe.report").get_attribute("sandbox") == ""
     press(other, "Pack")
     other.get_by_text("pack records.zip: done").wait_for(timeout=LONG)
     assert other.evaluate("document.documentElement.scrollWidth") == 360
@@ -135,43 +162,102 @@ def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
     assert loaded.frame["age"].between(0, 120).all()
 
     assert {url.split("/")[2] for url in asked} == {served.host}
-    assert not any(SECRET in url or "records" in url or "age" in url for url in asked)
+    assert not any(word in url for url in asked for word in (SECRET, "records", "start_date"))
     assert served.said.read_text() == ""
     assert not (served.folder / ".nicegui").exists()
     again = served.tab()
-    again.get_by_label("Folder of images").fill("records.csv")
-    press(again, "Read")
+    named(again, "records.csv")
     again.get_by_text("records.json is there, beside the table").wait_for()
+    again.get_by_text("age: whole numbers").wait_for()
     press(again, "These are right")
-    again.get_by_text(re.compile("^all 2 together")).wait_for()  # the schema and the run
+    again.get_by_text(re.compile("all 2 together.*of at most 4")).wait_for()  # schema and run
+    again.get_by_text("All runs together, with this one").wait_for()
 
 
 def test_digits_are_distilled_and_a_second_tab_sees_it(served: Served) -> None:
     page = served.tab()
     press(page, "Try bundled digits")
     page.get_by_text("1437 training images").wait_for()
-    page.get_by_label("epsilon").first.click()
-    page.get_by_role("option", name="3", exact=True).click()
+    page.get_by_role("radio", name="3", exact=True).click()
     page.get_by_text("is right at most 6").wait_for()
+    assert page.locator(".curve img").evaluate("image => image.naturalWidth > 0")
+    page.get_by_text("These data are public").wait_for()
+    page.get_by_text("More flags").click()
+    flags = page.get_by_label("As `jaxdp images --help` lists them")
+    flags.fill("--eps=9")
+    press(page, "Run")
+    page.get_by_text("--eps=9: is asked for in the form").wait_for()
+    flags.fill("--distill_steps=20")
     press(page, "Run")
     second = served.tab()
     second.get_by_text("digits, epsilon 3: running").wait_for()
-    second.get_by_text("digits, epsilon 3: done").wait_for(timeout=LONG)
-    page.get_by_text("MAY BE RELEASED").last.wait_for(timeout=LONG)
-    page.frame_locator("iframe.report").get_by_text("May leave").first.wait_for()
+    press(second, "Show")
+    second.get_by_text("private teacher", exact=True).wait_for(timeout=LONG)
+    second.get_by_text("digits, epsilon 3: done").first.wait_for(timeout=LONG)
+    for tab in (page, second):
+        tab.get_by_text("MAY BE RELEASED").last.wait_for(timeout=LONG)
+        tab.frame_locator("iframe.report").get_by_text("May leave").first.wait_for()
+        api.expect(log_of(tab)).to_contain_text("KRR test accuracy")
+
+
+def test_a_run_that_is_stopped_goes_on(served: Served) -> None:
+    page = served.tab()
+    press(page, "Try bundled digits")
+    page.get_by_text("1437 training images").wait_for()
+    page.get_by_label("Folder for the result").fill("runs/long")
+    page.get_by_text("More flags").click()
+    page.get_by_label("As `jaxdp images --help` lists them").fill("--distill_steps=1500")
+    press(page, "Run")
+    page.get_by_text("distilling", exact=True).wait_for(timeout=LONG)
+    press(page, "Stop")
+    page.get_by_text("long, epsilon 1: stopped").first.wait_for(timeout=LONG)
+    press(page, "Go on with it")
+    page.get_by_text("long, epsilon 1: done").first.wait_for(timeout=LONG)
+    press(page, "Another run")
+    (served.folder / "runs" / "begun").mkdir()
+    (served.folder / "runs" / "begun" / "config.json").write_text("{}")
+    out = page.get_by_label("Folder for the result")
+    api.expect(out).to_have_value("runs/long-2")
+    out.fill("runs/begun")
+    page.get_by_text("An unfinished run is in this folder").wait_for()
+    page.get_by_role("button", name="Go on with it").wait_for()
+    out.fill("runs/long")
+    press(page, "Run")
+    page.get_by_text("is there already; name a new folder").wait_for()
+
+
+def test_a_folder_of_images_is_read_as_it_is_said(served: Served) -> None:
+    write_shapes(served.folder / "shapes", 12)
+    (served.folder / "shapes" / "circle").rename(served.folder / "shapes" / "<i>circle")
+    page = served.tab(viewport={"width": 360, "height": 800})
+    named(page, "shapes")
+    page.get_by_text("give all images one size, or resize them").wait_for()
+    page.get_by_text("How it is read").click()
+    page.get_by_role("textbox", name="Size of images").fill("16")
+    press(page, "Read")
+    page.get_by_text("images of 16x16 pixels, grey; 3 classes (<i>circle, square,").wait_for()
+    page.get_by_label("What to make").click()
+    page.get_by_role("option", name="as many examples as you like").click()
+    page.get_by_text("Takes").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
 def test_what_cannot_be_read_is_said(served: Served) -> None:
     page = served.tab()
-    for word, said in (("", "name a folder"), ("nowhere.csv", "there is no such file")):
-        page.get_by_label("Folder of images").fill(word)
-        press(page, "Read")
+    for word, said in (
+        ("", "name a folder"),
+        (f"{HOSTILE}.csv", f"{HOSTILE}.csv: there is no such file"),
+    ):
+        named(page, word)
         page.get_by_text(said).wait_for()
-        press(page, "Close")
     press(page, "Look for it")
+    page.get_by_role("button", name=f"{ODD}/").click()
+    page.get_by_text("Neither folders, npz files nor tables are in it.").wait_for()
+    press(page, "Up")
     page.get_by_role("button", name="records.csv").click()
-    named = page.get_by_label("Folder of images")
-    api.expect(named).to_have_value(re.compile(re.escape(f"{served.folder.name}/records.csv")))
+    path = page.get_by_label("Path of the data")
+    api.expect(path).to_have_value(re.compile(re.escape(f"{served.folder.name}/records.csv")))
+    assert page.title() == "jaxdp"
 
 
 def test_guarantee_who_has_no_cookie_sees_nothing(served: Served) -> None:
@@ -188,3 +274,55 @@ def test_guarantee_who_has_no_cookie_sees_nothing(served: Served) -> None:
     assert elsewhere.evaluate(opened, address), "the own page may"
     page.goto("about:blank")
     assert not page.evaluate(opened, address)
+
+
+def test_guarantee_another_name_of_this_machine_is_refused(served: Served) -> None:
+    """A real request, with a cookie that is right."""
+    (cookie,) = served.tab().context.cookies()
+    port = int(served.host.split(":")[1])
+    for host, status in ((served.host, 200), (f"evil.example:{port}", 403)):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        sent = {"Host": host, "Cookie": f"{cookie['name']}={cookie['value']}"}
+        connection.request("GET", "/", headers=sent)
+        assert connection.getresponse().status == status
+        connection.close()
+
+
+def test_guarantee_nobody_else_on_the_network_can_connect(served: Served) -> None:
+    port = int(served.host.split(":")[1])
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", port), timeout=10)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP])
+def test_a_server_that_ends_stops_its_runs(how: signal.Signals, tmp_path: Path) -> None:
+    program = (
+        "import signal, sys\n"
+        "from pathlib import Path\n"
+        "from jaxdp.program.ui import jobs, server\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "started = jobs.Jobs()\n"
+        "server.Jobs = lambda: started\n"
+        "words = ['run', 'dp_kip', '--ipc=1', '--steps=100000', '--eps=1', '--out_dir=secret']\n"
+        "started.start(words, 'secret', Path('secret').absolute())\n"
+        "server.serve(port=0, folder=Path.cwd(), opens=False)\n"
+        "print([job.code for job in started])\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(jaxdp.__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "secret" / "config.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        time.sleep(1)
+        process.send_signal(how)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert out.splitlines()[-1] == "[130]"
+    assert err.startswith("stopping what runs; Ctrl-C again ends it at once\n")
+    assert "secret" not in err + out

@@ -28,9 +28,9 @@ class BudgetPart:
             return
         with card("3  Epsilon"):
             ui.label(
-                "Epsilon bounds what anybody can learn about a single record from what is made. "
-                "Smaller is more private and less accurate: up to 1 is a strong guarantee, up to "
-                "10 a medium one."
+                f"Epsilon bounds what anybody can learn about a single {_unit(tab)} from what is "
+                "made. Smaller is more private and less accurate: up to 1 is a strong guarantee, "
+                "up to 10 a medium one."
             )
             ui.radio(
                 {each: f"{each:g}" for each in _EPSILONS},
@@ -71,12 +71,21 @@ class BudgetPart:
                 value=tab.way,
                 on_change=self._choose_way,
             ).classes("w-full")
-        way = ways[tab.way]
-        _curve(inputs.curve(tab.spec, tab.epsilon) if tab.way == 0 else None)
+        with ui.element("div").classes("outlook"):
+            _curve(inputs.curve(tab.spec, tab.epsilon) if tab.way == 0 else None)
+            with ui.column().classes("gap-3"):
+                self._say(ways[tab.way])
+
+    def _say(self, way: inputs.Way) -> None:
+        """Say what an epsilon and a way lead to."""
+        assert self._tab.chosen is not None
         for what, text in (
             ("Expected", way.expected),
-            ("What it means", inputs.attack(tab.epsilon)),
-            ("All runs together, with this one", inputs.together(tab.chosen, tab.epsilon)),
+            ("What it means", inputs.attack(self._tab.epsilon, _people(self._tab))),
+            (
+                "All runs together, with this one",
+                inputs.together(self._tab.chosen, self._tab.epsilon),
+            ),
             ("Takes", way.takes),
         ):
             if text:
@@ -87,6 +96,15 @@ class BudgetPart:
     def _choose_way(self, event: Any) -> None:
         self._tab.way = event.value
         self._outlook.refresh()
+
+
+def _people(tab: Tab) -> int:
+    """Return how many records a person has at most."""
+    return 1 if tab.spec is None else tab.spec.records_per_person
+
+
+def _unit(tab: Tab) -> str:
+    return "record" if _people(tab) == 1 else "person"
 
 
 def _curve(svg: str | None) -> None:

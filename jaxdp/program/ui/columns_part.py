@@ -11,6 +11,7 @@ from jaxdp.program.ui import columns, inputs
 from jaxdp.program.ui.tab import Tab, card, said, sets
 from jaxdp.tables import rules as table_rules
 
+_STEP = "columns"
 _MOST_SHOWN = 200
 _MISSING = {columns.BUY: "buy it", columns.NO: "never", columns.YES: "may be"}
 
@@ -58,7 +59,7 @@ class ColumnsPart:
             if len(self._tab.rows) > _MOST_SHOWN:
                 ui.label(f"{len(self._tab.rows) - _MOST_SHOWN} more columns are as guessed.")
             self._rules(table)
-        self._all = ui.label("").classes("said wrong")
+        self._tab.place_for_faults(_STEP)
         ui.button("These are right", on_click=self._agree)
         said(self._tab.line)
 
@@ -102,6 +103,7 @@ class ColumnsPart:
         tab, table = self._tab, self._tab.chosen
         assert isinstance(table, inputs.Table)
         tab.stored = None
+        tab.wrong(_STEP, "")
         if table.schema is None:
             found, faults = columns.facts_of(tab.rows)
             self._mark(faults)
@@ -114,7 +116,7 @@ class ColumnsPart:
             ]
             tab.stored = inputs.schema_of(table, found, held)
         with tab.working("Reading all records"):
-            facts = await tab.told(inputs.spec_of, table, tab.stored)
+            facts = await tab.told(_STEP, inputs.spec_of, table, tab.stored)
         if facts is not None:
             tab.spec, tab.line = facts
             tab.changed()
@@ -124,7 +126,7 @@ class ColumnsPart:
         for name, label in self._faults.items():
             label.text = faults.get(name, "")
         many = f"{len(faults)} columns have" if len(faults) > 1 else "A column has"
-        self._all.text = f"{many} mistakes: see above." if faults else ""
+        self._tab.wrong(_STEP, f"{many} mistakes: see above." if faults else "")
 
 
 def _fields(row: columns.Row) -> None:

@@ -10,6 +10,7 @@ from nicegui import ui
 from jaxdp.program.ui import columns, inputs
 from jaxdp.program.ui.tab import Tab, card, free, said, sets
 
+_STEP = "data"
 _MOST_FILES = 300
 
 
@@ -37,12 +38,18 @@ class DataPart:
                 ui.button("Read", on_click=self._read)
                 ui.button("Look for it", on_click=self._look).props("outline")
                 ui.button("Try bundled digits", on_click=self._digits).props("flat")
-            with ui.expansion("Size of images").classes("w-full").props("dense"):
-                ui.input(
-                    "As 64 or 48x32 pixels; empty keeps it, up to 64",
-                    value=tab.image_size,
-                    on_change=sets(tab, "image_size"),
-                ).classes("w-full")
+            tab.place_for_faults(_STEP)
+            with (
+                ui.expansion("How it is read: size of images, names of classes, persons")
+                .classes("w-full")
+                .props("dense")
+            ):
+                for name, (label, hint) in inputs.READING.items():
+                    ui.input(
+                        label,
+                        value=tab.reading.get(name, ""),
+                        on_change=lambda event, name=name: tab.reading.update({name: event.value}),
+                    ).classes("w-full").props["hint"] = hint
 
     async def _digits(self) -> None:
         self._tab.word = inputs.DIGITS
@@ -51,13 +58,12 @@ class DataPart:
     async def _read(self) -> None:
         """Read what was named; show what it is."""
         tab = self._tab
-        size = tab.image_size.strip()
         tab.forget()
         tab.changed()
         with tab.working("Reading"):
-            found = await tab.told(inputs.read, tab.word, {"image_size": size} if size else {})
+            found = await tab.told(_STEP, inputs.read, tab.word, tab.reading)
             if found is not None:
-                tab.spent = await tab.told(inputs.spent_before, found) or []
+                tab.spent = await tab.told(_STEP, inputs.spent_before, found) or []
         if found is None:
             return
         tab.chosen = found

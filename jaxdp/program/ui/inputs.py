@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxdp.methods import warned
-from jaxdp.methods.settings import Budget
+from jaxdp.methods.settings import Budget, types_of
 from jaxdp.privacy import relations, releases
 from jaxdp.privacy.certificates import whole_loss
 from jaxdp.privacy.ledger import Ledger, joint_epsilon
@@ -51,12 +51,14 @@ class Images:
         spec: facts about them.
         line: what was read.
         notes: what else is to be known of that.
+        reading: flags that said how they are read, by name.
     """
 
     word: str
     spec: Spec
     line: str
     notes: tuple[str, ...]
+    reading: dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +73,7 @@ class Table:
         columns: what is proposed for each.
         rules: that names of columns suggest.
         first: the first values of each column; private.
+        reading: flags that say how records are read, by name.
     """
 
     path: Path
@@ -80,6 +83,20 @@ class Table:
     columns: dict[str, dict[str, Any]]
     rules: list[dict[str, Any]]
     first: dict[str, str]
+    reading: dict[str, Any]
+
+
+READING = {
+    "image_size": ("Size of images", "in pixels, as 64 or 48x32; empty: as they are, up to 64"),
+    "channels": ("Channels of images", "1 makes all of them grey, 3 makes them RGB"),
+    "pixel_bits": ("Bits of a pixel", "of images with 16 bits that use fewer"),
+    "class_names": ("Names of all classes", "with commas between, in the order of labels"),
+    "person_column": ("Column of persons", "that says whose a record of a table is"),
+    "records_per_person": ("Most records of a person", "all of them are protected together"),
+}
+"""Flags that say how data are read, with their labels and hints in the form."""
+_OF_IMAGES = ("image_size", "channels", "pixel_bits", "class_names", "records_per_person")
+_OF_TABLES = ("person_column", "records_per_person")
 
 
 def looks_like_a_table(path: Path) -> bool:
@@ -87,12 +104,12 @@ def looks_like_a_table(path: Path) -> bool:
     return path.suffix.lower() in _TABLES
 
 
-def read(word: str, more: Mapping[str, Any]) -> Images | Table:
+def read(word: str, typed: Mapping[str, str]) -> Images | Table:
     """Return what a path or a name holds.
 
     Args:
         word: path of a folder or a file, or "digits".
-        more: flags of images, as `image_size`, by name.
+        typed: texts for `READING`; those for other data are left aside.
 
     Raises:
         InputError: it cannot be read.
@@ -102,17 +119,41 @@ def read(word: str, more: Mapping[str, Any]) -> Images | Table:
         raise InputError("name a folder of images, an npz file or a table")
     path = Path(word).expanduser()
     if looks_like_a_table(path):
-        return _table(path.absolute())
+        return _table(path.absolute(), _flags(typed, _OF_TABLES))
     word = str(path.absolute()) if path.exists() else word  # a command takes it for no flag
-    asked = recommend.RecommendFlags(**images.named(word), **more)
-    found = recommend.facts_of_data(asked)
-    return Images(word, found.spec, found.line, found.notes)
+    reading = _flags(typed, _OF_IMAGES)
+    found = recommend.facts_of_data(recommend.RecommendFlags(**images.named(word), **reading))
+    return Images(word, found.spec, found.line, found.notes, reading)
 
 
-def _table(path: Path) -> Table:
+def _flags(typed: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:
+    """Return the values of flags that somebody has typed.
+
+    Raises:
+        InputError: a text is no whole number where one is needed.
+    """
+    types = types_of(recommend.RecommendFlags)
+    found: dict[str, Any] = {}
+    for name in names:
+        text = typed.get(name, "").strip()
+        try:
+            found |= {name: types[name](text)} if text else {}
+        except ValueError as error:
+            raise InputError(f"{READING[name][0]}: {text} is no whole number") from error
+    return found
+
+
+def reading_words(chosen: Images | Table) -> list[str]:
+    """Return the flags that say how data are read, for a command."""
+    return [f"--{name}={value}" for name, value in chosen.reading.items()]
+
+
+def _table(path: Path, reading: dict[str, Any]) -> Table:
     frame, dialect = tables.header(tables.Source("csv", str(path)), rows=drafts.ROWS)
     drafted = drafts.draft(frame, dialect.to_json())
     columns = answers.settled(drafted["columns"], frame)
+    if reading.get("person_column") in columns:
+        columns[reading["person_column"]] = {"drop": True}
     beside = path.with_name(f"{path.name.split('.')[0]}.json")
     places = (beside, schema_purchase.file_of(RunFlags(csv=str(path))))
     schema = next((file for file in places if file.exists()), None)
@@ -124,6 +165,7 @@ def _table(path: Path) -> Table:
         columns=columns,
         rules=proposed_rules.of(columns),
         first={str(name).strip(): _first(frame[name]) for name in frame.columns},
+        reading=reading,
     )
 
 
@@ -175,7 +217,7 @@ def spec_of(table: Table, stored: Mapping[str, Any] | None) -> tuple[Spec, str]:
         if stored is not None:
             schema = f"{folder}/schema.json"
             Path(schema).write_text(json.dumps(stored), "utf-8")
-        asked = recommend.RecommendFlags(csv=str(table.path), schema=schema)
+        asked = recommend.RecommendFlags(csv=str(table.path), schema=schema, **table.reading)
         try:
             found = recommend.facts_of_data(asked)
         except InputError as error:  # of a file that nobody has seen
@@ -238,7 +280,10 @@ def _ledger_of(chosen: Images | Table) -> Any:
 
 def has_ledger(chosen: Images | Table) -> bool:
     """Whether runs on the data are counted; those on public data are not."""
-    return _ledger_of(chosen) is not None
+    try:
+        return _ledger_of(chosen) is not None
+    except InputError:  # there are several, and a run says so
+        return True
 
 
 def spent_before(chosen: Images | Table) -> list[str]:
@@ -255,22 +300,30 @@ def spent_before(chosen: Images | Table) -> list[str]:
 
 def together(chosen: Images | Table, epsilon: float) -> str:
     """Say what all runs on the data will have spent after one more; nothing if it is the first."""
-    ledger = _ledger_of(chosen)
-    if ledger is None or not ledger.path.exists():
-        return ""
-    before = [entry.ledger for entry in ledger.read().entries]
-    if not before:
-        return ""
-    delta = max(each.delta for each in before)
-    people = before[0].records_per_person
-    planned = _planned(epsilon, delta, people)
-    found = round_up(joint_epsilon([*before, planned], delta=delta))
+    try:
+        ledger = _ledger_of(chosen)
+        if ledger is None or not ledger.path.exists():
+            return ""
+        with dataset_ledgers.in_one_line(ledger):
+            before = [entry.ledger for entry in ledger.read().entries]
+            if not before:
+                return ""
+            delta = max(each.delta for each in before)
+            planned = _planned(epsilon, delta, before[0].records_per_person)
+            found = round_up(joint_epsilon([*before, planned], delta=delta))
+    except InputError as error:
+        return f"nobody can say: {error}"
     return f"about epsilon {found} at delta {delta:g}; the certificate of the run says it exactly"
 
 
-def attack(epsilon: float) -> str:
-    """Say what a budget lets an attacker do at most, in a sentence."""
-    planned = _planned(epsilon, Budget().delta, 1)
+def attack(epsilon: float, people: int = 1) -> str:
+    """Say what a budget lets an attacker do at most, in a sentence.
+
+    Args:
+        epsilon: the budget.
+        people: most records of a person.
+    """
+    planned = _planned(epsilon, Budget().delta, people)
     return str(whole_loss((planned,))["attacker"]["in_words"])
 
 

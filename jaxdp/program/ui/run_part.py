@@ -13,6 +13,8 @@ from jaxdp.program.ui.guard import REPORTS
 from jaxdp.program.ui.jobs import Job, Jobs
 from jaxdp.program.ui.tab import Tab, card, free, said, sets
 
+_STEP = "run"
+
 
 class RunPart:
     """The steps, for one tab."""
@@ -64,6 +66,7 @@ class RunPart:
                 value=tab.more,
                 on_change=sets(tab, "more"),
             ).classes("w-full")
+        self._tab.place_for_faults(_STEP)
         self._begun = ui.label("An unfinished run is in this folder. It goes on where it was.")
         self._button = ui.button("Run", on_click=self._start)
         self._show_begun()
@@ -83,7 +86,7 @@ class RunPart:
         try:
             words, out = self._words()
         except SettingsError as error:
-            tab.wrong(str(error))
+            tab.wrong(_STEP, str(error))
             return
         title = f"{out.name}, epsilon {tab.epsilon:g}"
         self._show(tab.jobs.of_folder(out) or tab.jobs.start(words, title, out))
@@ -100,8 +103,7 @@ class RunPart:
         out = inputs.folder_of(tab.out)
         own = [f"--eps={tab.epsilon:g}", f"--out_dir={out}"]
         own += inputs.ways(tab.spec, tab.epsilon)[tab.way].words
-        if isinstance(tab.chosen, inputs.Images) and tab.image_size.strip():
-            own.append(f"--image_size={tab.image_size.strip()}")
+        own += inputs.reading_words(tab.chosen)
         own += inputs.budget_words(tab.budget)
         own += inputs.more_words(tab.more, own)
         if inputs.is_unfinished(out):
@@ -163,9 +165,10 @@ class RunPart:
         tab = self._tab
         tab.job = None
         tab.out = str(free(Path(tab.out)))
-        if tab.chosen is not None:
-            tab.spent = await tab.told(inputs.spent_before, tab.chosen) or []
         tab.changed()
+        if tab.chosen is not None:
+            tab.spent = await tab.told(_STEP, inputs.spent_before, tab.chosen) or []
+            tab.changed()
 
     # -- afterwards
 

@@ -18,6 +18,7 @@ body { font-size: 16px; line-height: 1.5; background: var(--page) !important; co
 .q-btn { text-transform: none; border-radius: .4rem; }
 .q-btn--outline, .q-btn--flat, .q-field, .q-radio, .q-checkbox, .q-linear-progress, .q-link, a {
   --q-primary: var(--accent); }
+.q-notification .q-btn { --q-primary: #fff; }
 .q-btn--outline.text-negative { --q-negative: var(--bad); }
 a { color: var(--accent); }
 .q-card > *, .said { max-width: 100%; }
@@ -25,7 +26,9 @@ a { color: var(--accent); }
 .faint { color: var(--faint); font-size: .9rem; }
 .wrong { color: var(--bad); }
 .wrong:empty { display: none; }
-.curve { width: 100%; max-width: 36rem; }
+.outlook { display: grid; gap: 1rem 1.5rem; width: 100%; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); }
+.curve { width: 100%; max-width: 30rem; }
 .log { font: 13px/1.45 ui-monospace, Consolas, monospace; height: 14rem; width: 100%;
   border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .7rem;
   background: var(--page); }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jaxdp.program.ui.jobs import Job, Jobs
 
 _OWN_FLAGS = re.compile(r"^--(csv|dataset|data_dir|schema)=")
+_IN_WORDS = {"--image_size=": '"Size of images" '}
 
 
 class Tab:
@@ -28,7 +29,7 @@ class Tab:
         jobs: of the server, which all tabs see.
         folder: where looking for data goes on.
         word: path or name of the data.
-        image_size: of `jaxdp images`; empty for what it takes by itself.
+        reading: further flags that say how these are read, as typed, by name.
         chosen: what was read; None before.
         rows: what is said of each column of a table.
         agreed: places of the rules that hold.
@@ -53,7 +54,8 @@ class Tab:
             folder: as above.
         """
         self.jobs, self.folder = jobs, folder
-        self.word = self.image_size = self.line = self.budget = self.more = self.out = ""
+        self.word = self.line = self.budget = self.more = self.out = ""
+        self.reading: dict[str, str] = {}
         self.chosen: inputs.Images | inputs.Table | None = None
         self.rows: list[columns.Row] = []
         self.agreed: set[int] = set()
@@ -65,6 +67,7 @@ class Tab:
         self.packing: Job | None = None
         self._client = ui.context.client
         self._shown: list[Callable[[], None]] = []
+        self._faults: dict[str, Any] = {}
 
     def shows(self, show: Any) -> None:
         """Show a part of the page, and show it anew whenever something is chosen.
@@ -86,34 +89,44 @@ class Tab:
         self.rows, self.agreed, self.spent, self.line = [], set(), [], ""
         self.way = 0
 
-    # What is said stands in no part of the page: a part may be gone by then.
+    def place_for_faults(self, step: str) -> None:
+        """Make the place where a step says what is wrong; nothing is so far.
 
-    def wrong(self, text: str) -> None:
-        """Say what is wrong, until somebody closes it."""
-        with self._client:
-            ui.notify(
-                _OWN_FLAGS.sub("", text),
-                type="negative",
-                multi_line=True,
-                timeout=0,
-                close_button="Close",
-            )
+        Args:
+            step: its name.
+        """
+        self._faults[step] = said("").classes("wrong").props("role=alert")
 
-    async def told(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return what a function does, away from the page; say what is wrong, and return None."""
+    def wrong(self, step: str, text: str) -> None:
+        """Say in a step what is wrong; nothing is where the text is empty."""
+        for flag, words in _IN_WORDS.items():
+            text = text.replace(flag, words)
+        place, text = self._faults.get(step), _OWN_FLAGS.sub("", text)
+        if place is not None and not place.is_deleted:
+            place.text = text
+        elif text:  # the step is not shown any more
+            with self._client:
+                ui.notify(text, type="negative", multi_line=True, timeout=0, close_button="Close")
+
+    async def told(self, step: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what a function does, away from the page.
+
+        Say in a step what is wrong with it, and return None.
+        """
+        self.wrong(step, "")
         try:
             return await run.io_bound(function, *args)
         except SettingsError as error:
-            self.wrong(str(error))
+            self.wrong(step, str(error))
         except OSError as error:
-            self.wrong(f"{error.strerror or error}")
+            self.wrong(step, f"{error.strerror or error}")
         except Exception as error:  # of the program: where it is goes to the terminal
-            self.wrong(faults.reported(error))
+            self.wrong(step, faults.reported(error))
         return None
 
     @contextlib.contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Show that something takes a while."""
+        """Show that something takes a while, in no part of the page: a part may be gone by then."""
         with self._client:
             note = ui.notification(what, spinner=True, timeout=None, close_button=False)
         try:

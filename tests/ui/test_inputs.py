@@ -1,0 +1,191 @@
+"""What the page takes from a form, and what it says of data before a run."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.own_folder import write_shapes
+
+from jaxdp.methods.settings import SettingsError, types_of
+from jaxdp.privacy import GaussianRelease, Ledger
+from jaxdp.program.commands import recommend
+from jaxdp.program.errors import InputError
+from jaxdp.program.run_flags import RunFlags
+from jaxdp.program.runs import dataset_ledgers, recommendation
+from jaxdp.program.ui import inputs
+
+SPEC = recommendation.spec_of((28, 28, 1), 6000, 10)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> inputs.Table:
+    path = tmp_path / "stays.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "ward"])
+        writer.writerows([[20 + number % 60, "ab"[number % 2]] for number in range(80)])
+    found = inputs.read(str(path), {})
+    assert isinstance(found, inputs.Table)
+    return found
+
+
+def test_the_first_way_is_what_the_command_takes_by_itself() -> None:
+    first, *others = inputs.ways(SPEC, 1.0)
+    assert first.words == []
+    assert "accuracy" in first.expected
+    assert "two CPU cores" in first.takes
+    assert {way.words[0] for way in others} == {
+        "--method=teacher",
+        "--method=dp_ntk",
+        "--method=dp_kip",
+    }
+    assert not any("--eps" in word for way in others for word in way.words)
+
+
+def test_a_weak_case_is_warned_of() -> None:
+    few = recommendation.spec_of((28, 28, 1), 40, 10)
+    assert "noise" in inputs.ways(few, 0.3)[0].expected
+
+
+def test_a_curve_is_a_picture_or_nothing() -> None:
+    found = inputs.curve(SPEC, 1.0)
+    assert found is not None
+    assert found.startswith("<svg ")
+    assert inputs.curve(recommendation.spec_of((28, 28, 1), 6000, 5000), 1.0) is None
+
+
+def test_what_an_epsilon_means_grows_with_it() -> None:
+    said = [inputs.attack(epsilon) for epsilon in (0.3, 1.0, 10.0)]
+    right = [float(re.findall(r"at most ([\d.]+) %", text)[0]) for text in said]
+    assert 50 < right[0] < right[1] < right[2] <= 100
+
+
+def test_all_runs_are_added_up_with_the_next_one(table: inputs.Table) -> None:
+    assert inputs.has_ledger(table)
+    assert inputs.spent_before(table) == []
+    assert inputs.together(table, 1.0) == ""
+    file = dataset_ledgers.of_run(RunFlags(csv=str(table.path)))
+    assert file is not None
+    release = GaussianRelease(name="counts", sensitivity=1.0, stddev=5.0)
+    ledger = Ledger(num_examples=80, delta=1e-5, releases=(release,))
+    file.enter("a run", "marginals", ledger)
+    assert any(line.startswith("all 1 together") for line in inputs.spent_before(table))
+    found = re.search(r"epsilon ([\d.]+)", inputs.together(table, 1.0))
+    assert found is not None
+    assert max(1.0, ledger.epsilon()) < float(found[1]) < 1 + ledger.epsilon()
+
+
+def test_a_ledger_that_was_changed_is_told(table: inputs.Table) -> None:
+    table.path.with_suffix(".ledger.jsonl").write_text("{}\n")
+    assert inputs.has_ledger(table)
+    assert inputs.together(table, 1.0).startswith("nobody can say: ")
+
+
+def test_public_data_have_no_ledger() -> None:
+    digits = inputs.read("digits", {})
+    assert isinstance(digits, inputs.Images)
+    assert not inputs.has_ledger(digits)
+    assert inputs.together(digits, 1.0) == ""
+
+
+def test_a_schema_that_is_there_is_told_in_words(table: inputs.Table) -> None:
+    ward = {"type": "categorical", "categories": ["a", "b"], "target": True}
+    columns = {"age": {"type": "numeric", "lower": 0, "upper": 120, "integer": True}, "ward": ward}
+    table.path.with_suffix(".json").write_text(json.dumps({"columns": columns}))
+    again = inputs.read(str(table.path), {})
+    assert isinstance(again, inputs.Table)
+    assert again.known == {"age": "whole numbers", "ward": "categories, is predicted"}
+    spec, line = inputs.spec_of(again, None)
+    assert spec.class_names == ("a", "b")
+    assert line.startswith("stays: 72 training records")
+
+
+def test_how_data_are_read_goes_to_the_run(table: inputs.Table, tmp_path: Path) -> None:
+    write_shapes(tmp_path / "shapes", 12)
+    typed = {"image_size": " 16 ", "channels": "3", "person_column": "", "pixel_bits": ""}
+    with pytest.raises(InputError, match="give all images one size"):
+        inputs.read(str(tmp_path / "shapes"), {})
+    found = inputs.read(str(tmp_path / "shapes"), typed)
+    assert isinstance(found, inputs.Images)
+    assert found.spec.shape == (16, 16, 3)
+    assert inputs.reading_words(found) == ["--image_size=16", "--channels=3"]
+
+    of_persons = {"person_column": "ward", "records_per_person": "2", "image_size": "16"}
+    again = inputs.read(str(table.path), of_persons)
+    assert isinstance(again, inputs.Table)
+    assert again.columns["ward"] == {"drop": True}
+    assert inputs.reading_words(again) == ["--person_column=ward", "--records_per_person=2"]
+    spec, _ = inputs.spec_of(again, inputs.schema_of(again, again.columns, []))
+    assert spec.records_per_person == 2
+    assert "certain person" in inputs.attack(1.0, spec.records_per_person)
+    for text in ("many", "0"):
+        with pytest.raises(SettingsError):
+            inputs.spec_of(inputs.read(str(table.path), {"records_per_person": text}), None)
+
+
+def test_every_flag_of_reading_is_one_of_the_commands() -> None:
+    assert set(inputs.READING) <= set(types_of(RunFlags))
+
+
+def test_a_path_that_looks_like_a_flag_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "--overwrite").mkdir()
+    with pytest.raises(InputError):
+        inputs.read("--overwrite", {})  # it is a folder without images, and no flag
+    with pytest.raises(InputError, match="name a folder"):
+        inputs.read(" ", {})
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_nothing_typed_is_no_flag(text: str) -> None:
+    assert inputs.budget_words(text) == []
+    assert inputs.more_words(text, ["--eps=1"]) == []
+
+
+def test_a_limit_is_a_number_above_0() -> None:
+    assert inputs.budget_words(" 4 ") == ["--budget=4"]
+    for text in ("many", "0", "-1", "inf", "nan"):
+        with pytest.raises(InputError, match="is a number above 0"):
+            inputs.budget_words(text)
+
+
+def test_more_flags_are_words_and_none_of_the_form() -> None:
+    found = inputs.more_words('--ipc=2 --class_names="a b,c"', ["--eps=1"])
+    assert found == ["--ipc=2", "--class_names=a b,c"]
+    for text, said in (
+        ("--eps=9", "is asked for in the form"),
+        ("--csv=/etc/passwd", "is asked for in the form"),
+        ("; rm -rf /", "is no flag"),
+        ('--name="a', "a quote is not closed"),
+    ):
+        with pytest.raises(InputError, match=said):
+            inputs.more_words(text, ["--eps=1"])
+
+
+def test_a_result_gets_a_new_folder(tmp_path: Path) -> None:
+    assert inputs.folder_of(f" {tmp_path / 'new'} ") == tmp_path / "new"
+    with pytest.raises(InputError, match="name a folder for the result"):
+        inputs.folder_of(" ")
+    with pytest.raises(InputError, match="is there already"):
+        inputs.folder_of(str(tmp_path))
+    (tmp_path / "config.json").write_text("{}")
+    assert inputs.folder_of(str(tmp_path)) == tmp_path, "it goes on"
+    (tmp_path / "metrics.json").write_text('{"finished": true}')
+    with pytest.raises(InputError, match="is there already"):
+        inputs.folder_of(str(tmp_path))
+
+
+def test_facts_are_those_of_recommend(table: inputs.Table) -> None:
+    stored = inputs.schema_of(table, table.columns, [])
+    spec, line = inputs.spec_of(table, stored)
+    path = inputs.write_schema(table, stored)
+    asked = recommend.RecommendFlags(csv=str(table.path), schema=str(path))
+    assert recommend.facts_of_data(asked)[:3:2] == (spec, line)
+    with pytest.raises(InputError, match="is there already"):
+        inputs.write_schema(table, stored)
