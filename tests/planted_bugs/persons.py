@@ -12,6 +12,8 @@ _START, _S = "jaxdp/program/runs/ledger_entry.py", "tests/test_runs_on_one_datas
 _ENTERED = (
     "    entered = _entered(plan, ledger, budget) if counts and processes.is_first() else None\n"
 )
+_BEGUN = "    cached.may_begin = True\n    plan = make_plan() if cached.is_needed else plan\n"
+_RELEASED = "    released = plan.release(private, private_key(complete.noise_seed), runner)\n"
 
 MUTANTS = (
     Mutant(
@@ -245,10 +247,8 @@ MUTANTS = (
     Mutant(
         "a run from Python is entered after its release",
         "jaxdp/methods/runner.py",
-        _ENTERED
-        + "    released = plan.release(private, private_key(complete.noise_seed), runner)\n",
-        "    released = plan.release(private, private_key(complete.noise_seed), runner)\n"
-        + _ENTERED,
+        _ENTERED + _BEGUN + _RELEASED,
+        _BEGUN + _RELEASED + _ENTERED,
         (f"{_S}test_guarantee_a_run_is_counted_before_it_reads_private_data[library]",),
     ),
     Mutant(

@@ -245,8 +245,8 @@ MUTANTS = (
     Mutant(
         "a message quotes a file as it is",
         "jaxdp/methods/settings.py",
-        "super().__init__(one_line(message))",
-        "super().__init__(message)",
+        "super().__init__(one_line(words.said(message)))",
+        "super().__init__(words.said(message))",
         (f"{_TEXTS}[images]", f"{_TEXTS}[table]"),
     ),
     Mutant(
