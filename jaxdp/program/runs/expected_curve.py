@@ -111,7 +111,7 @@ def curve(
         >>> spec = Spec.images("own", (3000, 28, 28, 1), class_names=["no", "yes", "maybe"])
         >>> found = curve(spec, (0.3, 3.0))
         >>> [round(each.middle) for each in found.points], found.names[0]
-        ([83, 93], 'MNIST')
+        ([86, 94], 'MNIST')
     """
     if why_none(spec, without=without):
         return None
