@@ -69,7 +69,7 @@ def test_every_block_of_the_page_runs(folder: Path, capsys: pytest.CaptureFixtur
     assert "MAY BE RELEASED" in loaded.out
     assert predicted.out.startswith(tuple(f"['{shape}']" for shape in SHAPES))
     assert "shapes_released" in exported.out
-    assert len(list((folder / "shapes_released").rglob("*.png"))) == 15
+    assert len(list((folder / "shapes_released" / "images").rglob("*.png"))) == 15
 
     # Every file that the page names as one that may leave is there; and so are those that stay.
     row = re.findall(r"^\| `.*", PAGE.read_text(), re.MULTILINE)
