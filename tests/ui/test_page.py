@@ -319,6 +319,8 @@ def test_a_server_that_ends_stops_its_runs(how: signal.Signals, tmp_path: Path) 
         deadline = time.monotonic() + 120
         while not (tmp_path / "secret" / "config.json").exists() and time.monotonic() < deadline:
             time.sleep(0.2)
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("open ")
         time.sleep(1)
         process.send_signal(how)
         out, err = process.communicate(timeout=120)

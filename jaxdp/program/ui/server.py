@@ -38,13 +38,13 @@ def serve(*, port: int, folder: Path, opens: bool) -> None:
         jobs = Jobs()
         listening = socket.create_server((_HOST, port))
         guard = Guard(application(jobs, folder), listening.getsockname()[1])
-        print(f"open {guard.address}\nCtrl-C ends the page and its runs", flush=True)
-        if opens:
-            webbrowser.open(guard.address_for_once())
         config = uvicorn.Config(guard, access_log=False, log_level="error", lifespan="on")
         faults.keep_values_out_of_logs()
-        _end_as_by_ctrl_c()
         try:
+            _end_as_by_ctrl_c()
+            print(f"open {guard.address}\nCtrl-C ends the page and its runs", flush=True)
+            if opens:
+                webbrowser.open(guard.address_for_once())
             uvicorn.Server(config).run(sockets=[listening])
         except KeyboardInterrupt:
             pass
