@@ -117,3 +117,13 @@ def method_name(plan: "Plan[Any]") -> str:
     """Return the name of a run's method: that of its package."""
     parts = type(plan).__module__.split(".")
     return parts[2] if parts[:2] == ["jaxdp", "methods"] else parts[-2]
+
+
+def require_same_ledger(plan: "Plan[Any]", entered: "Plan[Any]") -> None:
+    """Raise a `RuntimeError` unless a plan releases what the one that was entered says.
+
+    Guarantee:
+        A plan that is made again, once public maps are there, is accounted as the first one was.
+    """
+    if plan.ledger != entered.ledger:
+        raise RuntimeError("a plan that was made again has another ledger; nothing was released")

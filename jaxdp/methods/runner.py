@@ -133,7 +133,8 @@ def run(
     counts = ledger is not None or budget is not None
     entered = _entered(plan, ledger, budget) if counts and processes.is_first() else None
     cached.may_begin = True
-    plan = make_plan() if cached.is_needed else plan
+    entered_plan, plan = plan, make_plan() if cached.is_needed else plan
+    certified.require_same_ledger(plan, entered_plan)
     released = plan.release(private, private_key(complete.noise_seed), runner)
     made = plan.finish(released, runner)
     certificate = certified.certificate(plan, None if entered is None else entered.earlier)

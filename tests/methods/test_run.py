@@ -302,3 +302,10 @@ def test_rows_of_one_map_are_compiled_once_for_a_size() -> None:
     np.testing.assert_array_equal(runner.rows(other, rows, what="tripled"), 3 * rows)
     np.testing.assert_array_equal(runner.rows(row_map, rows, what="doubled"), 2 * rows)
     assert len(traced) == 2
+
+
+def test_guarantee_a_plan_made_again_has_the_ledger_that_was_entered() -> None:
+    one, other = (SimpleNamespace(ledger=ledger) for ledger in ("one", "other"))
+    certified.require_same_ledger(one, one)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="nothing was released"):
+        certified.require_same_ledger(other, one)  # type: ignore[arg-type]

@@ -12,7 +12,11 @@ _START, _S = "jaxdp/program/runs/ledger_entry.py", "tests/test_runs_on_one_datas
 _ENTERED = (
     "    entered = _entered(plan, ledger, budget) if counts and processes.is_first() else None\n"
 )
-_BEGUN = "    cached.may_begin = True\n    plan = make_plan() if cached.is_needed else plan\n"
+_BEGUN = (
+    "    cached.may_begin = True\n"
+    "    entered_plan, plan = plan, make_plan() if cached.is_needed else plan\n"
+    "    certified.require_same_ledger(plan, entered_plan)\n"
+)
 _RELEASED = "    released = plan.release(private, private_key(complete.noise_seed), runner)\n"
 
 MUTANTS = (
@@ -250,6 +254,16 @@ MUTANTS = (
         _ENTERED + _BEGUN + _RELEASED,
         _BEGUN + _RELEASED + _ENTERED,
         (f"{_S}test_guarantee_a_run_is_counted_before_it_reads_private_data[library]",),
+    ),
+    Mutant(
+        "a plan that is made again is not compared with the one that was entered",
+        "jaxdp/methods/certified.py",
+        "    if plan.ledger != entered.ledger:\n",
+        "    if False:\n",
+        (
+            "tests/methods/test_run.py::"
+            "test_guarantee_a_plan_made_again_has_the_ledger_that_was_entered",
+        ),
     ),
     Mutant(
         "a run that replaces another is not entered",

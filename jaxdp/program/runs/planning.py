@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from jaxdp.data import Spec
 from jaxdp.features import whitening
-from jaxdp.methods import presets
+from jaxdp.methods import certified, presets
 from jaxdp.methods.base import Plan
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.methods.stored import Earlier
@@ -109,7 +109,9 @@ def postponed(ready: Ready, *, watch: Watch = unwatched) -> Postponed:
 
     def begun() -> Plan[Any]:
         cached.may_begin = True
-        return planned() if cached.is_needed else first
+        plan = planned() if cached.is_needed else first
+        certified.require_same_ledger(plan, first)
+        return plan
 
     return Postponed(first, begun)
 
