@@ -145,7 +145,9 @@ def test_a_folder_below_a_file_is_refused(
 ) -> None:
     (tmp_path / "file").touch()
     assert kip(*KIP, f"--out_dir={tmp_path}/file/run") == 2
-    assert "cannot be written (Not a directory)" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "cannot be written, as" in said
+    assert f"{tmp_path}/file is not a folder that you may write in" in said
 
 
 def test_metrics_that_no_run_writes_are_refused(

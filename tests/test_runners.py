@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -182,8 +183,18 @@ def test_guarantee_results_without_their_release_end_a_run(
 def run_from_python(private: Private, **given: Any) -> list[Any]:
     """Run a method that does nothing; return the data and keys that it was given."""
     found: list[Any] = []
+    sum_of_three = GaussianRelease(name="sum", sensitivity=1.0, stddev=1.0)
 
     class Plan:
+        settings = jaxdp.methods.dp_kip.Settings(**given, eps=math.inf)
+        spec = Spec.images("mine", (3, 2, 2), class_names="ab")
+        ledger = Ledger(
+            num_examples=3,
+            delta=1e-5,
+            releases=(sum_of_three,),
+            seeded_noise=settings.noise_seed is not None,
+        )
+
         def release(self, private: Private, key: Any, runner: Any) -> None:
             found.append((private, key))
 
@@ -195,10 +206,8 @@ def run_from_python(private: Private, **given: Any) -> list[Any]:
         complete=lambda settings, spec, earlier: settings,
         make_plan=lambda settings, spec, earlier, cached: Plan(),
     )
-    spec = Spec.images("mine", (3, 2, 2), class_names="ab")
-    settings = jaxdp.methods.dp_kip.Settings(**given)
     with pytest.raises(StoppedError):
-        plain.run(method, settings, spec, private)
+        plain.run(method, Plan.settings, Plan.spec, private)
     return found
 
 

@@ -3,7 +3,7 @@
 from planted_bugs.mutant import Mutant
 
 _GUARD, _G = "jaxdp/program/ui/guard.py", "tests/ui/test_guard.py::"
-_FAULTS, _F = "jaxdp/program/ui/faults.py", "tests/ui/test_faults.py::"
+_FAULTS, _F = "jaxdp/program/ui/faults.py", "tests/ui/test_what_goes_wrong.py::"
 _COOKIE = (f"{_G}test_guarantee_nothing_is_served_without_the_cookie",)
 _HOST = (f"{_G}test_guarantee_another_name_of_this_machine_is_refused",)
 _ORIGIN = (f"{_G}test_guarantee_a_page_of_another_origin_is_refused",)

@@ -162,14 +162,13 @@ def _use(_: Any, folder: Path) -> None:
     loaded = classify._opened("run")
     if loaded.spec.dim > 10**6:  # would be read, and takes long
         return
-    with _elsewhere() as place:
-        file = place / "new.npz"
-        made = loaded.made
-        if made is not None and made.file.startswith("synthetic"):
+    made = loaded.made
+    if made is not None and made.file.startswith("synthetic"):
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "new.npz"
             file.write_bytes(npz_bytes(x=made.x))
             examples = new_examples.read([str(file)], loaded.spec)
             classify.as_csv(examples, loaded.classifier.decision_function(examples.x), loaded)
-            file.unlink()
     for form in ("png", "torch", "huggingface"):
         if form != "png" or loaded.spec.kind is IMAGES:
             with _elsewhere() as place:
