@@ -6,6 +6,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import json
 import os
 import pkgutil
 import re
@@ -37,8 +38,11 @@ DRIVERS = (
     *("dp_kip", "dp_kip_teacher", "dp_ntk", "marginals"),
     *(command.module for name, command in main.COMMANDS.items() if name != "run"),
 )
-RUN_ELSEWHERE = (DOCS / "own_images.md", DOCS / "own_tables.md")
-"""Pages whose commands and Python are one session, which tests/test_own_*_page.py run."""
+RUN_ELSEWHERE = (
+    *(DOCS / name for name in ("own_images.md", "own_tables.md")),
+    *(DOCS / "notebooks").glob("*.md"),
+)
+"""Pages whose commands and Python are one session, which other tests run."""
 SCRIPTS = [
     *sorted((ROOT / "benchmarks").glob("[!_]*.py")),
     *sorted((ROOT / "tests").glob("offline_*.py")),
@@ -78,7 +82,7 @@ def prose(page: Path) -> str:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    for name in ("mkdocs", "material", "mkdocstrings_handlers"):
+    for name in ("mkdocs", "material", "mkdocstrings_handlers", "jupytext", "nbconvert"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f'{name} is not installed: pip install -e ".[docs]"')
     folder = tmp_path_factory.mktemp("site")
@@ -119,6 +123,15 @@ def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site: Path) ->
         built = site / page.relative_to(DOCS).with_suffix(".html")
         outside = {url for url in parts_of(built).loaded if url.startswith(("http", "//"))}
         assert not outside, built
+
+
+def test_the_site_has_a_notebook_of_every_script(site: Path) -> None:
+    for script in (DOCS / "notebooks").glob("*.py"):
+        made = json.loads((site / "notebooks" / f"{script.stem}.ipynb").read_text())
+        cells = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
+        assert len(cells) == script.read_text().count("\n# %%\n") + 1  # that of the parameters
+        assert all("".join(cell["source"]) in script.read_text() for cell in cells)
+        assert not any(cell["outputs"] for cell in cells)
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -246,11 +259,17 @@ def check_command(line: str) -> None:
         case ["python", "-m", module, *arguments]:
             assert module.removeprefix("experiments.") in DRIVERS, line
             check_arguments(module.removeprefix("experiments."), arguments)
+        case ["python", script, *names] if (ROOT / script).is_relative_to(DOCS):
+            assert (ROOT / script).is_file(), line
+            assert set(names) <= {
+                "NAME",
+                *(path.stem for path in (DOCS / "notebooks").glob("*.py")),
+            }
         case ["python", script, *arguments]:
             assert ROOT / script in SCRIPTS, line
             names = {word.removeprefix("--").partition("=")[0] for word in arguments}
             assert names <= script_flags(ROOT / script), line
-        case ["pip", "install", "."]:
+        case ["pip", "install", "."] | ["pip", "wheel", "--no-deps", "."]:
             pass
         case ["pip", "install", "-e", package] | ["pip", "install", package]:
             project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -316,6 +335,8 @@ def test_links_point_to_files_and_headings(page: Path) -> None:
             continue
         file, _, anchor = link.partition("#")
         target = (page.parent / file).resolve() if file else page
+        if target.suffix == ".ipynb":  # the site gets them of their scripts
+            target = target.with_suffix(".py")
         assert target.is_file(), link
         assert target.is_relative_to(DOCS if page.is_relative_to(DOCS) else ROOT), link
         assert not anchor or anchor in anchors(target), link

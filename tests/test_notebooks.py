@@ -1,18 +1,23 @@
-"""The notebooks run from their first cell to their last, and are kept without their outputs."""
+"""The notebooks run from their first cell to their last, and their pages show what they have."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-nbformat = pytest.importorskip("nbformat")
-nbclient = pytest.importorskip("nbclient")
-pytest.importorskip("ipykernel")
+jupytext = pytest.importorskip("jupytext")
+pytest.importorskip("nbconvert")
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+FOLDER = ROOT / "docs" / "notebooks"
+SCRIPTS = sorted(FOLDER.glob("*.py"))
 # In the place of their cells of parameters, at a size that takes seconds.
 TOY = {
     "distil_your_images": """
@@ -21,13 +26,19 @@ import jaxdp
 teacher = jaxdp.methods.teacher
 settings = teacher.Settings(ipc=2, eps=8.0, steps=2, distill_steps=2, whiten=0.0)
 """,
-    "synthetic_data": """
+    "synthetic_images": """
 import jaxdp
 
 dp_ntk = jaxdp.methods.dp_ntk
 settings = dp_ntk.Settings(
     eps=4.0, features="entk", ntk_width="20", steps=2, batch_size=20, num_synthetic=100
 )
+""",
+    "synthetic_table": """
+import jaxdp
+
+marginals = jaxdp.methods.marginals
+settings = marginals.Settings(eps=1.0, delta=1e-6, num_synthetic=200, steps=2)
 """,
     "your_own_kernel": """
 epsilon, delta = 4.0, 1e-5
@@ -38,47 +49,91 @@ ridge = 1e-3
 """,
 }
 
-
-def test_every_notebook_has_a_toy_size() -> None:
-    assert {path.stem for path in NOTEBOOKS} == set(TOY)
+every_script = pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    nbformat.validate(notebook)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            assert not cell.outputs, cell.source
-            assert cell.execution_count is None, cell.source
+@pytest.fixture(scope="module")
+def as_notebooks() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("as_notebooks", ROOT / "docs/as_notebooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def parameters_of(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    [cell] = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    return cell
+def at_toy_size(script: Path) -> str:
+    """Return the text of a script whose parameters are those of a toy."""
+    changed, count = re.subn(
+        r'(# %% tags=\["parameters"\]\n).*?(?=# %%)',
+        lambda found: f"{found[1]}{TOY[script.stem]}\n",
+        script.read_text(),
+        flags=re.DOTALL,
+    )
+    assert count == 1
+    return changed
 
 
-def text_of(notebook: nbformat.NotebookNode, stream: str) -> str:
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    outputs = [output for cell in cells for output in cell.outputs]
-    return "".join(output.text for output in outputs if output.get("name") == stream)
+def test_every_script_has_a_toy_size() -> None:
+    assert {path.stem for path in SCRIPTS} == set(TOY)
+
+
+@every_script
+def test_a_page_has_the_cells_of_its_script(as_notebooks: ModuleType, script: Path) -> None:
+    """What it shows may differ: the noise is new each time."""
+    page = script.with_suffix(".md").read_text()
+    shown = re.findall(r"^```python\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
+    cells = as_notebooks.notebook(script).cells
+    again = f"run `python docs/as_notebooks.py {script.stem}`"
+    assert shown == [cell.source for cell in cells if cell.cell_type == "code"], again
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            assert all(line in page for line in cell.source.split("\n")), again
+
+
+def test_a_page_names_pictures_that_are_there() -> None:
+    named = {
+        f"{name}"
+        for page in FOLDER.glob("*.md")
+        for name in re.findall(r"!\[[^\]]*\]\(([^)]*)\)", page.read_text())
+    }
+    assert named == {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.png")}
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*")) < 150_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scripts_run_in_one_folder_and_again(tmp_path: Path) -> None:
+    """Each has a folder of its own to save in, and takes the place of what it saved before."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
+    for script in [*SCRIPTS, SCRIPTS[0]]:
+        toy = tmp_path / script.name
+        toy.write_text(at_toy_size(script))
+        done = subprocess.run(
+            [sys.executable, toy], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Warning" not in done.stderr
+        assert "differentially private" in done.stdout
+        assert "MAY BE RELEASED" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_page_is_made_of_a_script(
+    as_notebooks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     # What Jupyter's own processes warn of is not ours.
     monkeypatch.delenv("PYTHONWARNINGS", raising=False)
-    notebook = nbformat.read(path, as_version=4)
-    parameters_of(notebook).source = TOY[path.stem]
-    client = nbclient.NotebookClient(
-        notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
-    )
-    client.execute()
-    assert "Warning" not in text_of(notebook, "stderr")
-    said = text_of(notebook, "stdout")
-    assert "differentially private" in said
-    assert "MAY BE RELEASED" in said
+    script = tmp_path / "synthetic_images.py"
+    script.write_text(at_toy_size(FOLDER / script.name))
+    monkeypatch.setattr(as_notebooks, "FOLDER", tmp_path)
+    monkeypatch.setattr(as_notebooks, "SCRIPTS", [script])
+    as_notebooks.main(["synthetic_images"])
+    page = script.with_suffix(".md").read_text()
+    assert page.startswith("# Synthetic images\n\nThis page shows")
+    assert "MAY BE RELEASED" in page
+    assert "step/s" not in page  # a progress bar
+    (picture,) = tmp_path.rglob("*.png")
+    assert f"]({picture.relative_to(tmp_path)})" in page
