@@ -54,5 +54,5 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert list(made.columns) == list(table_of().columns)
     assert made.admitted.str.fullmatch(r"\d\d\.\d\d\.\d{4}").all()
     assert made.cost.str.fullmatch(r"\$[\d,]+\.\d\d").all()
-    assert made.lactate.str.fullmatch(r"(\d+\.\d)?").all(), "as many digits as there were"
+    assert made.lactate.str.fullmatch(r"(-?\d+\.\d)?").all(), "as many digits as there were"
     assert made.patient_id.is_unique
