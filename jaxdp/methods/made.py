@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxdp import new_files
 from jaxdp.data import Spec, TableCodec
+from jaxdp.methods import warned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +76,9 @@ class Classifier:
         Raises:
             ValueError: the examples have another shape than the data.
         """
-        x, shape = self._spec.kind.as_stored(x, self._spec), self._spec.stored_shape
+        given, shape = x, self._spec.stored_shape
+        x = self._spec.kind.as_stored(given, self._spec)
+        warned.warn(warned.of_new(given, self._spec), said=set(), stacklevel=2)
         if x.ndim < 2 or x.size != len(x) * math.prod(shape) or len(x) == 0:
             raise ValueError(f"x has shape {x.shape}, and an example has {shape}")
         return np.asarray(self.scores(self.features(x.reshape(len(x), -1), "features")))

@@ -63,6 +63,20 @@ def before_work(settings: Any, spec: Spec, epsilon: float | int) -> Iterator[str
     yield from misfits.few_bins(settings, spec)
 
 
+def of_new(x: Any, spec: Spec) -> list[str]:
+    """Return what new records of a data frame hold that the schema does not list.
+
+    Args:
+        x: the frame, or an array, of which nothing is said.
+        spec: facts about the records that a classifier learnt from.
+    """
+    if spec.schema is None or not hasattr(x, "columns"):
+        return []
+    from jaxdp.tables import unlike  # pandas takes a while
+
+    return unlike.lines(unlike.counts(x, spec.schema), spec.schema, len(x))
+
+
 def of_made(made: Any) -> tuple[str, ...]:
     """Return what is odd about a made set."""
     return (*lost_classes(made), *misfits.warnings(made))

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxdp.data import Spec, TableCodec
 from jaxdp.escapes import for_terminal
-from jaxdp.methods import facts
+from jaxdp.methods import facts, warned
 from jaxdp.methods.made import Classifier
 from jaxdp.methods.settings import InputError
 from jaxdp.privacy.certificates import Certificate
@@ -137,7 +137,8 @@ class Loaded:
     def _checked(self, x: Any) -> np.ndarray:
         """Return new examples as stored, of the type and in the range of the data."""
         spec, codec = self.spec, self.spec.codec
-        x = spec.kind.as_stored(x, spec)
+        given, x = x, spec.kind.as_stored(x, spec)
+        warned.warn(warned.of_new(given, spec), said=set(), stacklevel=3)
         if x.dtype == object:
             raise ValueError("x is no array of numbers: give examples as the data were stored")
         if x.dtype.kind not in "iuf" or not np.all(np.isfinite(x)):

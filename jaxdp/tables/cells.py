@@ -9,12 +9,14 @@ hold to the functions of one cell.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import datetime
 import decimal
 import math
 import numbers
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 Reader = Callable[[Any], float | int]
 """How one cell is stored; None is a cell that holds nothing."""
 _MIDNIGHT = " 00:00:00"
+_CODE = re.compile("0[0-9]{1,17}")  # more digits than a float has are no number
 _LONGEST_TYPE = 8
 _NUMBERS = (numbers.Real, decimal.Decimal, np.bool_)
 # Numpy takes its own for whole numbers.
@@ -63,20 +66,29 @@ def number_reader(column: Column, missing: frozenset[str]) -> Reader:
     return read
 
 
-def place_reader(column: Column, missing: frozenset[str]) -> Reader:
-    """Return what says at which place of a column's list a cell's category is."""
+def place_reader(column: Column, missing: frozenset[str], *, unknown: int | None = None) -> Reader:
+    """Return what says at which place of a column's list a cell's category is.
+
+    Args:
+        column: of categories.
+        missing: texts that stand for a missing value.
+        unknown: what is said of a category that is not listed; None for the place of "other", or
+            else the first one.
+    """
     places = _aliases(column) | _places(column.values)
+    codes = _codes(column.values)
     other = column.values.index("other") if column.other else 0
     null = len(column.values) if column.nullable else other
+    rest = other if unknown is None else unknown
 
     def read(value: Any) -> int:
         if value is None:
             return null
         # A listed text is a category, even where it could mean a missing one.
-        found = _place(value, places)
+        found = _place(value, places, codes)
         if found is not None:
             return found
-        return null if _is_missing(value, missing) else other
+        return null if _is_missing(value, missing) else rest
 
     return read
 
@@ -95,11 +107,13 @@ def label_reader(schema: Schema, target: Column) -> Reader:
     places = {_without_dot(category): number for category, number in places.items()} | places
     if target.classes is None:
         places = _aliases(target) | places
+    written = tuple(places)
+    codes = {number: places[written[at]] for number, at in _codes(written).items()}
     # Where classes were bought, all others are one, or the most frequent.
     rest = places.get(OTHER, 0) if target.other else None
 
     def read(value: Any) -> int:
-        found = None if value is None else _place(value, places)
+        found = None if value is None else _place(value, places, codes)
         if found is not None:
             return found
         if rest is not None:
@@ -322,10 +336,24 @@ def _number_of_text(text: str) -> float | None:
     return found if is_plain and "_" not in text and found == found else None
 
 
-def _place(value: Any, places: dict[str, int]) -> int | None:
+def _place(value: Any, places: dict[str, int], codes: dict[int, int]) -> int | None:
     text = _text(value)
     found = places.get(text)
-    return places.get(_without_dot(text)) if found is None else found
+    if found is None:
+        found = places.get(_without_dot(text))
+    is_number = isinstance(value, _NUMBERS) and not isinstance(value, _DURATIONS)
+    # A number of pandas has lost the zeros that a code begins with.
+    return codes.get(value) if found is None and is_number else found
+
+
+def _codes(values: Sequence[str]) -> dict[int, int]:
+    """Return the places of codes that begin with zeros, as 007, by the numbers that they are.
+
+    Those of which there are two, as 07 and 007, have none.
+    """
+    numbers_of = [(int(text), at) for at, text in enumerate(values) if _CODE.fullmatch(text)]
+    times = collections.Counter(number for number, _ in numbers_of)
+    return {number: at for number, at in numbers_of if times[number] == 1}
 
 
 def _places(values: tuple[str, ...]) -> dict[str, int]:

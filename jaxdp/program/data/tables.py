@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import csv
 import dataclasses
@@ -11,6 +12,7 @@ import io
 import json
 import math
 import re
+import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,13 +21,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from jaxdp.escapes import one_line
 from jaxdp.program.data import dialects, headers
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.data.persons import held_out_persons
 from jaxdp.program.data.splits import TEST_FRACTION
 from jaxdp.program.errors import InputError
 from jaxdp.saved.files import open_plain
-from jaxdp.tables import cells, frames, raw
+from jaxdp.tables import cells, frames, raw, unlike
 from jaxdp.tables.columns import SchemaError
 from jaxdp.tables.dialects import PLAIN, Dialect
 from jaxdp.tables.open_schema import OpenSchema
@@ -57,7 +60,11 @@ class Source:
 
     def error(self, what: str) -> InputError:
         """Return the one-line error about the file."""
-        return InputError(f"{f'--{self.flag}=' if self.flag else ''}{self.path}: {what}")
+        return InputError(self.named(what))
+
+    def named(self, what: str) -> str:
+        """Return what is said of the file, after its name."""
+        return f"{f'--{self.flag}=' if self.flag else ''}{self.path}: {what}"
 
 
 def schema_of(text: str | None, target: str | None = None, no_header: bool | None = None) -> Schema:
@@ -224,16 +231,20 @@ def read_records(source: Source, schema: Schema) -> np.ndarray:
     Raises:
         InputError: it cannot be read, or lacks a column of the schema.
     """
-    parts = []
+    parts, strange = [], collections.Counter[str]()
     for frame in _frames(source, schema.csv, frozenset((*schema.order, *schema.dropped))):
         names = [str(name).strip() for name in frame.columns]
-        known = [name in (*schema.order, *schema.dropped) for name in names]
+        known = frame.loc[:, [name in (*schema.order, *schema.dropped) for name in names]]
         try:
-            parts.append(frames.records(frame.loc[:, known], schema))
+            parts.append(frames.records(known, schema))
+            strange += unlike.counts(known, schema)
         except SchemaError as error:
             raise source.error(str(error)) from error
-    if not sum(map(len, parts)):
+    count = sum(map(len, parts))
+    if not count:
         raise source.error("holds no records")
+    for line in unlike.lines(strange, schema, count):
+        print(f"WARNING: {one_line(source.named(line))}", file=sys.stderr)
     return np.concatenate(parts)
 
 
