@@ -56,7 +56,7 @@ def run(frame: Any, name: str, epsilon: float, num_made: int | None) -> dict[str
         file = Path(folder) / f"{name}.csv"
         frame.to_csv(file, index=False)
         words = ["table", str(file), f"--eps={epsilon:g}", f"--delta={_DELTA:g}", "--out_dir=made"]
-        words += ["--accept_guesses", "--check_fidelity"]
+        words += ["--accept_guesses", "--noaccept_rules", "--check_fidelity"]
         words += [] if num_made is None else [f"--num_synthetic={num_made}"]
         start = time.perf_counter()
         done = subprocess.run(

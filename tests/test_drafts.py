@@ -13,7 +13,7 @@ import pytest
 from support.drivers import assert_refused, drive
 
 from jaxdp.program.commands import dp_ntk, draft_schema
-from jaxdp.program.data import headers, tables
+from jaxdp.program.data import answers, drafts, guesses, headers, tables
 from jaxdp.tables.schema import BUILT_IN, Schema, read_schema
 
 N = 120
@@ -123,6 +123,27 @@ def test_columns_of_one_value_are_constants_to_be_filled_in(tmp_path: Path) -> N
         assert drafted["columns"][name]["value"] is None
     assert drafted["columns"]["two"]["type"] == "categorical"
     assert "secret" not in json.dumps(drafted)
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "are"),
+    [
+        ("name", ["David Huber", "Meier, Anna", "Cleo van Rossi", "Eva O'Neill"], True),
+        ("patient_name", ["Huber", "Meier", "Novak", "Rossi"], True),
+        ("firstName", ["Ada", "Bea", "Cid", "Dan"], True),
+        ("E-Mail", ["a@b.org", "c@d.org", "e@f.org", "g@h.org"], True),
+        ("nurse_notes", ["stable", "see letter", "none", "allergic"], True),
+        ("name", ["Amy", "Bob", "Claudette", "Danny"], False),  # of storms
+        ("country_name", ["New Zealand", "South Sudan", "Sri Lanka", "Costa Rica"], False),
+        ("has_phone", ["yes", "no", "yes", "no"], False),
+        ("ward", ["David Huber", "Anna Meier", "Cleo Rossi", "Eva Novak"], False),
+    ],
+)
+def test_names_and_notes_of_persons_are_left_out(name: str, texts: list[str], are: bool) -> None:
+    frame = pd.DataFrame({name: texts * 20, "age": range(80)})
+    drafted = drafts.draft(frame, {})["columns"]
+    assert (drafted[name].get("about") == guesses.OF_PERSONS) == are
+    assert (answers.settled(drafted, frame)[name] == {"drop": True}) == are
 
 
 def test_true_and_false_are_booleans(tmp_path: Path) -> None:

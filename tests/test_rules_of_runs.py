@@ -212,11 +212,34 @@ def test_a_draft_proposes_what_names_suggest_whatever_records_say(
     assert "start <= end (y: yes, Enter: no)" in capsys.readouterr().err
 
 
-def test_accepted_guesses_are_no_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whether_guessed_rules_hold_is_asked_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     csv = stays(tmp_path)
-    flags = (f"--csv={csv}", *FAST, "--accept_guesses", f"--out_dir={tmp_path / 'out'}")
-    assert drivers.drive(table.main, *flags) == 0
-    assert "1 rule that names of columns suggest" in capsys.readouterr().err
+    before = sorted(tmp_path.iterdir())
+    assert drivers.drive(table.main, f"--csv={csv}", *FAST, "--accept_guesses") == 2
+    said = capsys.readouterr().err
+    assert "names of columns suggest rules: start <= end" in said
+    assert "--accept_rules" in said
+    assert "--noaccept_rules" in said
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_accepted_rules_hold(tmp_path: Path) -> None:
+    csv = stays(tmp_path)
+    flags = (f"--csv={csv}", *FAST, "--accept_guesses", "--accept_rules")
+    assert drivers.drive(table.main, *flags, f"--out_dir={tmp_path / 'out'}") == 0
+    stored = json.loads((tmp_path / "stays.json").read_text())
+    assert stored["rules"] == [{"order": ["start", "end"]}]
+    assert "--accept_guesses" in stored["about"]
+    made = made_in(tmp_path / "out" / "synthetic.csv")
+    assert not (made.end < made.start).any()
+
+
+def test_accepted_guesses_are_no_rules(tmp_path: Path) -> None:
+    csv = stays(tmp_path)
+    flags = (f"--csv={csv}", *FAST, "--accept_guesses", "--noaccept_rules")
+    assert drivers.drive(table.main, *flags, f"--out_dir={tmp_path / 'out'}") == 0
     assert json.loads((tmp_path / "stays.json").read_text())["rules"][0]["proposed"] is True
     assert "rules" not in json.loads((tmp_path / "stays.bought.json").read_text())
     made = made_in(tmp_path / "out" / "synthetic.csv")

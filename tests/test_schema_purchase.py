@@ -59,6 +59,9 @@ def test_guesses_count_when_somebody_accepts_them(
     assert "has no schema" in said
     assert "age whole numbers" in said
     assert "--accept_guesses" in said
+    assert drive(csv, "--accept_guesses", "--target=il") == 2
+    assert "has no such column; did you mean 'ill'?" in capsys.readouterr().err
+    assert not csv.with_suffix(".json").exists()
     assert "Rome" not in said
     assert {path.name for path in csv.parent.iterdir()} == {"people.csv"}, "nothing was written"
 

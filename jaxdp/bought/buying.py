@@ -65,6 +65,7 @@ def facts_of(
         if wanted.has_few_values(name):
             low, end = wanted.ends(name)
             facts[name]["bins"] = int(end - low)
+    filled.in_order(wanted, facts)
     return facts
 
 

@@ -1,13 +1,16 @@
 """What was released, as the fields of a schema file."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxdp.bought import grids
 from jaxdp.bought.estimates import MOST_BINS, Cuts
 from jaxdp.bought.wanted import Wanted
+from jaxdp.tables import rule_checks
 from jaxdp.tables.bought import BINS, BOUNDS
 from jaxdp.tables.columns import CATEGORICAL, MOST_CATEGORIES, NUMERIC, OTHER, Column, SchemaError
+from jaxdp.tables.rules import Order
 
 
 def categories(
@@ -83,6 +86,53 @@ def _ends(column: Column, low: float, end: float, spikes: Sequence[float]) -> tu
     if column.is_whole:
         return low, max(end, low + 2)
     return low, max(end, low + step) + (step if end in spikes else 0.0)
+
+
+def in_order(wanted: Wanted, facts: dict[str, dict[str, Any]]) -> None:
+    """Let columns that a rule orders reach as far as each other, where their bounds were bought.
+
+    Noise may put the bound of a later column below that of an earlier one. The rule would then
+    move all of the earlier one that lies beyond onto that bound.
+
+    Args:
+        wanted: what was open.
+        facts: for each column what is filled in; bounds are widened in place.
+
+    Guarantee:
+        It is post-processing: what was bought and what is declared are all that it looks at.
+    """
+    rules, _ = rule_checks.read(wanted.opened.stored.get("rules", []))
+    for rule in rules:
+        if isinstance(rule, Order):
+            for first, then in itertools.pairwise(rule.columns):
+                _reach(wanted, facts, then, first, "upper")
+            for then, first in itertools.pairwise(reversed(rule.columns)):
+                _reach(wanted, facts, first, then, "lower")
+
+
+def _reach(
+    wanted: Wanted, facts: dict[str, dict[str, Any]], name: str, other: str, field: str
+) -> None:
+    """Move a bought bound of a column to that of another, where it is tighter."""
+    if not wanted.is_open(name, BOUNDS) or other not in wanted.columns:
+        return
+    own, wished = (_bound(wanted, facts, each, field) for each in (name, other))
+    if (wished > own) if field == "upper" else (wished < own):
+        facts[name][field] = _written(wanted.columns[name], wished)
+
+
+def _bound(wanted: Wanted, facts: dict[str, dict[str, Any]], name: str, field: str) -> float:
+    column = wanted.columns[name]
+    if not wanted.is_open(name, BOUNDS):
+        return column.bounds[field == "upper"]
+    found = facts[name][field]
+    return float(found) if column.type == NUMERIC else _moment_of(column, found)
+
+
+def _moment_of(column: Column, text: str) -> float:
+    found = column.moment.read(text)
+    assert found is not None  # it was written in this format
+    return float(found)
 
 
 def _each_once(column: Column, values: Iterable[float]) -> list[Any]:

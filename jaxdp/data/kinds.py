@@ -198,7 +198,7 @@ class Table(Kind):
         from jaxdp.tables import frames  # pandas takes a while
 
         assert spec.schema is not None
-        return frames.decode(x, y, spec.schema)
+        return frames.of_made(x, y, spec.schema)
 
 
 IMAGES, ROWS, TABLE = Images(), Kind(), Table()

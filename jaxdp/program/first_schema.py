@@ -4,6 +4,7 @@ In this order: NAME.json and NAME.bought.json beside the table, a walk through t
 terminal, the guesses that a flag accepts.
 """
 
+import difflib
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,19 +16,22 @@ from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import schema_purchase
+from jaxdp.tables import rules
 
 _MOST_NAMED = 40
 
 
-def of_run(csv: str, *, accept_guesses: bool) -> Path:
+def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) -> Path:
     """Return the file of the schema; one that is new has open facts.
 
     Args:
         csv: the table.
         accept_guesses: whether guesses count as public without a person's answers.
+        accept_rules: whether rules that names suggest hold, then; None where nobody has said.
 
     Raises:
-        InputError: nobody has said that the guesses are public, or a file cannot be written.
+        InputError: nobody has said that the guesses are public, or whether rules hold; there is no
+            such target, or a file cannot be written.
     """
     flags = command_line.settings_of(RunFlags)
     data = user_path(csv, "csv")
@@ -44,21 +48,56 @@ def of_run(csv: str, *, accept_guesses: bool) -> Path:
     columns = answers.settled(drafted["columns"], frame)
     if flags.person_column in columns:
         columns[flags.person_column] = {"drop": True}
+    _require_target(csv, flags.target, columns)
     if accept_guesses:
-        rules = proposed_rules.of(columns)
+        agreed = _accepted_rules(csv, columns, accept_rules)
+        _tell_left_out(columns)
     else:
         columns = _confirmed(csv, columns, frame)
-        rules = interview.agreed_rules(columns)
-    drafts.write(file, drafts.confirmed(drafted, columns, rules))
-    if accept_guesses and rules:
-        which = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
-        print(
-            f"{file}: {which} that names of columns suggest must be accepted by hand: take "
-            '"proposed" out where it holds in every record that can occur',
-            file=sys.stderr,
-        )
+        agreed = interview.agreed_rules(columns)
+    drafts.write(file, drafts.confirmed(drafted, columns, agreed, by_flag=accept_guesses))
     print(f"{file}: the schema, in which what is null is bought", file=sys.stderr)
     return file
+
+
+def _require_target(csv: str, target: str | None, columns: dict[str, Any]) -> None:
+    """Raise an `InputError` where there is no such column, before a schema is written."""
+    if target is None or target in columns:
+        return
+    near = difflib.get_close_matches(target, columns, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"its columns are {', '.join(columns)}"
+    raise InputError(f"--target={target}: {csv} has no such column; {hint}")
+
+
+def _accepted_rules(
+    csv: str, columns: dict[str, Any], accept_rules: bool | None
+) -> list[dict[str, Any]]:
+    """Return the rules that names suggest: as they hold, or as they are proposed.
+
+    Raises:
+        InputError: there are some, and nobody has said whether they hold.
+    """
+    proposed = proposed_rules.of(columns)
+    if proposed and accept_rules is None:
+        named = "; ".join(str(rules.from_json(rule)) for rule in proposed)
+        raise InputError(
+            f"{csv}: names of columns suggest rules: {for_terminal(named)}. Give --accept_rules "
+            "where they hold in every record that can occur: all records made will obey them. "
+            "Else give --noaccept_rules: many records made will break them"
+        )
+    if not accept_rules:
+        return proposed
+    return [{k: v for k, v in rule.items() if k != rules.PROPOSED} for rule in proposed]
+
+
+def _tell_left_out(columns: dict[str, Any]) -> None:
+    names = [for_terminal(name) for name, facts in columns.items() if facts.get("drop")]
+    if names:
+        print(
+            f"left out: {', '.join(names)} (nothing stands there, or names or notes seem to); a "
+            'schema says otherwise, as {"type": "text", "fake": "name"} for new ones',
+            file=sys.stderr,
+        )
 
 
 def _confirmed(csv: str, columns: dict[str, Any], frame: Any) -> dict[str, Any]:

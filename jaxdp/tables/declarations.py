@@ -1,5 +1,6 @@
 """What a schema file says of columns: its fields and their kinds, all mistakes told at once."""
 
+import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -140,7 +141,9 @@ def _told(faults: list[str], make: Callable[..., Any], *args: Any) -> Any:
 def _targets(kept: Mapping[str, Any], target: str | None) -> tuple[str, ...]:
     """Return the columns that are to be predicted."""
     if target is not None and target not in kept:
-        raise SchemaError(f"has no column {target!r} to be the target")
+        near = difflib.get_close_matches(target, kept, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise SchemaError(f"has no column {target!r} to be the target{hint}")
     found = [name for name, facts in kept.items() if facts.get("target") is True]
     for name in found if target is None else [target]:
         if kept[name].get("type") in NEW_TYPES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,11 +83,19 @@ def labels(frame: pd.DataFrame, schema: Schema) -> np.ndarray:
     return cells.each(frame.iloc[:, names[target.name]], read, cells.distinct).astype(np.int32)
 
 
-def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataFrame:
+def decode(
+    stored: np.ndarray, y: np.ndarray | None, schema: Schema, *, seed: bytes = b""
+) -> pd.DataFrame:
     """Return the frame of records as stored: the schema's columns in its order, typed as declared.
 
     A class that stands for several categories is written as the first of them. Without labels
     there is no target. Rules of the schema hold of what is returned, whatever the records are.
+
+    Args:
+        stored: (n, columns) as `encode` has them.
+        y: (n,) labels.
+        schema: public.
+        seed: public; of new identifiers.
 
     Examples:
         >>> import numpy as np
@@ -110,8 +119,17 @@ def decode(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataF
     if y is not None and schema.target is not None:
         firsts = [group[0] for group in schema.groups.values()]
         columns[schema.target.name] = _of_places(schema.target, firsts, np.asarray(y))
-    columns |= {new.name: new.make(len(stored)) for new in schema.new}
+    columns |= {new.name: new.make(len(stored), seed) for new in schema.new}
     return pd.DataFrame({name: columns[name] for name in schema.order if name in columns})
+
+
+def of_made(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.DataFrame:
+    """Return the frame of records that were made, as `decode`; other records get other identifiers.
+
+    What was made is public, so identifiers may follow from it.
+    """
+    content = np.ascontiguousarray(stored, np.float32).tobytes()
+    return decode(stored, y, schema, seed=hashlib.sha256(content).digest())
 
 
 def to_csv(frame: pd.DataFrame, schema: Schema) -> str:

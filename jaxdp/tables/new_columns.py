@@ -1,8 +1,8 @@
 """Columns that are made new: identifiers, constants and invented texts.
 
-Nothing in a table is looked at for them. They follow from the schema, from the number of records
-and from a seed that anybody may know. So they tell nothing, and two tables made of one schema have
-the same identifiers.
+Nothing in a private table is looked at for them. They follow from the schema, from the number of
+records and from a seed that anybody may know. So they tell nothing. Who takes the records made as
+the seed gives different tables different identifiers, so that tables can be joined.
 """
 
 from __future__ import annotations
@@ -67,8 +67,12 @@ class NewColumn:
         if self.type == TEXT and self.fake not in FAKES:
             raise ValueError(f'"fake" must be one of {", ".join(FAKES)}')
 
-    def make(self, num: int) -> Any:
+    def make(self, num: int, seed: bytes = b"") -> Any:
         """Return the cells of `num` records.
+
+        Args:
+            num: how many.
+            seed: public; another one makes other identifiers and texts.
 
         Raises:
             ValueError: the library Faker is not installed.
@@ -77,14 +81,14 @@ class NewColumn:
             kind = object if self.value is None or isinstance(self.value, str) else None
             return np.full(num, self.value, kind)
         if self.type == TEXT:
-            return np.array(self._texts(num), object)
+            return np.array(self._texts(num, self._start(seed)), object)
         if self.pattern == COUNTER:
             return np.arange(self.start, self.start + num)
         if self.pattern == UUID:
-            rng = np.random.default_rng(self._seed)
+            rng = np.random.default_rng(self._start(seed))
             found = [str(uuid.UUID(bytes=rng.bytes(16), version=4)) for _ in range(num)]
             return np.array(found, object)
-        return np.array(self._of_pattern(num), object)
+        return np.array(self._of_pattern(num, self._start(seed)), object)
 
     def require_packages(self) -> None:
         """Raise a `ValueError` where what makes the column is not installed."""
@@ -98,29 +102,28 @@ class NewColumn:
         default = {field.name: field.default for field in dataclasses.fields(self)}
         return {k: v for k, v in fields.items() if k == "type" or v != default[k]}
 
-    @property
-    def _seed(self) -> int:
-        return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
+    def _start(self, seed: bytes) -> int:
+        return int.from_bytes(hashlib.sha256(self.name.encode() + seed).digest()[:8], "big")
 
-    def _of_pattern(self, num: int) -> list[str]:
+    def _of_pattern(self, num: int, start: int) -> list[str]:
         """Return different texts of the pattern, in an order that looks like chance.
 
         Where the pattern has fewer than there are records, the further ones end in -2, -3, ...
         """
         choices = _choices(self.pattern)
         size = math.prod(map(len, choices))
-        step = self._seed % size or 1
+        step = start % size or 1
         while math.gcd(step, size) > 1:
             step = step % size + 1
         return [
-            _text(choices, (self._seed + number * step) % size)
+            _text(choices, (start + number * step) % size)
             + (f"-{number // size + 1}" if number >= size else "")
             for number in range(num)
         ]
 
-    def _texts(self, num: int) -> list[str]:
+    def _texts(self, num: int, start: int) -> list[str]:
         faker = self._faker()
-        faker.seed_instance(self._seed)
+        faker.seed_instance(start)
         make = getattr(faker, str(self.fake))
         return [_harmless(make()) for _ in range(num)]
 

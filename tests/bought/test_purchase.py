@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jaxdp.bought import Planned, Purchase, buy_schema, release
+from jaxdp.bought import Planned, Purchase, buy_schema, filled, release
+from jaxdp.bought.wanted import Wanted
 from jaxdp.privacy import (
     Ledger,
     cell_counts,
@@ -337,6 +338,34 @@ def test_bounds_are_those_that_a_column_may_have(facts: dict[str, Any], values: 
     frame = pd.DataFrame({"it": np.resize(np.array(values), NUM)})
     schema = bought(frame, draft={"columns": {"it": facts | {"lower": None, "upper": None}}})
     assert Schema.from_json(schema.to_json()) == schema
+
+
+@pytest.mark.parametrize(
+    ("facts", "values"),
+    [
+        ({"type": "numeric"}, (0.0, 100.0)),
+        ({"type": "date", "format": "%d.%m.%Y"}, ("01.01.2023", "31.12.2024")),
+    ],
+)
+def test_bounds_of_ordered_columns_reach_as_far_as_each_other(
+    facts: dict[str, Any], values: tuple[Any, Any]
+) -> None:
+    """The end of a stay is bought, and noise may put its last day before that of all admissions."""
+    low, high = values
+    free = facts | {"lower": None, "upper": None}
+    columns = {"start": facts | {"lower": low, "upper": high}, "middle": free, "end": free}
+    rule = {"order": ["start", "middle", "end"]}
+    wanted = Wanted(OpenSchema.from_json({"columns": columns, "rules": [rule]}))
+    inside = ("20.02.2023", "26.11.2024") if facts["type"] == "date" else (20.0, 50.0)
+    bounds = dict(zip(("lower", "upper"), inside, strict=True))
+    found = {"middle": dict(bounds), "end": dict(bounds)}
+    filled.in_order(wanted, found)
+    assert [found[name]["upper"] for name in found] == [high, high]
+    assert [found[name]["lower"] for name in found] == [inside[0]] * 2
+    wanted = Wanted(OpenSchema.from_json({"columns": columns}))
+    found = {"middle": dict(bounds), "end": dict(bounds)}
+    filled.in_order(wanted, found)
+    assert found == {"middle": bounds, "end": bounds}
 
 
 @pytest.mark.parametrize("frame", [frame_of(), frame_of().drop(columns="ill")])

@@ -222,7 +222,7 @@ MUTANTS = (
     Mutant(
         "columns that are made new hold numbers of the records",
         _FRAMES,
-        "{new.name: new.make(len(stored)) for new in schema.new}",
+        "{new.name: new.make(len(stored), seed) for new in schema.new}",
         "{new.name: new.make(len(stored)) if y is None or not len(y) else\n"
         "               stored[:, 0] for new in schema.new}",
         (f"{_T}test_guarantee_nothing_in_a_table_is_looked_at_for_new_columns",),

@@ -253,6 +253,17 @@ def test_guarantee_nothing_in_a_table_is_looked_at_for_new_columns() -> None:
         pd.testing.assert_frame_equal(other[list(NEW)], made[0][list(NEW)])
 
 
+def test_other_records_that_were_made_have_other_identifiers() -> None:
+    """So a table and a further sample of it can be joined."""
+    schema = new_schema(id={"type": "identifier", "pattern": r"\d{9}"})
+    stored = np.linspace(0, 1, 40, dtype=np.float32).reshape(-1, 1)
+    first, same, other = (
+        frames.of_made(each, None, schema).id for each in (stored, stored.copy(), stored[::-1])
+    )
+    assert first.tolist() == same.tolist()
+    assert not set(first) & set(other)
+
+
 def test_identifiers_stay_different_beyond_their_pattern() -> None:
     column = NewColumn(name="x", type="identifier", pattern=r"\d")
     made = column.make(25)

@@ -99,7 +99,7 @@ def _write_set(path: str, generator: Any, x: np.ndarray, y: np.ndarray) -> Path:
     from jaxdp.tables import frames
 
     labels = y if len(generator.class_names) > 1 else None  # one class: labels were not used
-    text = frames.to_csv(frames.decode(x, labels, schema), schema)
+    text = frames.to_csv(frames.of_made(x, labels, schema), schema)
     return out_file.write(path.removesuffix(".npz"), schema.csv.encode(text), suffix=".csv")
 
 

@@ -43,8 +43,18 @@ class TableFlags:
         group="data",
     )
 
+    accept_rules: bool | None = setting(
+        None,
+        "With --accept_guesses: whether the rules hold that names of columns suggest, such as "
+        "admitted <= discharged (no default: the run asks for it where there are any).",
+        fixed=False,
+        group="data",
+    )
+
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.accept_rules is not None and not self.accept_guesses:
+            raise InputError("--accept_rules: is for --accept_guesses; give both")
 
 
 KINDS = chosen.define(TableFlags)
@@ -69,6 +79,8 @@ def main(argv: Sequence[str]) -> None:
             from jaxdp.program import first_schema  # numpy: not before flags are parsed
 
             csv = str(command_line.FLAGS["csv"].value)
-            found = first_schema.of_run(csv, accept_guesses=asked.accept_guesses)
+            found = first_schema.of_run(
+                csv, accept_guesses=asked.accept_guesses, accept_rules=asked.accept_rules
+            )
             command_line.put("schema", str(found))
         chosen.run(asked.method)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from jaxdp.program.data import guesses
 from jaxdp.tables.columns import CATEGORICAL, NUMERIC
 from jaxdp.tables.new_columns import CONSTANT, IDENTIFIER, TEXT
 
@@ -34,6 +35,9 @@ def settled(drafted: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
     """
     found = {}
     for name, facts in drafted.items():
+        if facts.get("about") == guesses.OF_PERSONS:
+            found[name] = dict(_LEFT_OUT)
+            continue
         values = next(frame[key] for key in frame.columns if str(key).strip() == name)
         own = _settled(name, {k: v for k, v in facts.items() if k != "about"}, values)
         if _HOLDS_ALL.fullmatch(own.get("dtype", "")):

@@ -25,7 +25,11 @@ _ABOUT_RULES = (
 CONFIRMED = (
     "Types and formats were confirmed by a person, who takes them as public. What is null is bought"
 )
-"""The note in a schema whose guesses somebody has looked at."""
+"""The note in a schema whose guesses somebody has looked at, column by column."""
+_ACCEPTED = (
+    "Types and formats were guessed from first records, and --accept_guesses takes them as public. "
+    "What is null is bought"
+)
 
 
 def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
@@ -50,7 +54,11 @@ def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
 
 
 def confirmed(
-    drafted: dict[str, Any], columns: dict[str, Any], rules: list[dict[str, Any]]
+    drafted: dict[str, Any],
+    columns: dict[str, Any],
+    rules: list[dict[str, Any]],
+    *,
+    by_flag: bool = False,
 ) -> dict[str, Any]:
     """Return a draft with the columns that a person confirmed, and rules.
 
@@ -58,9 +66,11 @@ def confirmed(
         drafted: as `draft` returns it.
         columns: confirmed.
         rules: that hold, or that are proposed.
+        by_flag: whether a flag has accepted the guesses, and nobody was asked about each.
     """
     others = {key: value for key, value in drafted.items() if key != "rules"}
-    about = CONFIRMED + (_ABOUT_RULES if any(PROPOSED in rule for rule in rules) else "")
+    about = _ACCEPTED if by_flag else CONFIRMED
+    about += _ABOUT_RULES if any(PROPOSED in rule for rule in rules) else ""
     more = {"rules": rules} if rules else {}
     return others | {"about": about, "columns": columns} | more
 

@@ -31,6 +31,18 @@ _NAMES = (
     "all different: names, numbers of records or free text; drop it, or have new ones made by "
     '{"type": "identifier", "pattern": ...} or {"type": "text", "fake": "name"}'
 )
+OF_PERSONS = (
+    "names or notes of persons, by its name and looks: drop it, or have new ones made by "
+    '{"type": "text", "fake": "name"}'
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WHO = ("first", "last", "given", "family", "full", "middle", "maiden", "patient", "person",
+        "customer", "client", "employee", "user", "contact", "doctor", "physician")  # fmt: skip
+_CERTAIN = ("firstname", "lastname", "surname", "fullname", "forename", "email", "mail", "phone",
+            "telephone", "mobile", "fax", "street", "address", "iban", "ssn", "passport", "note",
+            "notes", "comment", "comments", "remark", "remarks", "freetext")  # fmt: skip
+_ANSWERS = 3
+_FULL_NAME = re.compile(r"[^\W\d_][\w'.-]*(,? [^\W\d_][\w'.-]*)+")
 _EMPTY = "nothing stands in the first records: give the value that all records get, or drop it"
 _ONE = "the first records are all the same: give that value, or another type if others can occur"
 _CODES = "codes with zeros in front, so no numbers"
@@ -61,9 +73,31 @@ def column(name: str, values: pd.Series) -> dict[str, Any]:
     if len(there) == len(values) >= _SAME and there.nunique() == 1:
         return {"type": "constant", "value": None, "about": _ONE}
     found = _code(there) or _measured(name, there) or _category(there)
+    if found["type"] == "categorical" and "about" not in found and _is_of_persons(name, there):
+        found |= {"about": OF_PERSONS}
     # Categories that are whole numbers are written as such anyway.
     of_numbers = found["type"] not in ("categorical", "identifier")
     return found | (guessed_formats.dtype_of(values) if of_numbers else {})
+
+
+def _is_of_persons(name: str, texts: pd.Series) -> bool:
+    """Whether a column seems to hold names, addresses or notes of persons."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or texts.nunique() <= _ANSWERS:  # has_phone
+        return False
+    if "".join(words) in _CERTAIN or words[-1] in _CERTAIN:
+        return True
+    if words[-1] not in ("name", "names"):
+        return False
+    if len(words) > 1:
+        return words[-2] in _WHO
+    # `name` alone may be of anything: two words that begin like names are of persons.
+    return len(texts) > 0 and bool(texts.map(_looks_like_a_name).mean() > _DIFFERENT)
+
+
+def _looks_like_a_name(text: str) -> bool:
+    parts = text.replace(",", " ").split()
+    return _FULL_NAME.fullmatch(text) is not None and all(part[0].isupper() for part in parts)
 
 
 def _texts(values: pd.Series) -> pd.Series:

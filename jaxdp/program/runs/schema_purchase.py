@@ -199,7 +199,8 @@ def bought(
     try:
         found = planned.buy(records)
     except SchemaError as error:
-        raise InputError(f"--schema: {error}") from error
+        lost = "" if ledger is None else f"; epsilon {ledger.epsilon():.3g} is spent all the same"
+        raise InputError(f"--schema: {error}{lost}") from error
     write(path, found)
     spent = "" if ledger is None else f", for epsilon {ledger.epsilon():.3g}"
     is_hidden = counts or ledger is None
