@@ -109,8 +109,8 @@ class ColumnsPart:
             ).classes("faint")
         if table.replaced is not None:
             ui.label(
-                f"A run writes {table.own_schema.name} anew, and keeps the file that is there now "
-                "beside it, as .old."
+                f"Where anything is said otherwise, a run writes {table.own_schema.name} anew, and "
+                f"keeps the file that is there now as {table.own_schema.name}.old."
             ).classes("faint")
 
     async def _change(self) -> None:
