@@ -23,6 +23,9 @@ MEANT = {
     "--imagesize=32": "image_size",
     "--force": "overwrite",
     "--noresum": "resume",
+    "--no_resume": "noresume",
+    "--no-resume": "noresume",
+    "--no_eps": "eps",
 }
 
 

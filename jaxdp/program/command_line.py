@@ -69,7 +69,8 @@ def parse(argv: Sequence[str], *, takes_files: bool = False, takes: str | None =
             raise InputError(f"{rest[1]}: unexpected argument; flags look like --dataset=mnist")
         return rest
     except flags.UnrecognizedFlagError as error:
-        fail(unknown_flags.message(error.flagname, error.flagvalue, _DEFINED))
+        switches = {name for name in _DEFINED if FLAGS[name].boolean}
+        fail(unknown_flags.message(error.flagname, error.flagvalue, _DEFINED, switches))
     except (flags.Error, InputError) as error:
         fail(error)
     except SystemExit:  # absl has shown the help, and would exit with 1

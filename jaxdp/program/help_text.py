@@ -59,7 +59,8 @@ def _flags(module: ModuleType, group: str) -> Iterator[_Flag]:
 
 def _told(flag: _Flag, width: int) -> str:
     is_switch = flag.kind is bool
-    head = f"  --[no]{flag.name}" if is_switch else f"  --{flag.name}={_VALUES[flag.kind]}"
+    both = f"  --{flag.name}, --no{flag.name}"
+    head = both if is_switch else f"  --{flag.name}={_VALUES[flag.kind]}"
     told = flag.rule.help
     if flag.default not in (None, False) and "(default" not in told:
         told += f" (default: {_shown(flag.default)})"

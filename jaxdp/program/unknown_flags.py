@@ -38,19 +38,29 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 """Flags, and what other programs call them."""
 
 
-def message(name: str, given: object, known: Collection[str]) -> str:
+def message(
+    name: str, given: object, known: Collection[str], switches: Collection[str] = ()
+) -> str:
     """Return the line about an unknown flag, with the known one that it is likest to.
 
     Args:
         name: of the flag, without dashes.
         given: the word of the command line, as absl tells it; anything else where it does not.
         known: names of the program's flags.
+        switches: those of them that are on or off.
     """
     word = given if isinstance(given, str) and given.startswith("-") else f"--{name}"
-    near = _nearest(name, known)
+    near = _switched_off(name, switches) or _nearest(name, known)
     if near is None:
         return f"{word}: there is no such flag; --help lists all"
     return f"{word}: there is no such flag; did you mean --{near}?"
+
+
+def _switched_off(name: str, switches: Collection[str]) -> str | None:
+    """Return what switches a flag off, as `absl` has it, where a dash follows the no."""
+    plain = name.lower().replace("-", "_")
+    meant = plain.removeprefix("no_")
+    return f"no{meant}" if meant != plain and meant in switches else None
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:

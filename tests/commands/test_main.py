@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import re
 import runpy
 import subprocess
 import sys
@@ -66,7 +67,10 @@ def test_help_has_all_flags_in_groups(command: main.Command) -> None:
     whole = help_text.of_command("jaxdp x", module, whole=True)
     short = help_text.of_command("jaxdp x", module, whole=False)
     shown = [line.strip().removeprefix("--") for line in whole.splitlines() if "  --" in line[:5]]
-    assert sorted(line.removeprefix("[no]").split("=")[0] for line in shown) == sorted(names)
+    assert sorted(re.split("[=,]", line)[0] for line in shown) == sorted(names)
+    for line in shown:
+        name, *other = line.split(", ")
+        assert other in ([], [f"--no{name}"]), "a switch is shown in both of its forms"
     assert 0 < sum("  --" in line[:5] for line in short.splitlines()) <= MOST_USUAL
     assert max(map(len, short.splitlines())) <= 110
     assert module.__doc__.splitlines()[0] in short

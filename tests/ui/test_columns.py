@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jaxdp.program.data import answers
-from jaxdp.program.ui.columns import BUY, KINDS, NO, YES, Row, facts_of, rows_of
+from jaxdp.program.ui.columns import BUY, KINDS, NO, YES, Row, facts_of, rows_again, rows_of
 from jaxdp.tables import OpenSchema
 
 AGE = answers.WHOLE
@@ -39,11 +39,9 @@ def test_what_is_said_of_categories_and_dates() -> None:
     assert row.facts() == {
         "type": "categorical",
         "categories": ["f", "m"],
-        "other": True,
+        "other": False,
         "nullable": False,
     }
-    row.is_target = True
-    assert row.facts()["other"] is False, "classes are all listed"
     day = Row("day", AGE, kind="dates", format="%d.%m.%Y", lower="01.01.2000", upper="31.12.2020")
     assert day.facts()["lower"] == "01.01.2000"
     assert OpenSchema.from_json({"columns": {"day": day.facts()}}).open == {
@@ -64,21 +62,70 @@ def test_all_mistakes_are_told_at_once_by_their_columns() -> None:
         Row("d", AGE, lower="5", upper="2"),
         Row("e", AGE, kind="ordered categories"),
         Row("f", AGE, kind="dates", lower="2020", upper="2021"),
+        Row("g", AGE, kind="dates", lower="2020-01-01"),
+        Row("h", AGE, kind="dates", format="%Q"),
+        Row("i", AGE, lower="1.5", upper="3"),
+        Row("j", AGE, lower="1.5", upper="inf"),
     ]
     _, faults = facts_of(rows)
     assert faults == {
         "a": "the least and the largest value are numbers; give both or none",
         "b": "the least and the largest value are numbers; give both or none",
-        "d": 'needs finite numbers "lower" < "upper", not 5 and 2',
+        "d": "least must be below largest, and 5 is not below 2",
         "e": "name all categories, in their order",
-        "f": '"lower" must be a text of its "format" \'%Y-%m-%d\'',
+        "f": "least: 2020 is not written as %Y-%m-%d, which is like 2024-12-31",
+        "g": "give both least and largest, or none",
+        "h": "'%Q' is unknown; known are %Y %y %m %b %B %d %j %a %A %H %I %p %M %S %f %z %:z, %%, "
+        "and %-d",
+        "i": "bounds of whole numbers are whole, not 1.5 and 3",
+        "j": "largest: inf is no finite number",
     }
 
 
 @pytest.mark.parametrize("name", ["x'y", '<img src=x onerror="1">', "two\nlines"])
 def test_a_mistake_of_a_column_with_an_odd_name_is_told_without_it(name: str) -> None:
     _, faults = facts_of([Row(name, AGE, lower="5", upper="2")])
-    assert faults[name].startswith("needs finite numbers")
+    assert faults[name].startswith("least must be below largest")
+
+
+@pytest.mark.parametrize(
+    ("kind", "format", "example"),
+    [
+        ("dates", "%d.%m.%Y", "31.12.2024"),
+        ("dates", "%Y", "2024"),
+        ("dates with times", "%d.%m.%Y %H:%M", "31.12.2024 18:00"),
+        ("durations", "H:MM:SS", "1:30:00"),
+    ],
+)
+def test_a_date_that_is_none_is_told_with_an_example(kind: str, format: str, example: str) -> None:
+    _, faults = facts_of([Row("at", AGE, kind=kind, format=format, lower="x", upper="y")])
+    assert faults["at"] == f"least: x is not written as {format}, which is like {example}"
+
+
+def test_a_schema_tells_its_mistakes_by_the_names_of_the_form() -> None:
+    _, faults = facts_of([Row("x", AGE | {"decimals": 1}, lower="1", upper="2")])
+    assert not any(f'"{key}"' in text for text in faults.values() for key in ("lower", "upper"))
+    _, faults = facts_of([Row("x", AGE | {"bins": [5]}, lower="1", upper="2")])
+    assert faults["x"] == '"bins" must be ascending edges between least and largest'
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"type": "numeric", "lower": 0, "upper": 5, "integer": True, "nullable": True},
+        {"type": "categorical", "categories": ["a", "b, c", 'q"'], "other": True, "nullable": None},
+        {"type": "boolean", "nullable": False},
+        {"type": "date", "format": "%Y", "lower": "1990", "upper": "2000", "nullable": False},
+        {"type": "time", "format": "%H:%M", "nullable": False},
+        {"type": "numeric", "lower": None, "upper": None, "nullable": False, "target": True},
+        {"drop": True},
+        answers.COUNTER,
+    ],
+)
+def test_columns_that_were_said_come_back_into_the_form(facts: dict[str, Any]) -> None:
+    (row,) = rows_again({"x": facts}, {})
+    assert row.facts() == facts
+    assert row.is_known
 
 
 @pytest.mark.parametrize("kind", KINDS)

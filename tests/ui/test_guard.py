@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jaxdp.program.ui.guard import REPORTS, Guard
+from jaxdp.program.ui.guard import COMPARISON, REPORTS, Guard
 
 PORT = 8123
 HERE = f"127.0.0.1:{PORT}"
@@ -71,7 +71,10 @@ def is_refused(answer: list[dict[str, Any]]) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-@pytest.mark.parametrize("path", ["/", "/_nicegui/any.js", "/_nicegui_ws/socket.io", REPORTS + "a"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/_nicegui/any.js", "/_nicegui_ws/socket.io", REPORTS + "a", f"{REPORTS}a{COMPARISON}"],
+)
 def test_guarantee_nothing_is_served_without_the_cookie(guard: Guard, kind: str, path: str) -> None:
     origin = {"origin": f"http://{HERE}"}
     name = entered(guard).split("=")[0]

@@ -7,16 +7,22 @@ import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from support.own_folder import write_shapes
 
+from jaxdp.bought import Purchase, buy_schema
+from jaxdp.methods import certified, marginals
 from jaxdp.methods.settings import SettingsError, types_of
+from jaxdp.methods.stored import Earlier
 from jaxdp.privacy import GaussianRelease, Ledger
 from jaxdp.program.commands import recommend
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
-from jaxdp.program.runs import dataset_ledgers, recommendation
-from jaxdp.program.ui import inputs
+from jaxdp.program.runs import dataset_ledgers, recommendation, schema_purchase
+from jaxdp.program.ui import inputs, spending
+from jaxdp.program.ui.columns import facts_of
+from jaxdp.tables import raw
 
 SPEC = recommendation.spec_of((28, 28, 1), 6000, 10)
 
@@ -59,37 +65,44 @@ def test_a_curve_is_a_picture_or_nothing() -> None:
 
 
 def test_what_an_epsilon_means_grows_with_it() -> None:
-    said = [inputs.attack(epsilon) for epsilon in (0.3, 1.0, 10.0)]
+    said = [
+        spending.attack(spending.of_next_run(epsilon, SPEC, None, ""))
+        for epsilon in (0.3, 1.0, 10.0)
+    ]
     right = [float(re.findall(r"at most ([\d.]+) %", text)[0]) for text in said]
     assert 50 < right[0] < right[1] < right[2] <= 100
 
 
 def test_all_runs_are_added_up_with_the_next_one(table: inputs.Table) -> None:
-    assert inputs.has_ledger(table)
-    assert inputs.spent_before(table) == []
-    assert inputs.together(table, 1.0) == ""
+    spends = spending.of_next_run(1.0, SPEC, None, "")
+    assert spending.has_ledger(table)
+    assert spending.spent_before(table) == []
+    assert spending.together(table, spends) == ""
+    assert spending.ledger_stamp(table) is None
     file = dataset_ledgers.of_run(RunFlags(csv=str(table.path)))
     assert file is not None
     release = GaussianRelease(name="counts", sensitivity=1.0, stddev=5.0)
     ledger = Ledger(num_examples=80, delta=1e-5, releases=(release,))
     file.enter("a run", "marginals", ledger)
-    assert any(line.startswith("all 1 together") for line in inputs.spent_before(table))
-    found = re.search(r"epsilon ([\d.]+)", inputs.together(table, 1.0))
+    assert spending.ledger_stamp(table) is not None
+    assert any(line.startswith("all 1 together") for line in spending.spent_before(table))
+    found = re.search(r"epsilon ([\d.]+)", spending.together(table, spends))
     assert found is not None
     assert max(1.0, ledger.epsilon()) < float(found[1]) < 1 + ledger.epsilon()
 
 
 def test_a_ledger_that_was_changed_is_told(table: inputs.Table) -> None:
     table.path.with_suffix(".ledger.jsonl").write_text("{}\n")
-    assert inputs.has_ledger(table)
-    assert inputs.together(table, 1.0).startswith("nobody can say: ")
+    assert spending.has_ledger(table)
+    spends = spending.of_next_run(1.0, SPEC, None, "")
+    assert spending.together(table, spends).startswith("nobody can say: ")
 
 
 def test_public_data_have_no_ledger() -> None:
     digits = inputs.read("digits", {})
     assert isinstance(digits, inputs.Images)
-    assert not inputs.has_ledger(digits)
-    assert inputs.together(digits, 1.0) == ""
+    assert not spending.has_ledger(digits)
+    assert spending.together(digits, spending.of_next_run(1.0, digits.spec, None, "")) == ""
 
 
 def test_a_schema_that_is_there_is_told_in_words(table: inputs.Table) -> None:
@@ -98,8 +111,13 @@ def test_a_schema_that_is_there_is_told_in_words(table: inputs.Table) -> None:
     table.path.with_suffix(".json").write_text(json.dumps({"columns": columns}))
     again = inputs.read(str(table.path), {})
     assert isinstance(again, inputs.Table)
-    assert again.known == {"age": "whole numbers", "ward": "categories, is predicted"}
-    spec, line = inputs.spec_of(again, None)
+    assert again.known == {
+        "age": "whole numbers, 0 to 120",
+        "ward": "categories, a, b, is predicted",
+    }
+    spec, line, opened = inputs.spec_of(again, None)
+    assert opened is not None
+    assert not opened.must_be_bought
     assert spec.class_names == ("a", "b")
     assert line.startswith("stays: 72 training records")
 
@@ -119,9 +137,10 @@ def test_how_data_are_read_goes_to_the_run(table: inputs.Table, tmp_path: Path) 
     assert isinstance(again, inputs.Table)
     assert again.columns["ward"] == {"drop": True}
     assert inputs.reading_words(again) == ["--person_column=ward", "--records_per_person=2"]
-    spec, _ = inputs.spec_of(again, inputs.schema_of(again, again.columns, []))
-    assert spec.records_per_person == 2
-    assert "certain person" in inputs.attack(1.0, spec.records_per_person)
+    facts = inputs.spec_of(again, inputs.schema_of(again, again.columns, []))
+    assert facts.spec.records_per_person == 2
+    spends = spending.of_next_run(1.0, facts.spec, facts.opened, "")
+    assert "certain person" in spending.attack(spends)
     for text in ("many", "0"):
         with pytest.raises(SettingsError):
             inputs.spec_of(inputs.read(str(table.path), {"records_per_person": text}), None)
@@ -183,9 +202,86 @@ def test_a_result_gets_a_new_folder(tmp_path: Path) -> None:
 
 def test_facts_are_those_of_recommend(table: inputs.Table) -> None:
     stored = inputs.schema_of(table, table.columns, [])
-    spec, line = inputs.spec_of(table, stored)
+    facts = inputs.spec_of(table, stored)
     path = inputs.write_schema(table, stored)
     asked = recommend.RecommendFlags(csv=str(table.path), schema=str(path))
-    assert recommend.facts_of_data(asked)[:3:2] == (spec, line)
+    found = recommend.facts_of_data(asked)
+    assert (found.spec, found.opened) == (facts.spec, facts.opened)
+    assert facts.line.splitlines() == [found.line, *found.notes]
+    assert inputs.write_schema(table, stored) == path, "it says the same"
     with pytest.raises(InputError, match="is there already"):
-        inputs.write_schema(table, stored)
+        inputs.write_schema(table, stored | {"about": "another"})
+
+
+def test_what_a_run_will_spend_is_what_its_certificate_says(table: inputs.Table) -> None:
+    """With the schema that is bought for a part of it, before and after the purchase."""
+    stored = inputs.schema_of(table, table.columns, [])
+    facts = inputs.spec_of(table, stored)
+    assert facts.opened is not None
+    more = "--delta=1e-6 --schema_share=0.3"
+    before = spending.of_next_run(2.0, facts.spec, facts.opened, more)
+    assert before.budget.delta == 1e-6
+    purchase = Purchase(epsilon=2.0, delta=1e-6, share=0.3)
+    records = raw.read(pd.read_csv(table.path).iloc[:72], facts.opened.schema)
+    schema_purchase.write(table.bought, buy_schema(records, facts.opened, purchase))
+    bought = inputs.as_bought(table, facts)
+    assert bought.opened is None
+    after = spending.of_next_run(2.0, bought.spec, None, more)
+    settings = marginals.complete(marginals.Settings(eps=2.0, delta=1e-6), bought.spec)
+    plan = marginals.make_plan(settings, bought.spec, Earlier(None))
+    told = certified.certificate(plan)["attacker"]["in_words"]
+    assert spending.attack(before) == spending.attack(after) == told
+    assert after.own.threshold_delta == 0 < after.planned.threshold_delta
+    assert inputs.spec_of(table, stored).spec == bought.spec, "it is used again"
+    ways = [recommendation.choices(each, 2.0, source="") for each in (bought.spec, plan.spec)]
+    assert ways[0] == ways[1]
+    changed = inputs.schema_of(table, table.columns | {"age": {"drop": True}}, [])
+    with pytest.raises(InputError, match="was bought for another schema"):
+        inputs.spec_of(table, changed)
+
+
+def test_columns_are_said_anew_and_the_old_file_is_kept(table: inputs.Table) -> None:
+    ward = {"type": "categorical", "categories": ["a", "b", "c, d"], "other": False, "target": True}
+    age = {"type": "numeric", "lower": 0, "upper": 120, "integer": True, "bins": [18, 65]}
+    text = json.dumps({"columns": {"age": age, "ward": ward}, "missing": ["", "?"]})
+    path = table.path.with_suffix(".json")
+    path.write_text(text)
+    seen = inputs.read(str(table.path), {})
+    assert isinstance(seen, inputs.Table)
+    again, rows = inputs.again(seen)
+    found, faults = facts_of(rows)
+    assert not faults
+    same = {"age": age | {"nullable": False}, "ward": ward | {"nullable": False}}
+    assert found == same, "nothing was changed"
+    rows[0].upper = "99"
+    stored = inputs.schema_of(again, facts_of(rows)[0], again.rules)
+    assert stored["missing"] == ["", "?"]
+    assert inputs.write_schema(again, stored) == path
+    assert json.loads(path.read_text())["columns"]["age"]["upper"] == 99
+    old = path.with_name("stays.json.old")
+    assert old.read_text() == text
+    inputs.write_schema(again, stored | {"about": "once more"})
+    assert old.read_text() == text
+    assert path.with_name("stays.json.old1").exists()
+
+
+def test_what_was_bought_stays_so_where_columns_are_said_anew(table: inputs.Table) -> None:
+    """Though the file of the purchase alone is left."""
+    drafted = inputs.schema_of(table, table.columns, [])
+    opened = inputs.spec_of(table, drafted).opened
+    assert opened is not None
+    records = raw.read(pd.read_csv(table.path), opened.schema)
+    schema_purchase.write(
+        table.bought, buy_schema(records, opened, Purchase(epsilon=9.0, delta=1e-5))
+    )
+    seen = inputs.read(str(table.path), {})
+    assert isinstance(seen, inputs.Table)
+    assert seen.schema == table.bought
+    again, rows = inputs.again(seen)
+    assert again.replaced is None
+    assert [row.lower for row in rows] == ["", ""]
+    stored = inputs.schema_of(again, facts_of(rows)[0], again.rules)
+    facts = inputs.spec_of(again, stored)
+    assert facts.opened is None
+    assert facts.spec.schema is not None
+    assert facts.spec.schema.bought is not None

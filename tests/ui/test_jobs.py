@@ -41,6 +41,15 @@ def test_progress_is_told_apart_from_lines() -> None:
     assert job.lines[-1] == "counts all 28 pairs: 50 % of them"
 
 
+def test_warnings_are_kept_apart_each_once() -> None:
+    job = Job(["--version"], "any")
+    job.wait()
+    for line in ("WARNING: few records", "a line", "WARNING: few records", "WARNING: odd"):
+        job._heard(line)
+    assert job.warnings == ["few records", "odd"]
+    assert list(job.lines)[-4:].count("WARNING: few records") == 2
+
+
 def test_lines_that_were_not_seen_are_told() -> None:
     job = Job(["--version"], "any")
     job.wait()

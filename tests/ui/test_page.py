@@ -110,6 +110,16 @@ def named(page: Any, word: str) -> None:
     press(page, "Read")
 
 
+def is_at_its_end(log: Any) -> bool:
+    """Whether the last lines of a log can be seen."""
+    area = log.locator(".q-scrollarea__container")
+    area.page.wait_for_timeout(500)
+    return bool(
+        area.evaluate("area => area.scrollHeight - area.scrollTop - area.clientHeight < 3")
+        and area.evaluate("area => area.scrollHeight > area.clientHeight")
+    )
+
+
 def log_of(page: Any) -> Any:
     """Return the lines that a run has said, as the page shows them."""
     return page.locator(".log")
@@ -144,6 +154,9 @@ def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
     page.get_by_label("Limit for all runs together").fill("4")
     press(page, "Run")
     page.get_by_role("button", name="Stop").wait_for()
+    page.get_by_text("all 2 together").wait_for(timeout=LONG)  # the ledger is read while it runs
+    assert page.get_by_text("Nothing, by their ledger.").count() == 0
+    page.get_by_text("All runs together, with one more like this").wait_for()
     page.context.close()  # a closed browser does not stop a run
 
     other = served.tab(viewport={"width": 360, "height": 800}, color_scheme="dark")
@@ -152,6 +165,19 @@ def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
     frame = other.frame_locator("iframe.report")
     frame.get_by_text("May leave").first.wait_for()
     assert other.locator("iframe.report").get_attribute("sandbox") == ""
+    rows = other.locator(".made tbody tr")
+    assert rows.count() == 10
+    days = rows.locator("td:nth-last-child(1)").all_inner_texts()
+    assert all(re.fullmatch(r"(\d{4}-\d\d-\d\d)?", day) for day in days), days
+    assert other.locator(".made th").nth(1).inner_text() == HOSTILE
+    assert is_at_its_end(log_of(other))
+    press(other, "Compare with the private records (stays here)")
+    compared = other.get_by_title("Comparison with private records")
+    compared.wait_for(timeout=LONG)
+    assert compared.get_attribute("sandbox") == ""
+    other.get_by_text(re.compile("NOT FOR RELEASE: .* stays in .*not_for_release")).wait_for()
+    within = other.frame_locator('iframe[title="Comparison with private records"]')
+    within.get_by_text("NOT FOR RELEASE").wait_for()
     press(other, "Pack")
     other.get_by_text("pack records.zip: done").wait_for(timeout=LONG)
     assert other.evaluate("document.documentElement.scrollWidth") == 360
@@ -168,10 +194,32 @@ def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
     again = served.tab()
     named(again, "records.csv")
     again.get_by_text("records.json is there, beside the table").wait_for()
-    again.get_by_text("age: whole numbers").wait_for()
+    again.get_by_text("age: whole numbers, 0 to 120").wait_for()
     press(again, "These are right")
     again.get_by_text(re.compile("all 2 together.*of at most 4")).wait_for()  # schema and run
     again.get_by_text("All runs together, with this one").wait_for()
+    said_anew(again, served.folder)
+
+
+def said_anew(page: Any, folder: Path) -> None:
+    """Change what is said of columns after a run; what does not fit a purchase is refused."""
+    press(page, "Change what is said")
+    page.get_by_text("is used again at no cost").wait_for()
+    age = page.locator(".of-column").filter(has_text="age")
+    api.expect(age.get_by_label("largest")).to_have_value("120")
+    age.get_by_label("largest").fill("110")
+    press(page, "These are right")
+    page.get_by_text("records.bought.json: was bought for another schema").wait_for()
+    (folder / "records.bought.json").rename(folder / "away.json")
+    press(page, "These are right")
+    page.get_by_text("What the schema leaves open is bought").wait_for()
+    press(page, "Run")
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text(re.compile("records-2, epsilon 1: (stopped|ended)")).first.wait_for(
+        timeout=LONG
+    )
+    assert '"upper": 120' in (folder / "records.json.old").read_text()
+    assert '"upper": 110' in (folder / "records.json").read_text()
 
 
 def test_digits_are_distilled_and_a_second_tab_sees_it(served: Served) -> None:
@@ -198,6 +246,8 @@ def test_digits_are_distilled_and_a_second_tab_sees_it(served: Served) -> None:
         tab.get_by_text("MAY BE RELEASED").last.wait_for(timeout=LONG)
         tab.frame_locator("iframe.report").get_by_text("May leave").first.wait_for()
         api.expect(log_of(tab)).to_contain_text("KRR test accuracy")
+        assert is_at_its_end(log_of(tab))
+        assert tab.locator(".made img").evaluate("image => image.naturalWidth > 0")
 
 
 def test_a_run_that_is_stopped_goes_on(served: Served) -> None:
@@ -262,7 +312,13 @@ def test_what_cannot_be_read_is_said(served: Served) -> None:
 
 def test_guarantee_who_has_no_cookie_sees_nothing(served: Served) -> None:
     page = served.browser.new_context().new_page()
-    for path in ("", "?token=wrong", "report/any", "_nicegui/auto/index.html"):
+    for path in (
+        "",
+        "?token=wrong",
+        "report/any",
+        "report/any/comparison",
+        "_nicegui/auto/index.html",
+    ):
         answer = page.goto(f"http://{served.host}/{path}")
         assert answer.status == 403
     elsewhere = served.tab()

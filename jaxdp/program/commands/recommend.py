@@ -20,9 +20,10 @@ from jaxdp.methods import warned
 from jaxdp.methods.settings import bad, setting
 from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
-from jaxdp.program.run_flags import DataFlags
+from jaxdp.program.run_flags import DataFlags, RunFlags
 from jaxdp.program.runs import amounts, expected_curve, recommendation
 from jaxdp.program.runs.expected_curve import Curve
+from jaxdp.tables.open_schema import OpenSchema
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,14 +61,20 @@ _CAVEAT = (
     "easier or harder to tell than measured ones. Nothing of the data was looked at but these."
 )
 
+_TO_BE_BOUGHT = (
+    "What the schema leaves open is bought by the first run: until then columns are taken as large "
+    "as is common, and what is expected changes a little with it."
+)
+
 
 class Found(NamedTuple):
-    """Public facts, the flags that name the data, a line on it, notes."""
+    """Public facts, the flags that name the data, a line on it, notes, what of a schema is open."""
 
     spec: Spec
     source: str
     line: str
     notes: tuple[str, ...] = ()
+    opened: OpenSchema | None = None
 
 
 def facts_from_flags(asked: RecommendFlags) -> Found:
@@ -105,12 +112,20 @@ def facts_of_data(asked: RecommendFlags) -> Found:
         InputError: it cannot be read.
     """
     # They import numpy: not before flags are parsed.
-    from jaxdp.program.data.load import AsIfComplete, dataset_for
+    from jaxdp.program.data.load import dataset_for
+    from jaxdp.program.runs.foreseen import Foreseen
+    from jaxdp.program.runs.schema_purchase import file_of
     from jaxdp.program.terminal import in_a_line
 
-    data = dataset_for(asked, seed=0, completes=AsIfComplete())
-    line = in_a_line(data.spec, num_test=len(data.test.y))
-    return Found(data.spec, recommendation.source_of(asked), line, data.notes)
+    foreseen = Foreseen(None if asked.csv is None else file_of(RunFlags(csv=asked.csv)))
+    data = dataset_for(asked, seed=0, completes=foreseen)
+    line = foreseen.line(in_a_line(data.spec, num_test=len(data.test.y)))
+    notes, opened = data.notes, None
+    if foreseen.opened is not None and foreseen.opened.open and not foreseen.is_bought:
+        opened = foreseen.opened
+        notes += (_TO_BE_BOUGHT,) if opened.must_be_bought else ()
+    source = recommendation.source_of(asked)
+    return Found(foreseen.likely(data.spec), source, line, notes, opened)
 
 
 def curve_of(found: Found, epsilon: float) -> Curve | None:

@@ -99,11 +99,10 @@ class SchemaBuyer:
                 "--num_processes: each process would buy a schema of its own; buy it by a run in "
                 f"one process first, then {path} is used again by all of them"
             )
-        share = self.run_flags.schema_share or (SHARE if opened.must_be_bought else SHARE_OF_BINS)
         purchase = Purchase(
             epsilon=self.budget.eps,
             delta=self.budget.delta,
-            share=share,
+            share=share_of(self.run_flags, opened),
             records_per_person=self.run_flags.records_per_person or 1,
             noise_seed=self.budget.noise_seed,
             relation=self.budget.relation,
@@ -145,24 +144,14 @@ class SchemaBuyer:
         Raises:
             InputError: it is of another draft, or a share is asked for.
         """
-        try:
-            stored = read_schema(path)
-            if self.run_flags.no_header is not None:
-                dialect = dataclasses.replace(stored.csv, header=not self.run_flags.no_header)
-                stored = dataclasses.replace(stored, csv=dialect)
-            found = opened.filled_by(stored)
-        except SchemaError as error:
-            raise InputError(f"{error}; remove the file to buy it anew") from error
+        found = _filled(path, opened, self.run_flags.no_header)
         if self.run_flags.schema_share is not None:
             raise InputError(
                 f"--schema_share={self.run_flags.schema_share:g}: {path} was bought before; leave "
                 "the flag out to use it again, or remove the file to buy it anew"
             )
         if found is None:
-            raise InputError(
-                f"{path}: was bought for another schema than --schema={self.run_flags.schema}; "
-                "remove it to buy a new one, or give it by --schema"
-            )
+            raise _of_another(path, f"--schema={self.run_flags.schema}")
         assert found.bought is not None
         before = found.bought.ledger.get("num_examples")
         other = f" (of {before} records, and here are {num_records})"
@@ -172,6 +161,51 @@ class SchemaBuyer:
             file=sys.stderr,
         )
         return found
+
+
+def share_of(run_flags: Any, opened: OpenSchema) -> float:
+    """Return the part of the budget that a purchase takes."""
+    return run_flags.schema_share or (SHARE if opened.must_be_bought else SHARE_OF_BINS)
+
+
+def earlier(path: Path, opened: OpenSchema) -> Schema:
+    """Return an open schema that an earlier purchase completes, as a run uses it again.
+
+    Args:
+        path: file of the purchase.
+        opened: the schema.
+
+    Raises:
+        InputError: the file is no schema, or of another one.
+    """
+    header = opened.schema.csv.header
+    found = _filled(path, opened, None if header is None else not header)
+    if found is None:
+        raise _of_another(path, "what is said of the columns now")
+    return found
+
+
+def _filled(path: Path, opened: OpenSchema, no_header: bool | None) -> Schema | None:
+    """Return the schema with what a file has of its open facts; None where that is of another.
+
+    Raises:
+        InputError: the file is no schema.
+    """
+    try:
+        stored = read_schema(path)
+        if no_header is not None:
+            dialect = dataclasses.replace(stored.csv, header=not no_header)
+            stored = dataclasses.replace(stored, csv=dialect)
+        return opened.filled_by(stored)
+    except SchemaError as error:
+        raise InputError(f"{error}; remove the file to buy it anew") from error
+
+
+def _of_another(path: Path, schema: str) -> InputError:
+    return InputError(
+        f"{path}: was bought for another schema than {schema}; remove it to buy a new one, or give "
+        "it by --schema"
+    )
 
 
 def bought(

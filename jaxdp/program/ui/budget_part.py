@@ -7,9 +7,10 @@ from typing import Any
 
 from nicegui import ui
 
-from jaxdp.program.ui import inputs
+from jaxdp.program.ui import inputs, spending
 from jaxdp.program.ui.tab import Tab, card, said, sets
 
+_STEP = "budget"
 _EPSILONS = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 
 
@@ -19,6 +20,24 @@ class BudgetPart:
     def __init__(self, tab: Tab) -> None:
         """Take the tab."""
         self._tab = tab
+        self._stamp: tuple[int, int] | None = None
+
+    async def update(self) -> None:
+        """Read again what was spent, once the ledger has changed: by a run of whatever program."""
+        tab = self._tab
+        if tab.chosen is None or tab.spec is None:
+            return
+        stamp = spending.ledger_stamp(tab.chosen)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        tab.spent = await tab.told(_STEP, spending.spent_before, tab.chosen) or []
+        if isinstance(tab.chosen, inputs.Table) and tab.opened is not None:
+            facts = inputs.Facts(tab.spec, tab.line, tab.opened)
+            found = await tab.told(_STEP, inputs.as_bought, tab.chosen, facts)
+            tab.spec, _, tab.opened = found or facts
+        self._spent.refresh()
+        self._outlook.refresh()
 
     @ui.refreshable_method
     def show(self) -> None:
@@ -49,13 +68,17 @@ class BudgetPart:
         tab = self._tab
         assert tab.chosen is not None
         ui.label("Spent on these data so far").classes("font-bold")
-        if not inputs.has_ledger(tab.chosen):
+        if not spending.has_ledger(tab.chosen):
             said("These data are public: no ledger counts runs on them.")
             return
-        said("\n".join(tab.spent) or "Nothing, by their ledger.")
+        self._spent()
         ui.input(
             "Limit for all runs together", value=tab.budget, on_change=sets(tab, "budget")
         ).classes("w-72").props('hint="The most epsilon from now on; may stay empty"')
+
+    @ui.refreshable_method
+    def _spent(self) -> None:
+        said("\n".join(self._tab.spent) or "Nothing, by their ledger.")
 
     @ui.refreshable_method
     def _outlook(self) -> None:
@@ -78,14 +101,17 @@ class BudgetPart:
 
     def _say(self, way: inputs.Way) -> None:
         """Say what an epsilon and a way lead to."""
-        assert self._tab.chosen is not None
+        tab = self._tab
+        assert tab.chosen is not None
+        assert tab.spec is not None
+        spends = spending.of_next_run(
+            tab.epsilon, tab.spec, tab.opened, tab.more, counts_cells=tab.way == 0
+        )
+        with_what = "with this one" if tab.job is None else "with one more like this"
         for what, text in (
             ("Expected", way.expected),
-            ("What it means", inputs.attack(self._tab.epsilon, _people(self._tab))),
-            (
-                "All runs together, with this one",
-                inputs.together(self._tab.chosen, self._tab.epsilon),
-            ),
+            ("What it means", spending.attack(spends)),
+            (f"All runs together, {with_what}", spending.together(tab.chosen, spends)),
             ("Takes", way.takes),
         ):
             if text:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxdp.program.data import answers
 from jaxdp.tables import OpenSchema
+from jaxdp.tables.bought import BINS, BOUNDS, CATEGORIES, NULLABLE
 from jaxdp.tables.columns import BOOLEAN, CATEGORICAL, NUMERIC, ORDINAL, SchemaError
-from jaxdp.tables.moments import DATE, DURATION, MOMENTS, TIME, TIMESTAMP
+from jaxdp.tables.moments import DATE, DURATION, MOMENTS, TIME, TIMESTAMP, Moment, moment_of
 from jaxdp.tables.new_columns import NEW_TYPES
 
 GUESSED = "as guessed"
@@ -31,6 +34,18 @@ KINDS: dict[str, dict[str, Any]] = {
 """What a column may hold, by the words of the form, and the facts of each."""
 BUY, NO, YES = "buy", "no", "yes"
 _MISSING = {BUY: None, NO: False, YES: True}
+# What the form calls the fields of a schema file, whose errors name these.
+_CALLED = {
+    "lower": "least",
+    "upper": "largest",
+    "format": "written as",
+    "categories": "all categories",
+    "nullable": "missing",
+}
+# A day that shows which number is which.
+_EXAMPLE = {DATE: 20088, TIMESTAMP: 20088 + 0.75, TIME: 0.75, DURATION: 0.0625}
+_DAY = 86400 * 10**6  # microseconds
+_LONGEST = 80  # of categories in a line
 
 
 @dataclasses.dataclass
@@ -48,6 +63,7 @@ class Row:
             empty to buy them.
         missing: whether values can be missing: `BUY`, `NO` or `YES`.
         is_target: whether it is to be predicted.
+        is_known: whether what is guessed was said before.
     """
 
     name: str
@@ -59,6 +75,7 @@ class Row:
     categories: str = ""
     missing: str = BUY
     is_target: bool = False
+    is_known: bool = False
 
     @property
     def guess(self) -> str:
@@ -109,19 +126,23 @@ class Row:
         """Return the facts as a schema file has them.
 
         Raises:
-            ValueError: a bound is no number, or ordered categories are not named.
+            ValueError: a format or a bound is none, or ordered categories are not named.
         """
         found = self._chosen
         if self.has_format and self.format.strip():
             found["format"] = self.format.strip()
+        if "format" in found:
+            _moment(found)
         if self.has_bounds and (self.lower.strip() or self.upper.strip()):
             is_number = found["type"] == NUMERIC
             low, high = self.lower.strip(), self.upper.strip()
             found["lower"] = self._number(low, found) if is_number else low
             found["upper"] = self._number(high, found) if is_number else high
+            self._require_bounds(found)
         words = self._categories() if self.has_categories else []
         if words:
-            found |= {"categories": words, "other": not self.is_target}
+            # All are listed, so there is no other; a file that says otherwise is believed.
+            found |= {"categories": words, "other": bool(found.get("other")) and not self.is_target}
         elif self.needs_categories and not found.get("categories"):
             raise ValueError("name all categories, in their order")
         if self.may_be_missing:
@@ -135,6 +156,24 @@ class Row:
         words = (word.strip() for line in lines for word in line)
         return list(dict.fromkeys(word for word in words if word))
 
+    def _require_bounds(self, facts: Mapping[str, Any]) -> None:
+        """Raise a `ValueError` that has the words of the form where bounds are none."""
+        ends = {"least": facts["lower"], "largest": facts["upper"]}
+        numbers = {name: _as_number(end, facts) for name, end in ends.items()}
+        for name, number in numbers.items():
+            if ends[name] == "":
+                raise ValueError("give both least and largest, or none")
+            if number is None:
+                raise ValueError(
+                    f"{name}: {ends[name]} is not written as {facts['format']}, "
+                    f"which is like {_example_of(facts)}"
+                )
+            if not math.isfinite(number):
+                raise ValueError(f"{name}: {ends[name]} is no finite number")
+        low, high = ends.values()
+        if not (numbers["least"] or 0) < (numbers["largest"] or 0):
+            raise ValueError(f"least must be below largest, and {low} is not below {high}")
+
     def _number(self, text: str, facts: Mapping[str, Any]) -> float | int:
         try:
             number = float(text)
@@ -145,9 +184,73 @@ class Row:
         return int(number) if facts.get("integer") and number % 1 == 0 else number
 
 
+def _as_number(end: Any, facts: Mapping[str, Any]) -> float | None:
+    """Return a bound as a number; None for a text that is no date or time of its format."""
+    if facts["type"] == NUMERIC:
+        return float(end)
+    return _moment(facts).read(end)
+
+
+def _moment(facts: Mapping[str, Any]) -> Moment:
+    return moment_of(facts["type"], facts["format"], facts.get("zone") or "UTC")
+
+
+def _example_of(facts: Mapping[str, Any]) -> str:
+    """Return an example of how dates or times are written."""
+    moment = _moment(facts)
+    return f"{moment.write(moment.cut(int(_EXAMPLE[facts['type']] * _DAY)))}"
+
+
 def rows_of(columns: Mapping[str, Mapping[str, Any]]) -> list[Row]:
     """Return rows of a form in which all is as proposed."""
     return [Row(name, facts) for name, facts in columns.items()]
+
+
+def rows_again(
+    columns: Mapping[str, Mapping[str, Any]], bought: Mapping[str, Sequence[str]]
+) -> list[Row]:
+    """Return rows of a form in which all is as a schema file has it.
+
+    Args:
+        columns: of the file.
+        bought: facts of each column that were bought, and are left to be so.
+    """
+    return [_again(str(name), facts, bought.get(name, ())) for name, facts in columns.items()]
+
+
+def _again(name: str, facts: Mapping[str, Any], bought: Sequence[str]) -> Row:
+    own = {key: value for key, value in facts.items() if key not in ("about", "target")}
+    if BINS in bought:
+        own = {key: value for key, value in own.items() if key not in ("bins", "spikes")}
+    if CATEGORIES in bought:
+        own.pop("other", None)
+    found = Row(name, own, is_target=bool(facts.get("target")), is_known=True)
+    if own.get("type") in (NUMERIC, *MOMENTS) and own.get("type") != TIME:
+        ends = (None, None) if BOUNDS in bought else (own.get("lower"), own.get("upper"))
+        found.lower, found.upper = ("" if end is None else str(end) for end in ends)
+        own |= {"lower": None, "upper": None}
+    if found.has_categories:
+        words = [] if CATEGORIES in bought else own.get("categories") or []
+        found.categories = _in_a_line(words)
+        own["categories"] = None
+    if own.get("type") in _MAY_BE_MISSING:
+        nullable = None if NULLABLE in bought else own.get("nullable", False)
+        found.missing = next(key for key, value in _MISSING.items() if value is nullable)
+        own["nullable"] = None
+    return found
+
+
+_MAY_BE_MISSING = tuple(kind["type"] for kind in KINDS.values() if "nullable" in kind)
+
+
+def _in_a_line(words: Sequence[Any]) -> str:
+    """Return categories with commas between, as `Row.categories` has them."""
+    found = []
+    for word in words:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow([word])
+        found.append(text.getvalue())
+    return ", ".join(found)
 
 
 def facts_of(rows: Sequence[Row]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
@@ -158,7 +261,7 @@ def facts_of(rows: Sequence[Row]) -> tuple[dict[str, dict[str, Any]], dict[str, 
         try:
             found[row.name] = row.facts()
         except ValueError as error:
-            faults[row.name] = str(error)
+            faults[row.name] = _as_called(str(error))
         else:
             fault = _fault(row.name, found[row.name])
             faults |= {} if fault is None else {row.name: fault}
@@ -172,5 +275,28 @@ def _fault(name: str, facts: Mapping[str, Any]) -> str | None:
     try:
         OpenSchema.from_json({"columns": {name: dict(facts), other: beside}})
     except SchemaError as error:
-        return str(error).removeprefix(f"column {name!r}: ")
+        return _as_called(str(error).removeprefix(f"column {name!r}: "))
     return None
+
+
+def in_words(facts: Mapping[str, Any]) -> str:
+    """Return what a schema file says of a column, in words, with bounds and categories."""
+    found = [answers.in_words(facts)]
+    if facts.get("lower") is not None:
+        found.append(f"{facts['lower']} to {facts['upper']}")
+    if facts.get("type") in (CATEGORICAL, ORDINAL) and facts.get("categories"):
+        text = _in_a_line(facts["categories"])
+        more = " and others" if facts.get("other", True) and not facts.get("target") else ""
+        found.append((text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...") + more)
+    if facts.get("nullable"):
+        found.append("may be missing")
+    has_open = any(facts.get(key, "") is None for key in (*_CALLED, "bins"))
+    found += ["the rest is bought"] if has_open else []
+    return ", ".join(found) + (", is predicted" if facts.get("target") else "")
+
+
+def _as_called(error: str) -> str:
+    """Return what a schema says is wrong, with the fields called as the form calls them."""
+    for key, called in _CALLED.items():
+        error = error.replace(f'"{key}"', called)
+    return error

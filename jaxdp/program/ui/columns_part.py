@@ -44,15 +44,15 @@ class ColumnsPart:
             with ui.column().classes("gap-0"):
                 for name, words in table.known.items():
                     said(f"{name}: {words}")
-            ui.label("Move that file away to say anew what can stand in each column.").classes(
-                "faint"
-            )
+            ui.button("Change what is said", on_click=self._change).props("outline")
+            self._note(table)
         else:
             ui.label(
                 "Say what you know without this table: that counts as public. What you leave empty "
                 "is bought with a part of epsilon. The values shown are the first ones of the "
                 "table, for you alone."
             )
+            self._note(table)
             self._faults = {}
             for row in self._tab.rows[:_MOST_SHOWN]:
                 self._column(row, table.first.get(row.name, ""))
@@ -78,7 +78,9 @@ class ColumnsPart:
         def show() -> None:
             fields.clear()
             with fields:
-                kinds = {columns.GUESSED: f"guess: {row.guess}"}
+                kinds = {
+                    columns.GUESSED: f"{'as before' if row.is_known else 'guess'}: {row.guess}"
+                }
                 kinds |= {kind: kind for kind in columns.KINDS}
                 ui.select(kinds, label="holds", value=row.kind, on_change=choose).classes("w-72")
                 _fields(row)
@@ -97,6 +99,30 @@ class ColumnsPart:
                     agreed.add(number) if event.value else agreed.discard(number)
                 ),
             )
+
+    def _note(self, table: inputs.Table) -> None:
+        """Say which files play a part that nobody has named."""
+        if table.bought.exists():
+            ui.label(
+                f"{table.bought.name} has what was bought before. It is used again at no cost, "
+                "as long as the rest is said as it was then."
+            ).classes("faint")
+        if table.replaced is not None:
+            ui.label(
+                f"Where anything is said otherwise, a run writes {table.own_schema.name} anew, and "
+                f"keeps the file that is there now as {table.own_schema.name}.old."
+            ).classes("faint")
+
+    async def _change(self) -> None:
+        """Show the columns in a form again, as the file has them."""
+        tab = self._tab
+        found = await tab.told(_STEP, inputs.again, tab.chosen)
+        if found is None:
+            return
+        table, tab.rows = found
+        tab.chosen, tab.agreed = table, set(range(len(table.rules)))
+        tab.spec, tab.opened, tab.stored, tab.line = None, None, None, ""
+        tab.changed()
 
     async def _agree(self) -> None:
         """Look whether the table fits what was said; go on to the budget."""
@@ -118,7 +144,7 @@ class ColumnsPart:
         with tab.working("Reading all records"):
             facts = await tab.told(_STEP, inputs.spec_of, table, tab.stored)
         if facts is not None:
-            tab.spec, tab.line = facts
+            tab.spec, tab.line, tab.opened = facts
             tab.changed()
 
     def _mark(self, faults: dict[str, str]) -> None:

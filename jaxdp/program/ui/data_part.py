@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from jaxdp.program.ui import columns, inputs
+from jaxdp.program.ui import columns, inputs, spending
 from jaxdp.program.ui.tab import Tab, card, free, said, sets
 
 _STEP = "data"
@@ -63,7 +63,7 @@ class DataPart:
         with tab.working("Reading"):
             found = await tab.told(_STEP, inputs.read, tab.word, tab.reading)
             if found is not None:
-                tab.spent = await tab.told(_STEP, inputs.spent_before, found) or []
+                tab.spent = await tab.told(_STEP, spending.spent_before, found) or []
         if found is None:
             return
         tab.chosen = found

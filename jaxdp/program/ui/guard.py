@@ -31,6 +31,8 @@ _PAGE = (
 )
 REPORTS = "/report/"
 """Where reports of runs are, which run no script."""
+COMPARISON = "/comparison"
+"""What follows the address of a report for that of a comparison with private records."""
 
 
 class Guard:

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
+import os
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxdp import new_files
 from jaxdp.methods import warned
-from jaxdp.methods.settings import Budget, types_of
-from jaxdp.privacy import relations, releases
-from jaxdp.privacy.certificates import whole_loss
-from jaxdp.privacy.ledger import Ledger, joint_epsilon
-from jaxdp.program.commands import images, recommend, spent
-from jaxdp.program.data import answers, drafts, proposed_rules, tables
+from jaxdp.methods.settings import types_of
+from jaxdp.program.commands import images, recommend
+from jaxdp.program.data import answers, drafts, proposed_rules, schema_files, tables
 from jaxdp.program.errors import InputError
 from jaxdp.program.report import curve_svg
-from jaxdp.program.report.values import round_up
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import (
     amounts,
     commands,
-    dataset_ledgers,
     expected_curve,
+    foreseen,
     recommendation,
     schema_purchase,
 )
+from jaxdp.program.ui import columns as columns_of_forms
+from jaxdp.program.ui.columns import Row
+from jaxdp.tables.open_schema import OpenSchema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +76,7 @@ class Table:
         rules: that names of columns suggest.
         first: the first values of each column; private.
         reading: flags that say how records are read, by name.
+        replaced: file that what is said now is written in place of; None for none.
     """
 
     path: Path
@@ -84,6 +87,17 @@ class Table:
     rules: list[dict[str, Any]]
     first: dict[str, str]
     reading: dict[str, Any]
+    replaced: Path | None = None
+
+    @property
+    def own_schema(self) -> Path:
+        """The file beside the table where its schema is written, and where a command finds it."""
+        return self.path.with_name(f"{self.path.name.split('.')[0]}.json")
+
+    @property
+    def bought(self) -> Path:
+        """The file beside it of what was bought."""
+        return schema_purchase.file_of(RunFlags(csv=str(self.path)))
 
 
 READING = {
@@ -176,10 +190,7 @@ def _known(schema: Path) -> dict[str, str]:
         InputError: it is no schema.
     """
     found = tables.open_schema_of(str(schema)).stored["columns"]
-    return {
-        str(name): answers.in_words(facts) + (", is predicted" if facts.get("target") else "")
-        for name, facts in found.items()
-    }
+    return {str(name): columns_of_forms.in_words(facts) for name, facts in found.items()}
 
 
 def _first(values: pd.Series) -> str:
@@ -200,8 +211,30 @@ def schema_of(
     return drafts.confirmed(table.drafted, dict(columns), [dict(rule) for rule in rules])
 
 
-def spec_of(table: Table, stored: Mapping[str, Any] | None) -> tuple[Spec, str]:
-    """Return the facts about a table, and a line on them.
+def again(table: Table) -> tuple[Table, list[Row]]:
+    """Return a table whose columns are said anew, and the rows of a form as its schema has them.
+
+    What was bought is left to be bought, and so is used again where it still fits.
+
+    Args:
+        table: that has a schema.
+
+    Raises:
+        InputError: the schema cannot be read.
+    """
+    stored = dict(tables.open_schema_of(str(table.schema)).stored)
+    bought = (stored.pop("bought", None) or {}).get("facts", {})
+    columns = stored.pop("columns")
+    rules = [dict(rule) for rule in stored.get("rules", [])]
+    replaced = table.own_schema if table.own_schema.exists() else None
+    changed = dataclasses.replace(
+        table, schema=None, drafted=stored, rules=rules, replaced=replaced
+    )
+    return changed, columns_of_forms.rows_again(columns, bought)
+
+
+def spec_of(table: Table, stored: Mapping[str, Any] | None) -> Facts:
+    """Return the facts about a table.
 
     All records are read by the schema, so that what does not fit is known before anything is spent.
 
@@ -210,7 +243,7 @@ def spec_of(table: Table, stored: Mapping[str, Any] | None) -> tuple[Spec, str]:
         stored: content of the schema; None for that of its file.
 
     Raises:
-        InputError: the schema is none, or records do not fit it.
+        InputError: the schema is none, records do not fit it, or what was bought does not.
     """
     with tempfile.TemporaryDirectory() as folder:
         schema = str(table.schema)
@@ -222,18 +255,65 @@ def spec_of(table: Table, stored: Mapping[str, Any] | None) -> tuple[Spec, str]:
             found = recommend.facts_of_data(asked)
         except InputError as error:  # of a file that nobody has seen
             raise InputError(str(error).replace(f"--schema={schema}: ", "")) from error
-    return found.spec, found.line
+    return Facts(found.spec, "\n".join([found.line, *found.notes]), found.opened)
 
 
 def write_schema(table: Table, stored: Mapping[str, Any]) -> Path:
     """Write the schema beside the table, where `jaxdp table` finds it, and return its path.
 
+    A file that it takes the place of is kept beside, as NAME.json.old. One that says the same is
+    left as it is.
+
     Raises:
-        InputError: it cannot be written.
+        InputError: it cannot be written, or is there and not to be replaced.
     """
-    path = table.path.with_name(f"{table.path.name.split('.')[0]}.json")
-    drafts.write(path, dict(stored))
+    path = table.own_schema
+    if path.exists() and _holds(path, stored):
+        return path
+    if path.exists() and table.replaced == path:
+        try:
+            os.link(path, _free_old(path))  # a name of its own for what is there now
+            new_files.write(path, schema_files.as_text(dict(stored)).encode())
+        except OSError as error:
+            raise InputError(f"{path}: cannot be replaced ({error.strerror})") from error
+    else:
+        drafts.write(path, dict(stored))
     return path
+
+
+def _holds(path: Path, stored: Mapping[str, Any]) -> bool:
+    try:
+        return bool(json.loads(path.read_text("utf-8")) == stored)
+    except (OSError, ValueError):
+        return False
+
+
+def _free_old(path: Path) -> Path:
+    """Return where the old file is kept: NAME.json.old, with a number where that is taken."""
+    names = (path.with_name(f"{path.name}.old{number or ''}") for number in itertools.count())
+    return next(each for each in names if not each.exists())
+
+
+class Facts(NamedTuple):
+    """What is known of a table before a run.
+
+    Attributes:
+        spec: facts.
+        line: what was read.
+        opened: its schema where something of it is still to be bought.
+    """
+
+    spec: Spec
+    line: str
+    opened: OpenSchema | None
+
+
+def as_bought(table: Table, facts: Facts) -> Facts:
+    """Return facts by what has been bought since they were read, without reading records again."""
+    if facts.opened is None or not table.bought.exists():
+        return facts
+    schema = schema_purchase.earlier(table.bought, facts.opened)
+    return Facts(foreseen.with_schema(facts.spec, schema), facts.line.split("\n")[0], None)
 
 
 class Way(NamedTuple):
@@ -270,78 +350,6 @@ def curve(spec: Spec, epsilon: float) -> str | None:
     """Return a picture of what is expected over epsilon, as SVG; None where nobody can say."""
     found = expected_curve.curve(spec, expected_curve.epsilons_with(epsilon))
     return None if found is None else curve_svg.alone(found, chosen=epsilon)
-
-
-def _ledger_of(chosen: Images | Table) -> Any:
-    if isinstance(chosen, Table):
-        return dataset_ledgers.of_run(RunFlags(csv=str(chosen.path)))
-    return dataset_ledgers.of_run(RunFlags(**images.named(chosen.word)))
-
-
-def has_ledger(chosen: Images | Table) -> bool:
-    """Whether runs on the data are counted; those on public data are not."""
-    try:
-        return _ledger_of(chosen) is not None
-    except InputError:  # there are several, and a run says so
-        return True
-
-
-def spent_before(chosen: Images | Table) -> list[str]:
-    """Return lines on what the ledger of the data has; none where nothing was spent.
-
-    Raises:
-        InputError: the ledger cannot be read.
-    """
-    ledger = _ledger_of(chosen)
-    if ledger is None or not ledger.path.exists():
-        return []
-    return spent.lines(str(ledger.path), None)
-
-
-def together(chosen: Images | Table, epsilon: float) -> str:
-    """Say what all runs on the data will have spent after one more; nothing if it is the first."""
-    try:
-        ledger = _ledger_of(chosen)
-        if ledger is None or not ledger.path.exists():
-            return ""
-        with dataset_ledgers.in_one_line(ledger):
-            before = [entry.ledger for entry in ledger.read().entries]
-            if not before:
-                return ""
-            delta = max(each.delta for each in before)
-            planned = _planned(epsilon, delta, before[0].records_per_person)
-            found = round_up(joint_epsilon([*before, planned], delta=delta))
-    except InputError as error:
-        return f"nobody can say: {error}"
-    return f"about epsilon {found} at delta {delta:g}; the certificate of the run says it exactly"
-
-
-def attack(epsilon: float, people: int = 1) -> str:
-    """Say what a budget lets an attacker do at most, in a sentence.
-
-    Args:
-        epsilon: the budget.
-        people: most records of a person.
-    """
-    planned = _planned(epsilon, Budget().delta, people)
-    return str(whole_loss((planned,))["attacker"]["in_words"])
-
-
-def _planned(epsilon: float, delta: float, people: int) -> Ledger:
-    """Return the ledger of a single release that spends a budget, as most runs do."""
-    made = releases.calibrate(
-        {"all": 1.0},
-        target_epsilon=epsilon,
-        delta=delta,
-        relation=relations.ZERO_OUT,
-        records_per_person=people,
-    )
-    return Ledger(
-        num_examples=math.ceil(1 / delta),
-        delta=delta,
-        releases=made,
-        records_per_person=people,
-    )
 
 
 def folder_of(text: str) -> Path:

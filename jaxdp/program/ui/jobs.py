@@ -21,6 +21,7 @@ except ImportError:  # where there are no terminals, progress comes every ten se
 _MOST_LINES = 400
 _BAR = re.compile(r"^(?P<what>[\w ,'-]+):\s+(?P<part>\d+)%\|")
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_WARNING = "WARNING: "
 _BLOCK = 4096
 _SIZE = (24, 100)  # of the terminal that the process sees
 _GRACE_SECONDS = 60.0
@@ -35,6 +36,7 @@ class Job:
         title: for the page.
         folder: of the run; None where there is none.
         lines: the last ones that it has said, without progress.
+        warnings: those among all of them that warn of something, each once, without the word.
         num_lines: how many it has said in all.
         phases: what it has been at, in order, and which part of each is done.
         code: exit code; None while it runs.
@@ -52,6 +54,7 @@ class Job:
         self.title, self.folder = title, folder
         self.lines: deque[str] = deque(maxlen=_MOST_LINES)
         self.num_lines = 0
+        self.warnings: list[str] = []
         self.phases: dict[str, float] = {}
         self.code: int | None = None
         self._process, read = _started([sys.executable, "-m", "jaxdp", *words])
@@ -103,8 +106,14 @@ class Job:
         if bar:
             self.phases[bar["what"].strip()] = int(bar["part"]) / 100
         elif line:
+            self._heard_warning(line)
             self.lines.append(line)
             self.num_lines += 1
+
+    def _heard_warning(self, line: str) -> None:
+        text = line.removeprefix(_WARNING)
+        if text != line and text not in self.warnings:
+            self.warnings.append(text)
 
 
 def _started(words: list[str]) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:

@@ -36,12 +36,13 @@ def build(jobs: Jobs, folder: Path) -> None:
             "Private data in, something that may be released out. All of it happens on this "
             "machine; nothing is sent anywhere."
         )
-    running, listed = RunPart(tab), RunsPart(tab)
-    for part in (DataPart(tab), ColumnsPart(tab), BudgetPart(tab), running, listed):
+    budget, running, listed = BudgetPart(tab), RunPart(tab), RunsPart(tab)
+    for part in (DataPart(tab), ColumnsPart(tab), budget, running, listed):
         tab.shows(part.show)
 
-    def update() -> None:
+    async def update() -> None:
         running.update()
         listed.update()
+        await budget.update()
 
     ui.timer(_POLL_SECONDS, update)

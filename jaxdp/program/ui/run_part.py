@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 from nicegui import ui
 
 from jaxdp.methods.settings import SettingsError
-from jaxdp.program.ui import inputs
-from jaxdp.program.ui.guard import REPORTS
+from jaxdp.program.ui import inputs, results
+from jaxdp.program.ui.guard import COMPARISON, REPORTS
 from jaxdp.program.ui.jobs import Job, Jobs
 from jaxdp.program.ui.tab import Tab, card, free, said, sets
 
 _STEP = "run"
+# The log goes to its end by itself where it was shown before, and lines were added to it alone.
+_TO_THE_END = (
+    "setTimeout(() => getElement({log})?.$refs.qRef?.setScrollPosition('vertical', 1e9), 100)"
+)
 
 
 class RunPart:
@@ -23,7 +29,7 @@ class RunPart:
         """Take the tab."""
         self._tab = tab
         self._seen: tuple[Job | None, bool] = (None, False)
-        self._is_packed = False
+        self._is_packed = self._is_compared = False
 
     @ui.refreshable_method
     def show(self) -> None:
@@ -42,15 +48,19 @@ class RunPart:
 
     def update(self) -> None:
         """Show what the run has done since the last look."""
-        job, packing = self._tab.job, self._tab.packing
+        job, packing, comparing = self._tab.job, self._tab.packing, self._tab.comparing
         if job is None:
             return
         if self._seen != (job, job.is_done):
             self.show.refresh()
-        elif not job.is_done:
+            return
+        if not job.is_done:
             self._watch(job)
-        elif packing is not None and packing.is_done != self._is_packed:
+            return
+        if packing is not None and packing.is_done != self._is_packed:
             self._packed.refresh()
+        if comparing is not None and comparing.is_done != self._is_compared:
+            self._compared.refresh()
 
     # -- before
 
@@ -112,11 +122,12 @@ class RunPart:
             return ["images", tab.chosen.word, *own], out
         if tab.stored is not None:
             inputs.write_schema(tab.chosen, tab.stored)
-            tab.stored = None  # it is beside the table now
+            tab.stored = None  # it is beside the table now, and of this page
+            tab.chosen = dataclasses.replace(tab.chosen, replaced=tab.chosen.own_schema)
         return ["table", str(tab.chosen.path), *own], out
 
     def _show(self, job: Job) -> None:
-        self._tab.job, self._tab.packing = job, None
+        self._tab.look_at(job)
         self._tab.changed()
 
     # -- while it runs
@@ -153,36 +164,62 @@ class RunPart:
             self._bars[what].value = part
         is_still = all(part >= 1 for part in job.phases.values())
         self._waiting.visible = is_still and not job.is_done
-        for line in job.lines_since(self._heard):
+        new = job.lines_since(self._heard)
+        for line in new:
             self._log.push(line)
         self._heard = job.num_lines
+        if new:
+            ui.run_javascript(_TO_THE_END.format(log=self._log.id))
 
     def _go_on(self, job: Job) -> None:
-        words = [*(word for word in job.words if word != "--resume"), "--resume"]
-        self._show(self._tab.jobs.start(words, job.title, job.folder))
+        self._show(self._tab.jobs.start(_resumed(job), job.title, job.folder))
 
-    async def _again(self) -> None:
+    def _again(self) -> None:
         tab = self._tab
-        tab.job = None
+        tab.look_at(None)
         tab.out = str(free(Path(tab.out)))
         tab.changed()
-        if tab.chosen is not None:
-            tab.spent = await tab.told(_STEP, inputs.spent_before, tab.chosen) or []
-            tab.changed()
 
     # -- afterwards
 
     def _result(self, job: Job) -> None:
         with card("5  Look"):
             said(inputs.verdict(job.folder)).classes("font-bold")
+            for warning in job.warnings:
+                said(f"WARNING: {warning}").classes("wrong warning")
+            _made(job.folder)
             source = f"{REPORTS}{job.name}"  # nothing but digits and letters
-            frame = ui.element("iframe").classes("report").props(f'title="Report" src="{source}"')
-            frame.props["sandbox"] = ""  # nothing is allowed
+            _frame("Report", source)
             ui.link("The report in a tab of its own", source, new_tab=True)
+            self._compared(job)
         with card("6  Pack what may leave"):
             file = ui.input("File to write", value=f"{job.folder}.zip").classes("w-full")
             ui.button("Pack", on_click=lambda: self._pack(job, file.value))
             self._packed()
+
+    @ui.refreshable_method
+    def _compared(self, job: Job) -> None:
+        comparing = self._tab.comparing
+        self._is_compared = comparing is not None and comparing.is_done
+        if comparing is None:
+            ui.button(
+                "Compare with the private records (stays here)", on_click=lambda: self._compare(job)
+            ).props("outline")
+            return
+        said(f"{comparing.title}: {state(comparing)}").classes("font-bold")
+        if comparing.code == 0 and results.comparison(job.folder) is not None:
+            said(
+                "NOT FOR RELEASE: this was computed from private records without noise. The "
+                f"guarantee does not cover it. It stays in {results.not_for_release(job.folder)}"
+            ).classes("wrong")
+            _frame("Comparison with private records", f"{REPORTS}{job.name}{COMPARISON}")
+        elif comparing.is_done:
+            said("\n".join(comparing.lines)).classes("wrong")
+
+    def _compare(self, job: Job) -> None:
+        words = [*_resumed(job), "--check_fidelity"]
+        self._tab.comparing = self._tab.jobs.start(words, "compare with private records")
+        self._compared.refresh(job)
 
     @ui.refreshable_method
     def _packed(self) -> None:
@@ -228,8 +265,42 @@ class RunsPart:
             self.show.refresh()
 
     def _choose(self, job: Job) -> None:
-        self._tab.job, self._tab.packing = job, None
+        self._tab.look_at(job)
         self._tab.changed()
+
+
+def _resumed(job: Job) -> list[str]:
+    """Return the command that goes on with a run, or looks at what it has made."""
+    words = (word for word in job.words if word not in ("--resume", "--overwrite"))
+    return [*words, "--resume"]
+
+
+def _frame(title: str, source: str) -> None:
+    """Show a page in a frame that may run nothing."""
+    frame = ui.element("iframe").classes("report").props(f'title="{title}" src="{source}"')
+    frame.props["sandbox"] = ""  # nothing is allowed
+
+
+def _made(folder: Path | None) -> None:
+    """Show what a run has made: the first records of a table, or a picture of images."""
+    records, picture = results.first_records(folder), results.picture(folder)
+    if records is not None:
+        ui.label("The first records of what was made").classes("font-bold")
+        places = [str(place) for place in range(len(records.names))]
+        columns = [
+            {"name": place, "field": place, "label": name, "align": "left"}
+            for place, name in zip(places, records.names, strict=True)
+        ]
+        rows = [dict(zip(places, row, strict=True)) for row in records.rows]
+        ui.table(columns=columns, rows=rows).classes("made").props(
+            "flat bordered dense hide-bottom"
+        )
+    elif picture is not None:
+        ui.label("What was made").classes("font-bold")
+        data = base64.b64encode(picture).decode()
+        ui.image(f"data:image/png;base64,{data}").classes("made").props(
+            'no-spinner no-transition fit=contain alt="What was made"'
+        )
 
 
 def runs(jobs: Jobs) -> list[Job]:

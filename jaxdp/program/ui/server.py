@@ -11,8 +11,8 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from jaxdp.program.ui import faults
-from jaxdp.program.ui.guard import REPORTS, Guard
+from jaxdp.program.ui import faults, results
+from jaxdp.program.ui.guard import COMPARISON, REPORTS, Guard
 from jaxdp.program.ui.jobs import Jobs
 
 _HOST = "127.0.0.1"
@@ -71,13 +71,20 @@ def application(jobs: Jobs, folder: Path) -> Any:
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
-    @app.get(REPORTS + "{name}")
-    def report(name: str) -> Response:
-        job = jobs.get(name)
-        file = None if job is None or job.folder is None else job.folder / "report.html"
+    def answer(file: Path | None) -> Response:
         if file is None or not file.is_file():
             return Response("There is no such report.", 404, media_type="text/plain")
         return Response(file.read_bytes(), media_type="text/html")
+
+    @app.get(REPORTS + "{name}")
+    def report(name: str) -> Response:
+        job = jobs.get(name)
+        return answer(None if job is None or job.folder is None else job.folder / "report.html")
+
+    @app.get(REPORTS + "{name}" + COMPARISON)
+    def comparison(name: str) -> Response:
+        job = jobs.get(name)
+        return answer(None if job is None else results.comparison(job.folder))
 
     @ui.page("/")
     def index() -> None:

@@ -36,6 +36,8 @@ a { color: var(--accent); }
 .of-column { border-top: 1px solid var(--line); padding: .6rem 0; width: 100%; }
 .q-expansion-item .q-item { padding-left: 0; }
 .q-expansion-item .nicegui-expansion-content { padding: 0; }
+.made { width: 100%; max-height: 32rem; }
+.q-table__container.made { background: var(--card); color: var(--ink); }
 iframe.report { width: 100%; height: 75vh; border: 1px solid var(--line); border-radius: .4rem; }
 @media (max-width: 500px) { .q-card { padding: .9rem; }
   .nicegui-content { padding: 1rem .6rem 2rem; } }

@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from jaxdp.data import Spec
     from jaxdp.program.ui import columns, inputs
     from jaxdp.program.ui.jobs import Job, Jobs
+    from jaxdp.tables.open_schema import OpenSchema
 
 _OWN_FLAGS = re.compile(r"^--(csv|dataset|data_dir|schema)=")
-_IN_WORDS = {"--image_size=": '"Size of images" '}
+_IN_WORDS = {
+    "--image_size=": '"Size of images" ',
+    "; remove it to buy a new one, or give it by --schema": (
+        "; say of them what was said then, or move that file away to buy anew"
+    ),
+}
 
 
 class Tab:
@@ -35,6 +41,7 @@ class Tab:
         agreed: places of the rules that hold.
         stored: content of the schema that is to be written; None where there is one already.
         spec: facts about the data, once they are settled.
+        opened: schema of a table where something of it is still to be bought.
         line: what was read, in words.
         spent: lines on what the ledger of the data has.
         epsilon: of the next run.
@@ -44,6 +51,7 @@ class Tab:
         out: folder of the next run.
         job: the run that is shown.
         packing: of its result.
+        comparing: of that with private records.
     """
 
     def __init__(self, jobs: Jobs, folder: Path) -> None:
@@ -61,10 +69,12 @@ class Tab:
         self.agreed: set[int] = set()
         self.stored: dict[str, Any] | None = None
         self.spec: Spec | None = None
+        self.opened: OpenSchema | None = None
         self.spent: list[str] = []
         self.epsilon, self.way = 1.0, 0
         self.job: Job | None = None
         self.packing: Job | None = None
+        self.comparing: Job | None = None
         self._client = ui.context.client
         self._shown: list[Callable[[], None]] = []
         self._faults: dict[str, Any] = {}
@@ -85,9 +95,14 @@ class Tab:
 
     def forget(self) -> None:
         """Forget what was read, and all that was said of it."""
-        self.chosen, self.spec, self.stored, self.job = None, None, None, None
+        self.chosen, self.spec, self.opened, self.stored = None, None, None, None
+        self.look_at(None)
         self.rows, self.agreed, self.spent, self.line = [], set(), [], ""
         self.way = 0
+
+    def look_at(self, job: Job | None) -> None:
+        """Take the run that is shown from now on, or none."""
+        self.job, self.packing, self.comparing = job, None, None
 
     def place_for_faults(self, step: str) -> None:
         """Make the place where a step says what is wrong; nothing is so far.

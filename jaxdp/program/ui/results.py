@@ -1,0 +1,66 @@
+"""What a run has left in its folder, and beside it, as the page shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from jaxdp.program.data import tables
+from jaxdp.program.errors import InputError
+from jaxdp.program.runs.folder import RunFolder
+
+_TABLES = ("synthetic.csv", "distilled.csv")
+_PICTURES = ("samples.png", "distilled.png")
+_COMPARISONS = ("fidelity.html", "side_by_side.html")
+_ROWS = 10
+
+
+class Records(NamedTuple):
+    """Records, as texts.
+
+    Attributes:
+        names: of their columns.
+        rows: one text for each of these.
+    """
+
+    names: list[str]
+    rows: list[list[str]]
+
+
+def first_records(folder: Path | None) -> Records | None:
+    """Return the first records of the table that a run has made; None where it made none."""
+    path = _first_there(folder, _TABLES)
+    if path is None:
+        return None
+    try:
+        frame, _ = tables.header(tables.Source("csv", str(path)), rows=_ROWS)
+    except InputError:  # somebody has changed it
+        return None
+    texts = frame.head(_ROWS).fillna("").astype(str)
+    return Records([str(name) for name in texts.columns], texts.to_numpy().tolist())
+
+
+def picture(folder: Path | None) -> bytes | None:
+    """Return the picture of what a run has made, as PNG; None where there is none."""
+    path = _first_there(folder, _PICTURES)
+    return None if path is None else path.read_bytes()
+
+
+def comparison(folder: Path | None) -> Path | None:
+    """Return the page that compares what was made with private records; None where there is none.
+
+    It is not for release, and lies beside the folder of the run.
+    """
+    return None if folder is None else _first_there(not_for_release(folder), _COMPARISONS)
+
+
+def not_for_release(folder: Path | None) -> Path | None:
+    """Return the folder beside a run's, for what is as private as the data."""
+    if folder is None:
+        return None
+    return RunFolder(folder, resume=True, overwrite=False).not_for_release
+
+
+def _first_there(folder: Path | None, names: tuple[str, ...]) -> Path | None:
+    paths = () if folder is None else (folder / name for name in names)
+    return next((path for path in paths if path.is_file()), None)
