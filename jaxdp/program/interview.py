@@ -149,7 +149,7 @@ def _categories(asks: Ask) -> dict[str, Any]:
     """Return public categories; nothing where they are to be bought."""
     words = asks("  all that can occur, with commas between (Enter: buy those that are frequent) ")
     found = list(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
-    return {"categories": found, "other": True} if found else {}
+    return {"categories": found} if found else {}
 
 
 def _first(values: pd.Series) -> str:
