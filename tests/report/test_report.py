@@ -379,8 +379,10 @@ def test_what_was_likely_is_drawn_with_the_run_on_it() -> None:
     assert "Four of five sets that were left out are in the band" in visible
     assert "guessing 33 %" in visible
     assert re.search(
-        "accuracy 80.0% 95 %: [0-9.]+ to [0-9.]+% guessing 33% without privacy 9", visible
+        "accuracy 80.0% 95 %: [0-9.]+ to [0-9.]+% always one class [34][0-9]% without privacy 9",
+        visible,
     )
+    assert "of this test split, always naming the largest class is right" in visible
     assert text.count("<svg") == 2
     table = expected_of((11,), 3000, 2)
     _, visible = page(None, {"eps": 2.0}, metrics={}, story=GENERATED, expected=table)
@@ -388,6 +390,37 @@ def test_what_was_likely_is_drawn_with_the_run_on_it() -> None:
     assert "epsilon 2" in visible
     assert "numbers are cut into twentieths" in visible
     assert "What was likely" not in page()[1]
+
+
+def judged_as(counts: list[list[int]]) -> dict[str, Any]:
+    """Return metrics of a generated set whose classifier was tested with these counts."""
+    confusion = np.array(counts)
+    found = {"confusion": counts, "auc": 0.5, "num_test": int(confusion.sum())}
+    found |= {"interval": [0.4, 0.95], "balanced_accuracy": 0.5, "calibration_error": 0.1}
+    mean = float(np.trace(confusion) / confusion.sum())
+    return {"accuracy": {"logistic": {"mean": mean, "figures": found}}}
+
+
+def test_the_level_of_guessing_is_the_share_of_the_largest_class() -> None:
+    def seen(counts: list[list[int]], *named: str) -> str:
+        classes = list(named) or names(2)
+        return page(None, None, metrics=judged_as(counts), class_names=classes, story=GENERATED)[1]
+
+    none = seen([[92, 0], [8, 0]], "n\u00e3o", "sim")
+    assert "By accuracy this is no better than a guess: the test accuracy of logistic, 92.00%" in (
+        none
+    )
+    assert "is not above the 92.00% of always naming n\u00e3o" in none
+    assert "logistic 92.0% not above always the largest class: 92.0%" in none
+    assert "always one class 92%" in none
+    assert "guessing" not in none
+    good = seen([[90, 2], [3, 5]])
+    assert "logistic 95.0% always the largest class: 92.0%" in good
+    assert "no better than a guess" not in good
+    even = seen([[40, 10], [10, 40]])
+    assert "guessing 50%" in even
+    assert "largest class" not in even
+    assert "guessing" not in seen([[1, 0], [0, 0]])
 
 
 def test_raw_metrics_are_folded_away() -> None:

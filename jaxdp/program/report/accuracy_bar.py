@@ -15,6 +15,7 @@ def picture(
     *,
     interval: tuple[float, float] | None,
     guess: float | None,
+    guess_name: str = "guessing",
     ceiling: float | None,
 ) -> str:
     """Return the bar for a report page.
@@ -24,6 +25,7 @@ def picture(
         accuracy: in [0, 1].
         interval: its ends, with a confidence of 95 %.
         guess: of who looks at no example.
+        guess_name: what that one does.
         ceiling: what measured sets reach without privacy, public; None where none is like these.
     """
     bottom = _TOP + _HEIGHT
@@ -39,7 +41,7 @@ def picture(
         parts += [svg.line(x, middle - 5, x, middle + 5, "here") for x in (low, high)]
         lines.append(("here", f"95 %: {100 * interval[0]:.1f} to {100 * interval[1]:.1f}%"))
     for kind, level, said in (
-        ("guess", guess, "guessing"),
+        ("guess", guess, guess_name),
         ("ceiling", ceiling, "without privacy"),
     ):
         if level is not None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from jaxdp.methods.base import Story
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.program.report.values import escaped, percent, round_up, span
+from jaxdp.program.runs import chance
 from jaxdp.program.runs.expected_curve import BAND_NAME, OVERLAP, Curve
 
 _NOT_MEASURED = "not measured"
+# From this share of the largest class on, an accuracy that is a guess looks like one that is not;
+# of smaller ones the bar below tells.
+_MISTAKEN = 0.5
 
 
 def is_private(privacy: Mapping[str, Any]) -> bool:
@@ -21,13 +25,23 @@ def is_private(privacy: Mapping[str, Any]) -> bool:
     return privacy.get("mechanism") != "none" and epsilon is not None and math.isfinite(epsilon)
 
 
-def lead(config: Mapping[str, Any], privacy: Mapping[str, Any], story: Story) -> str:
+def lead(
+    config: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    privacy: Mapping[str, Any],
+    story: Story,
+    class_names: Sequence[str],
+) -> str:
     """Return what was made, in a sentence, and the certificate's own sentence.
+
+    Between them stands that an accuracy is none, where naming one class is right as often.
 
     Args:
         config: content of config.json.
+        metrics: content of metrics.json.
         privacy: content of privacy.json; one without a verdict says nothing here.
         story: what was made.
+        class_names: in the order of the labels.
     """
     noun = "records" if len(config.get("example_shape", ())) == 1 else "images"
     if story.kind == "generated":
@@ -40,6 +54,10 @@ def lead(config: Mapping[str, Any], privacy: Mapping[str, Any], story: Story) ->
             f"A few made {noun} of each class. A classifier that is trained on them tells new "
             f"{noun} apart, and the private ones stay where they are"
         )
+    below = chance.not_above_one_class(metrics)
+    if below is not None and below.label < len(class_names):
+        words = below.in_words(class_names[below.label])
+        what += f". By accuracy this is no better than a guess: {words}"
     said = ""
     if privacy.get("verdict"):  # which has a place of its own
         said = str(Certificate(privacy)).removesuffix(f" {privacy['verdict']}.")
@@ -60,8 +78,13 @@ def cards(
     if privacy.get("releasable") is True:
         leave = "yes, as below\nthe training data stay"
     name, accuracy = _accuracy(metrics)
+    level = chance.guess(metrics)
+    measured = accuracy != _NOT_MEASURED
+    if measured and level is not None and level.is_uneven and level.commonest >= _MISTAKEN:
+        above = "" if chance.not_above_one_class(metrics) is None else "not above "
+        accuracy += f"\n{above}always the largest class: {percent(level.commonest)}"
     likely = None if expected is None else expected.at(config.get("eps") or math.inf)
-    if likely is not None and accuracy == _NOT_MEASURED:
+    if likely is not None and not measured:
         low, middle, high = (f"{each:.0f}" for each in likely[1:])
         name = f"{OVERLAP}, expected"
         accuracy = f"about {middle} %\n{BAND_NAME}: {low} to {high} %"

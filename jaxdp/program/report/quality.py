@@ -9,6 +9,7 @@ from jaxdp.methods.card import apart
 from jaxdp.program.evaluation import ordinary_models, targets
 from jaxdp.program.report import accuracy_bar, curve_svg
 from jaxdp.program.report.values import escaped, percent, span
+from jaxdp.program.runs import chance
 from jaxdp.program.runs.expected_curve import ACCURACY, OVERLAP, OVERLAP_MEANS, Curve
 
 _NAMES = {"krr": "kernel regression on it", "teacher": "the released teacher"}
@@ -73,11 +74,14 @@ def bar(metrics: Mapping[str, Any], class_names: Sequence[str], expected: Curve 
         return ""
     ends = first.figures.get("interval")
     is_accuracy = expected is not None and expected.measure == ACCURACY
+    level = chance.guess(metrics)
+    uneven = level is not None and level.is_uneven
     return accuracy_bar.picture(
         first.name,
         first.accuracy,
         interval=None if ends is None else (ends[0], ends[1]),
-        guess=1 / len(class_names),
+        guess=1 / len(class_names) if level is None else level.commonest,
+        guess_name="always one class" if uneven else "guessing",
         ceiling=expected.ceiling / 100 if expected is not None and is_accuracy else None,
     )
 
@@ -98,10 +102,16 @@ def over_epsilon(
     if expected.measure == ACCURACY and epsilon and accuracy is not None:
         low, high = metrics.get("figures", {}).get("krr", {}).get("interval", (accuracy, accuracy))
         own = curve_svg.Own(epsilon, 100 * accuracy, 100 * low, 100 * high)
+    level = chance.guess(metrics)
     said = f"By measured public sets ({', '.join(expected.names)}) and theory; nothing of the data "
     said += "was looked at for it. Four of five sets that were left out are in the band."
     if expected.measure == OVERLAP:
         said += f" {OVERLAP_MEANS}"
+    elif level is not None and level.is_uneven:
+        said += (
+            " Guessing is of classes that are equally common; of this test split, always naming "
+            f"the largest class is right {level.commonest:.1%} of the time."
+        )
     if expected.caution:
         said += f" {expected.caution[:1].upper()}{expected.caution[1:]}."
     picture = curve_svg.picture(expected, chosen=epsilon, own=own)
