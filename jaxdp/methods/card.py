@@ -7,10 +7,12 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+import jaxdp
 from jaxdp.data import Spec, TableCodec
 from jaxdp.escapes import for_markdown
 from jaxdp.methods import learnt
 from jaxdp.methods.settings import DATA_PRIORS, EQUAL_PRIORS
+from jaxdp.privacy import wording
 from jaxdp.privacy.certificates import Certificate
 
 NAME = "README.md"
@@ -85,7 +87,7 @@ def text(
         *([] if quality is None else [apart(quality)]),
         "## May it leave",
         _leaving(certificate),
-        guarantee(certificate),
+        guarantee(certificate, spec),
         "## How to load it",
         _loading(spec, kind, name, len(class_names) > 1, files),
         "## What not to do",
@@ -94,13 +96,35 @@ def text(
     return "\n\n".join(parts) + "\n"
 
 
-def guarantee(certificate: Mapping[str, Any]) -> str:
+def guarantee(certificate: Mapping[str, Any], spec: Spec) -> str:
     """Return what a certificate guarantees, in plain sentences."""
     found = Certificate(certificate)
-    said = found.promise
+    said = wording.of_kind(found.promise, record(spec))
     if "reused" in certificate:
         said += f"\n\nIt is made from {for_markdown(certificate['reused'])}."
     return "\n\n".join(filter(None, (said, found.attack)))
+
+
+def record(spec: Spec) -> str:
+    """Return what one record of the data is called, as "one image"."""
+    return spec.kind.choose(images="one image", rows="one row", table="one record")
+
+
+def describe(spec: Spec) -> str:
+    """Say what examples are; of a table with all columns of its file, class and identifiers too."""
+    if spec.schema is None:
+        return spec.kind.describe(spec)
+    of_class = "" if spec.schema.target is None else ", with the class"
+    return f"records of {len(spec.schema.order)} columns{of_class}"
+
+
+def get_jaxdp() -> str:
+    """Say how a recipient who has nothing else gets the library that opens a folder."""
+    version = jaxdp.__version__
+    return (
+        f"jaxdp {version} wrote this. Get it by `pip install jaxdp-{version}-py3-none-any.whl`. "
+        "Ask whoever passed this on for that wheel: `pip wheel --no-deps .` makes it in a checkout."
+    )
 
 
 def priors_of(config: Mapping[str, Any], kind: str) -> str | None:
@@ -152,7 +176,7 @@ def what(
     listed = ", ".join(named[:20]) + (", ..." if len(named) > 20 else "")
     classes = f"{len(named)} classes: {listed}" if len(named) > 1 else "no classes"
     return (
-        f"This folder holds {num_made} {spec.kind.describe(spec)}. There are {classes}.\n"
+        f"This folder holds {num_made} {describe(spec)}. There are {classes}.\n"
         f"They were made from {certificate['num_examples']} private ones. "
         f"{learnt.sentence(config, kind, spec)}"
         f"{_PRIORS.get(str(priors), '') if len(named) > 1 else ''}"
@@ -187,9 +211,12 @@ def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection
     use = spec.kind.use
     lines = [use.show]
     if labelled:
-        lines.append(f"classes = made.predict({use.new})  # of your own, as the data were stored")
-    said = f"FOLDER is this folder. With the library:\n{_USE.format(lines=chr(10).join(lines))}"
-    read = _csv(name, spec) if table else _npz(kind).format(name=name)
+        lines += predicting(spec)
+    said = (
+        f"{get_jaxdp()}\n\nFOLDER is this folder, or the zip file that `jaxdp pack` makes of it. "
+    )
+    said += f"With the library:\n{_USE.format(lines=chr(10).join(lines))}"
+    read = reading(f"{name}.csv", spec) if table else _npz(kind).format(name=name)
     said += f"\nWithout it:\n\n```python\n{read}"
     said += "\n```\n\nOn the command line"
     commands = ["jaxdp export --run=FOLDER --format=huggingface --out=shared"]
@@ -198,12 +225,23 @@ def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection
     return said + ":\n\n```bash\n" + "\n".join(commands) + "\n```"
 
 
-def _csv(name: str, spec: Spec) -> str:
-    """Return how the file of a table is read."""
+def predicting(spec: Spec) -> tuple[str, ...]:
+    """Return lines of Python that tell the classes of new examples by a set `made`."""
+    return (
+        f"classes = made.predict({spec.kind.use.new})  # of your own, as the data were stored",
+        "names = [made.class_names[each] for each in classes]  # classes are numbers",
+    )
+
+
+def reading(file: str, spec: Spec) -> str:
+    """Return Python that reads the file of a table without the library."""
     csv = spec.schema.csv if spec.schema is not None else None
     options = {} if csv is None else csv.for_pandas()
     more = "".join(f", {key}={value!r}" for key, value in options.items())
-    return f'import pandas\n\nframe = pandas.read_csv("{name}.csv"{more})'
+    return (
+        f'import pandas\n\nframe = pandas.read_csv("{file}", dtype=str{more})\n'
+        "# dtype=str keeps the zeros that codes begin with; made.frame of jaxdp has the types."
+    )
 
 
 _NPZ = """import numpy as np

@@ -1,7 +1,8 @@
 """What certificates say in words, the same for every method."""
 
+ANY_RECORD = "one image or one row"
 UNIT = (
-    "one image or one row of the training split, as stored. A person with k records is protected "
+    f"{ANY_RECORD} of the training split, as stored. A person with k records is protected "
     "as a group of k, for which epsilon is k times as large or worse"
 )
 PERSON = (
@@ -74,3 +75,18 @@ def unit(records_per_person: int, *, persons_declared: bool = False) -> str:
     if records_per_person > 1:
         return PERSON.format(most=f"at most {records_per_person} records")
     return PERSON.format(most="at most one record") if persons_declared else UNIT
+
+
+def of_kind(said: str, record: str) -> str:
+    """Return words of a certificate for data of a known kind: certificates are of any kind.
+
+    Args:
+        said: the words.
+        record: what one record is called, as "one image".
+
+    Examples:
+        >>> from jaxdp.privacy import wording
+        >>> wording.of_kind(wording.UNIT, "one image").split(",")[0]
+        'one image of the training split'
+    """
+    return said.replace(ANY_RECORD, record)

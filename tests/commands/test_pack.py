@@ -208,11 +208,48 @@ def test_programs_in_a_pack_run_from_its_folder(name: str, place: Path, tmp_path
     assert done.returncode == 0, done.stderr
     assert "examples; classes: ['" in done.stdout
     if (there / "how_to_torch.py").exists():
-        assert "told right" in done.stdout
+        told, alone = done.stdout.splitlines()[-2:]
+        assert told.startswith("of its own told right: ")
+        with np.load(there / pack_set(there)) as data:
+            share = np.bincount(data["y"]).max() / len(data["y"])
+        assert alone == f"always naming the largest class: {share}"
         compile((there / "how_to_torch.py").read_text(), "how_to_torch.py", "exec")
     assert jaxdp.load(there).certificate.releasable  # nothing was left there that has no digest
     for program in there.glob("how_to*.py"):
         assert len(program.read_text().splitlines()) < 35
+
+
+def pack_set(folder: Path) -> str:
+    return next(
+        each.name for each in folder.glob("*.npz") if each.stem in ("distilled", "synthetic")
+    )
+
+
+def test_a_pack_says_how_it_is_used(tmp_path: Path, place: Path) -> None:
+    """To who has nothing but the file: of images, and of a table, which may have identifiers."""
+
+    def card_of(folder: Path) -> str:
+        with zipfile.ZipFile(packed(folder)) as file:
+            return file.read(f"{folder.name}/README.md").decode()
+
+    of_images = card_of(saved_folders.images(tmp_path / "run"))
+    shutil.copytree(finished("marginals", place), tmp_path / "table")
+    of_table = card_of(tmp_path / "table")
+    assert "Open `images/` first: it has the images." in of_images
+    assert "Open `synthetic.csv` first: it has the records." in of_table
+    assert "`synthetic.csv`: the synthetic records\n" in of_table
+    assert "What is protected is one image of" in of_images
+    assert "What is protected is one record of" in of_table
+    assert "pandas" not in of_images
+    assert 'pandas.read_csv("FOLDER/synthetic.csv", dtype=str)' in of_table
+    header = (tmp_path / "table" / "synthetic.csv").read_text().split("\n")[0]
+    assert f"records of {header.count(',') + 1} columns, with the class" in of_table
+    for text in (of_images, of_table):
+        assert f"`pip install jaxdp-{jaxdp.__version__}-py3-none-any.whl`" in text
+        assert 'jaxdp.load("FILE.zip")' in text
+        assert "jaxdp classify --run=FILE.zip" in text
+        assert "made.class_names[each] for each in classes" in text
+        assert text.count("The guarantee is about what a run has released: ") == 1
 
 
 HIDDEN = ("jax", "jaxdp", "pandas", "sklearn", "scipy", "PIL")

@@ -128,7 +128,7 @@ def _basic(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
     return {
         "name": card.title(spec, kind),
         "data_curators": [{"data_curator_name": FILL_IN, "data_curator_type": FILL_IN}],
-        "description": f"{number} {spec.kind.describe(spec)}, "
+        "description": f"{number} {card.describe(spec)}, "
         f"made from {facts['num_examples']} private ones.",
         "intended_use": FILL_IN,
         "data_product_type": "Synthetic data",
@@ -140,9 +140,11 @@ def _basic(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
 
 def _domain(loaded: "Loaded") -> str:
 
+    from jaxdp.methods import card
+
     count = loaded.certificate.facts["num_examples"]
     spec = loaded.spec
-    return f"{count} {spec.kind.describe(spec)}, each with one of {spec.num_classes} classes"
+    return f"{count} {card.describe(spec)}, each with one of {spec.num_classes} classes"
 
 
 def _own(loaded: "Loaded", runs: "Sequence[Entry]") -> "Entry | None":

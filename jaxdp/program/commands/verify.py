@@ -70,6 +70,7 @@ def lines(loaded: "Loaded") -> list[str]:
 
 def _what(loaded: "Loaded") -> str:
     """Say what it is; everything that can be read is read."""
+    from jaxdp.methods import card
     from jaxdp.program.runs import generator_file
     from jaxdp.saved.sets import DISTILLED
 
@@ -78,7 +79,7 @@ def _what(loaded: "Loaded") -> str:
     if made is not None:
         how = "distilled" if made.file == DISTILLED else "generated"
         classes = f", {len(made.class_names)} classes" if len(made.class_names) > 1 else ""
-        whole = f"{len(made.x)} {how} {spec.kind.describe(spec)}{classes}"
+        whole = f"{len(made.x)} {how} {card.describe(spec)}{classes}"
     more = ""
     if folder.is_there(generator_file.DESCRIPTION):
         generator_file.read(folder.path, folder.flag, folder.certificate)
@@ -89,15 +90,18 @@ def _what(loaded: "Loaded") -> str:
 
 def _numbers(loaded: "Loaded") -> str:
     """Say what is guaranteed, as the ledger has it."""
+    from jaxdp.methods import card
+    from jaxdp.privacy import wording
     from jaxdp.program.report.values import round_up
 
     facts = loaded.certificate.facts
+    unit = wording.of_kind(facts["unit"], card.record(loaded.spec))
     if facts["epsilon"] is None:
         return "numbers: its ledger has no noise: there is no guarantee"
     said = (
         f"numbers: epsilon {round_up(facts['epsilon'])} at delta {facts['delta']:g}, mu "
         f"{round_up(facts['gaussian_dp_mu'])}, {facts['relation'].split(':')[0]}, protecting "
-        f"{facts['unit'].split('.')[0]}, among {facts['num_examples']} records; computed now "
+        f"{unit.split('.')[0]}, among {facts['num_examples']} records; computed now "
         f"from its ledger ({facts['mechanism']})"
     )
     earlier = facts.get("earlier_runs")

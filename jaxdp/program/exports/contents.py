@@ -5,10 +5,11 @@ A pack and every export hold it, beside forms for other programs, and are sealed
 
 import hashlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from jaxdp.methods.base import Story
 from jaxdp.methods.made import QUALITY
 from jaxdp.methods.record import CERTIFICATE, CONFIG, json_bytes
 from jaxdp.program.errors import InputError
@@ -21,13 +22,26 @@ LICENCE = "LICENSE"
 _METHODS = ("dp_kip", "teacher", "dp_ntk", "dp_ntk.labels", "marginals")
 
 
+def _stories() -> Iterator[Story]:
+    for method in _METHODS:
+        yield importlib.import_module(f"jaxdp.methods.{method}.story").STORY
+
+
+def described() -> dict[str, str]:
+    """Return what is in each file that a run of any method releases, by its name."""
+    found: dict[str, str] = {}
+    for story in _stories():
+        found |= story.files
+        found[story.picture] = "a picture of what was made"
+    return found
+
+
 def _released_names() -> set[str]:
     """Return the names of all files that a run of any method releases."""
     found = {QUALITY, generator_file.DESCRIPTION}
-    for method in _METHODS:
-        story = importlib.import_module(f"jaxdp.methods.{method}.story").STORY
+    for story in _stories():
         found |= {f"{story.result}.npz", f"{story.result}.csv", story.picture}
-        found |= {story.released} - {None}
+        found |= set() if story.released is None else {story.released}
     return found
 
 

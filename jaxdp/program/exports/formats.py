@@ -8,6 +8,7 @@ import numpy as np
 from tqdm import tqdm
 
 from jaxdp.data import Spec, TableCodec
+from jaxdp.methods import card
 from jaxdp.methods.record import npz_bytes
 from jaxdp.program.csv_lines import csv_text
 from jaxdp.program.errors import InputError
@@ -29,11 +30,13 @@ class Exported(NamedTuple):
     Attributes:
         files: lines on what there is.
         loading: how to load it, as Markdown.
+        first: the file or folder to open first; empty where the form has none of its own.
         front: YAML at the top of the card; empty without.
     """
 
     files: tuple[str, ...]
     loading: str
+    first: str = ""
     front: str = ""
 
 
@@ -63,6 +66,7 @@ def write_png(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
             "`classes.csv`: the label, the name and the folder of each class",
         ),
         _PNG,
+        f"{IMAGES}/",
     )
 
 
@@ -100,7 +104,7 @@ def write_table(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
         raise InputError("--format=csv: the run is of images; take --format=png")
     content, about, loading = write(loaded, made)
     (folder / TABLE).write_bytes(content)
-    return Exported((f"`{TABLE}`: {about}",), loading)
+    return Exported((f"`{TABLE}`: {about}",), loading, TABLE)
 
 
 def _records_csv(loaded: Loaded, made: SavedSet) -> tuple[bytes, str, str]:
@@ -109,14 +113,14 @@ def _records_csv(loaded: Loaded, made: SavedSet) -> tuple[bytes, str, str]:
     del made
     schema = loaded.spec.schema
     assert schema is not None
-    options = "".join(f", {key}={value!r}" for key, value in schema.csv.for_pandas().items())
+    reading = card.reading(f"FOLDER/{TABLE}", loaded.spec)
     content = schema.csv.encode(frames.to_csv(loaded.frame, schema))
-    return content, "the records, with the columns of the schema", _PANDAS.format(options=options)
+    return content, "the records, with the columns of the schema", f"```python\n{reading}\n```"
 
 
 def _rows_csv(loaded: Loaded, made: SavedSet) -> tuple[bytes, str, str]:
     content = csv_text(row_lines(loaded, made)).encode("utf-8", "backslashreplace")
-    return content, "the rows, as the data were stored", _PANDAS.format(options="")
+    return content, "the rows, as the data were stored", _PANDAS
 
 
 def row_lines(loaded: Loaded, made: SavedSet) -> list[tuple[object, ...]]:
@@ -139,7 +143,7 @@ _LABELS = ("label", "class")
 _PANDAS = """```python
 import pandas
 
-frame = pandas.read_csv("FOLDER/data.csv"{options})
+frame = pandas.read_csv("FOLDER/data.csv")
 ```"""
 
 
@@ -170,7 +174,8 @@ def write_torch(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
     shown = {"x": x, **arrays}
     lines = [f"{name} {each.dtype if each.dtype.kind != 'U' else 'texts'} {each.shape}"
              for name, each in shown.items()]  # fmt: skip
-    return Exported((f"`data.npz`: {', '.join(lines)}. {about(spec, x)}",), _TORCH)
+    about_all = f"`data.npz`: {', '.join(lines)}. {about(spec, x)}"
+    return Exported((about_all,), _TORCH, "data.npz")
 
 
 def _about_records(spec: Spec, x: np.ndarray) -> str:

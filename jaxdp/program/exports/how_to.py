@@ -82,6 +82,7 @@ def _with_numpy(told: _Facts, spec: Spec) -> str:
         "ridge = rows[0].size / 100 * np.eye(len(y))",
         "dual = np.linalg.solve(kernel + ridge, np.eye(len(names))[y])",
         'print("of its own told right:", np.mean(np.argmax(kernel @ dual, axis=1) == y))',
+        'print("always naming the largest class:", np.bincount(y).max() / len(y))',
     ]
     return "\n".join(lines) + "\n"
 

@@ -30,7 +30,8 @@ def _write_table(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
     text = frames.to_csv(loaded.frame, loaded.spec.schema)
     (folder / "data.csv").write_bytes(text.encode("utf-8", "backslashreplace"))
     files = ("`data.csv`: the records, with the columns of the schema",)
-    return Exported(files, _loading(()), _front(loaded, made, "tabular", "data.csv"))
+    front = _front(loaded, made, "tabular", "data.csv")
+    return Exported(files, _loading(()), "data.csv", front)
 
 
 def _write_images(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
@@ -46,14 +47,15 @@ def _write_images(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
         "`train/metadata.csv`: the file, and the number and the name of the class of each image",
     )
     front = _front(loaded, made, "image", "train/**")
-    return Exported(files, _loading(made.class_names), front)
+    return Exported(files, _loading(made.class_names), "train/", front)
 
 
 def _write_rows(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
     """Write rows of numbers without a schema."""
     write_csv(folder / "data.csv", row_lines(loaded, made))
     files = ("`data.csv`: the rows, as the data were stored",)
-    return Exported(files, _loading(made.class_names), _front(loaded, made, "tabular", "data.csv"))
+    front = _front(loaded, made, "tabular", "data.csv")
+    return Exported(files, _loading(made.class_names), "data.csv", front)
 
 
 def _loading(class_names: tuple[str, ...]) -> str:

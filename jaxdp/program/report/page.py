@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxdp.methods.base import Story
+from jaxdp.privacy import wording
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.program.report import curve_svg, headline, quality
 from jaxdp.program.report.style import CSS
@@ -83,13 +84,13 @@ def render_report(
     sections = [
         _banners(privacy),
         bad,
-        headline.lead(config, privacy, story),
+        headline.lead(config, metrics, privacy, story, class_names),
         f'<div class="{"top wide" if is_table else "top"}">{top}</div>',
         good,
         quality.section(metrics, class_names, bar=bar),
         quality.near(metrics),
         quality.over_epsilon(metrics, config, expected),
-        _guarantee(privacy),
+        _guarantee(privacy, _record(config)),
         _use_section(config),
         folded(story.curve_heading, curve) if curve else "",
         folded("All metrics", table_section("Metrics", _without_figures(metrics))),
@@ -157,14 +158,20 @@ def _columns(privacy: Mapping[str, Any], headings: tuple[tuple[str, str], ...]) 
     return f'<div class="columns">{columns}</div>'
 
 
-def _guarantee(privacy: Mapping[str, Any]) -> str:
+def _record(config: Mapping[str, Any]) -> str:
+    """Return what one record is called, by what the settings tell of its shape."""
+    axes = len(config.get("example_shape", ()))
+    return {1: "one record", 3: "one image"}.get(axes, wording.ANY_RECORD)
+
+
+def _guarantee(privacy: Mapping[str, Any], record: str) -> str:
     headings = (
         ("Covered", "covers"),
         ("Not covered", "does_not_cover"),
         ("Treated as public", "public"),
     )
     text = (
-        _promise(privacy)
+        _promise(privacy, record)
         if headline.is_private(privacy)
         else "<p>Nothing: there is no guarantee.</p>"
     )
@@ -174,10 +181,10 @@ def _guarantee(privacy: Mapping[str, Any]) -> str:
     )
 
 
-def _promise(privacy: Mapping[str, Any]) -> str:
+def _promise(privacy: Mapping[str, Any], record: str) -> str:
     epsilon, delta = float(privacy["epsilon"]), float(privacy["delta"])
     attack = escaped(Certificate(privacy).attack) if "attacker" in privacy else ""
-    unit = escaped(str(privacy.get("unit", "not stated")))
+    unit = escaped(wording.of_kind(str(privacy.get("unit", "not stated")), record))
     factor = round_up(math.exp(min(epsilon, 700.0)))
     return (
         f"<p>Compare this run with one on the same training data, but with {_change(privacy)}. "
