@@ -187,5 +187,9 @@ def test_the_sum_of_a_ledger_comes_with_mu_and_what_an_attacker_can_do(tmp_path:
     *runs, together, _, mu, attack = spent.lines(str(file.path), None)
     assert len(runs) == 4
     assert together.startswith("all 4 together: epsilon")
+    assert together.endswith(", less than the sum because losses compose")
+    alone = DatasetLedger(tmp_path / "one.ledger.jsonl")
+    alone.enter(f"{9:032x}", "dp_ntk", own)
+    assert "losses compose" not in "\n".join(spent.lines(str(alone.path), None))
     assert mu == "mu = 0.2 of Gaussian differential privacy"  # 2 of one release of a tenth
     assert "which of two records was used is right at most 53.99 %" in attack

@@ -65,7 +65,7 @@ def test_guarantee_certificates_show_what_all_runs_have_spent(
     assert run(data, tmp_path / "a") == 0
     first = drivers.read(tmp_path / "a", "privacy.json")
     assert (first["earlier_runs"], first["epsilon_with_earlier_runs"]) == ([], first["epsilon"])
-    assert f"this run is counted in {file.path}" in capsys.readouterr().err
+    assert f"this run is counted in {file.path}\n" in capsys.readouterr().err
 
     assert run(data, tmp_path / "a", "--overwrite") == 0  # what it replaces has been released
     second = drivers.read(tmp_path / "a", "privacy.json")
@@ -77,7 +77,10 @@ def test_guarantee_certificates_show_what_all_runs_have_spent(
     assert [entry.method for entry in file.read().entries] == ["dp_ntk", "dp_ntk"]
 
     before = file.path.read_bytes()
+    capsys.readouterr()
     assert run(data, tmp_path / "a", "--resume") == 0
+    once = " once, as it was entered before: --resume adds nothing\n"
+    assert f"this run is counted in {file.path}{once}" in capsys.readouterr().err
     assert drivers.read(tmp_path / "a", "privacy.json") == second
     assert run(data, tmp_path / "b", f"--embedding={tmp_path}/a/embedding.npz") == 0  # is free
     assert run(data, tmp_path / "c", "--noise_seed=1") == 0  # must not leave the house

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,11 @@ def test_guesses_count_when_somebody_accepts_them(
     assert {path.name for path in csv.parent.iterdir()} == {"people.csv"}, "nothing was written"
 
     assert drive(csv, "--accept_guesses", "--target=ill", "--eps=20") == 0
+    said = capsys.readouterr().err
+    priced = (
+        r"with a share of 0\.2 of the budget \(--schema_share; by itself that would be epsilon \d"
+    )
+    assert re.search(priced, said)
     made = pd.read_csv(csv.parent / "out" / "synthetic.csv")
     assert list(made.columns) == ["id", "age", "city", "pay", "ill"]
     assert len(made) == 30

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxdp.escapes import for_terminal
+from jaxdp.privacy.relations import REPLACE, ZERO_OUT
 from jaxdp.program.report.values import round_up
 
 if TYPE_CHECKING:
@@ -53,9 +54,11 @@ def print_guarantee(certificate: dict[str, Any]) -> None:
         print("NOT private: no noise was added")
     else:
         most = certificate.get("ledger", {}).get("records_per_person", 1)
-        persons = "" if most == 1 else f" of all of a person's up to {most} records"
+        relation = certificate["relation"].split(":")[0]
+        whose = f"of all of a person's up to {most} records"
+        if most == 1:
+            whose = {ZERO_OUT: "(one record emptied)", REPLACE: "(one record exchanged)"}[relation]
         print(
             f"({round_up(certificate['epsilon'])}, {certificate['delta']:g})-DP, "
-            f"{certificate['relation'].split(':')[0]}{persons}, mu = "
-            f"{round_up(certificate['gaussian_dp_mu'])}; privacy.json says which files may leave"
+            f"{relation} {whose}; privacy.json says which files may leave"
         )

@@ -4,6 +4,7 @@ jaxdp spent --ledger=data/scans.ledger.jsonl
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 from jaxdp.methods.settings import check_fields, setting
@@ -58,8 +59,12 @@ def lines(path: str, delta: float | None) -> list[str]:
     ledgers = [entry.ledger for entry in entries]
     at = delta or (budget.delta if budget else max(ledger.delta for ledger in ledgers))
     limit = f", of at most {budget.epsilon:g} at {budget.delta:g}" if budget else ""
-    together = round_up(joint_epsilon(ledgers, delta=at))
-    sum_of_all = f"epsilon {together} at delta {at:g} ({joint_relation(ledgers)}){limit}"
+    whole = joint_epsilon(ledgers, delta=at)
+    is_less = whole < sum(ledger.epsilon() for ledger in ledgers) < math.inf
+    composed = ", less than the sum because losses compose" if is_less else ""
+    sum_of_all = (
+        f"epsilon {round_up(whole)} at delta {at:g} ({joint_relation(ledgers)}){limit}{composed}"
+    )
     loss = whole_loss(tuple(ledgers))
     persons = all(entry.is_of_persons for entry in entries)
     unit = "persons" if persons else "single records, whoever they are of"

@@ -1,6 +1,7 @@
 """More records from the counts that a run on a table has released: post-processing."""
 
 import dataclasses
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,5 +45,10 @@ def draw(
     asked = marginals.Settings(num_synthetic=num, given=given, seed=seed)
     complete = marginals.complete(asked, spec)
     plan = marginals.make_plan(complete, spec, Earlier(stored=stored))
+    print(
+        "fitting the model of counts again, about as long as the run took: a release keeps the "
+        "counts, and not the model",
+        file=sys.stderr,
+    )
     made = plan.finish(stored.released, PlainRunner())
     return dataclasses.replace(made, released=stored.released), stored.certificate

@@ -148,7 +148,11 @@ class LedgerEntry:
                 "back if it was cut or restored",
                 file=sys.stderr,
             )
-        print(f"this run is counted in {self._path}", file=sys.stderr)
+        # A run that goes on uses what it was entered with.
+        once = (
+            "" if self._known is None else " once, as it was entered before: --resume adds nothing"
+        )
+        print(f"this run is counted in {self._path}{once}", file=sys.stderr)
         self.is_made = True
         return earlier
 

@@ -15,6 +15,7 @@ from jaxdp.bought import Planned, Purchase
 from jaxdp.data import Spec
 from jaxdp.methods.marginals.settings import MOST_PAIRED
 from jaxdp.privacy.dataset_ledger import SCHEMA
+from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.program.data import schema_files
 from jaxdp.program.data.load import AsIfComplete
@@ -236,7 +237,7 @@ def bought(
         lost = "" if ledger is None else f"; epsilon {ledger.epsilon():.3g} is spent all the same"
         raise InputError(f"--schema: {error}{lost}") from error
     write(path, found)
-    spent = "" if ledger is None else f", for epsilon {ledger.epsilon():.3g}"
+    spent = "" if ledger is None else f" {_price(purchase, ledger)}"
     is_hidden = counts or ledger is None
     leaves = "may leave with the run's result" if is_hidden else "must stay: no noise hides them"
     print(
@@ -245,6 +246,16 @@ def bought(
         file=sys.stderr,
     )
     return found
+
+
+def _price(purchase: Purchase, ledger: Ledger) -> str:
+    """Say which part of the budget was paid, and that it is not as much of epsilon."""
+    if not ledger.is_private:
+        return "without noise"
+    return (
+        f"with a share of {purchase.share:g} of the budget (--schema_share; by itself that would "
+        f"be epsilon {ledger.epsilon():.3g})"
+    )
 
 
 def file_of(run_flags: Any) -> Path:
