@@ -134,5 +134,7 @@ def test_a_table_without_classes_has_something_expected(
     flags = (f"--csv={tmp_path / 't.csv'}", f"--schema={tmp_path / 't.json'}")
     assert drivers.drive(recommend.main, *flags) == 0
     said = capsys.readouterr().out
-    assert re.search(r"in any two columns about \d+ % of records as in the private table", said)
+    assert re.search(
+        r"mean overlap of pairs of columns \(1 - total variation distance .+\) about \d+ %", said
+    )
     assert "overlap of pairs in %, over epsilon" in said

@@ -58,7 +58,9 @@ def test_a_teacher_comes_first_for_images_and_a_model_of_counts_for_tables() -> 
     assert only.method == "marginals"
     many = {str(k): {"type": "numeric", "lower": 0, "upper": 1} for k in range(80)}
     wide = Spec.table("own", Schema.from_json({"columns": many}), 500)
+    assert only.why == "A model of all noisy counts, of columns and of pairs, makes the records."
     (only,) = recommendation.choices(wide, 1, source="--csv=x.csv --schema=x.json")
+    assert only.why.startswith("It has more than 60 columns: a model of noisy counts")
     assert only.method == "marginals"
     for num in (500, 5000):
         assert of((80,), num, 2, 1)[0].command.startswith("jaxdp run marginals")

@@ -27,6 +27,10 @@ _ALIKE, _ALIKE_SIZE, _ALIKE_CLASSES = 2.5, 10.0, 4.0
 _LARGEST_MEASURED = 32
 _TEN = 10  # distilled examples of a class, where there are many real ones
 _SLOW_SECONDS = 1800.0
+_OVERLAP = (
+    "mean overlap of pairs of columns (1 - total variation distance between the made and the "
+    "private table)"
+)
 _SCORES = {
     "teacher": "accuracy of the kernel classifier",
     "dp_kip": "accuracy of the kernel classifier",
@@ -164,14 +168,19 @@ def _of_images(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
 
 def _of_table(spec: Spec, epsilon: float, source: str) -> tuple[Choice, ...]:
     synthetic = f"jaxdp run dp_ntk {source} --eps={epsilon:g}"
+    why = "A model of all noisy counts, of columns and of pairs, makes the records."
+    if spec.schema is not None and len(spec.schema.declared) > MOST_PAIRED:
+        why = (
+            f"It has more than {MOST_PAIRED} columns: a model of noisy counts, of columns and of "
+            "their pairs with the target, and of how columns move together makes the records."
+        )
     model = _choice(
         spec,
         epsilon,
         "model",
         f"jaxdp run marginals {source} --eps={epsilon:g}",
         "a synthetic table with the columns of the real one, and their dependences",
-        "A model of all noisy counts, of columns and of pairs, makes the records. Of more than "
-        f"{MOST_PAIRED} columns it counts pairs with the target, and how columns move together.",
+        why,
     )
     if spec.schema is not None and spec.schema.target is None:
         return (model,)
@@ -290,13 +299,12 @@ def _expected_overlap(spec: Spec, epsilon: float) -> str:
     found = expected_curve.curve(spec, (1.0 if math.isinf(epsilon) else epsilon,))
     assert found is not None
     if math.isinf(epsilon):
-        return f"in any two columns up to {found.ceiling:.0f} % of records as in the private table"
+        return f"{_OVERLAP} up to {found.ceiling:.0f} %"
     low, middle, high = (f"{each:.0f}" for each in found.points[0][1:])
     more = f"; {found.caution}" if found.caution else ""
     return (
-        f"in any two columns about {middle} % of records as in the private table, "
-        f"{expected_curve.BAND_NAME} {low} to {high} % (overlap of pairs; measured on "
-        f"{', '.join(found.names)}){more}; {found.guess_name} {found.guess:.0f} %; "
+        f"{_OVERLAP} about {middle} %, {expected_curve.BAND_NAME} {low} to {high} % (measured on "
+        f"{', '.join(found.names)}){more}; by independent columns it would be {found.guess:.0f} %, "
         f"{found.ceiling_name} {found.ceiling:.0f} %"
     )
 
