@@ -89,6 +89,7 @@ class Rule:
         fixed: whether a resumed run has to have the same value.
         usual: whether many users need it, so that a short help shows it.
         group: of the help (default: that of the class that declares it).
+        only: the kind of data that it is of, "images" or "table"; of any where empty.
     """
 
     help: str
@@ -101,6 +102,7 @@ class Rule:
     fixed: bool = True
     usual: bool = False
     group: str = ""
+    only: str = ""
 
     def holds(self, value: Any) -> bool:
         """Whether a number is in the range."""

@@ -28,9 +28,14 @@ class _Chosen(NamedTuple):
     why: str
 
 
-def define(own: type) -> tuple[type, ...]:
-    """Make the flags of a command; return those classes that its help shows."""
-    return command_line.define(own, *METHODS["teacher"])
+def define(own: type, method: str) -> tuple[type, ...]:
+    """Make the flags of a command; return those classes that its help shows.
+
+    Args:
+        own: of the command.
+        method: that such data usually get.
+    """
+    return command_line.define(own, *METHODS[method])
 
 
 def check(asked: str | None) -> None:
@@ -112,7 +117,7 @@ def _choice(data: Any, epsilon: float, asked: str | None) -> _Chosen:
         if asked in (None, method):
             flags.pop("eps", None)
             why = choice.why if asked is None else "You asked for it."
-            return _Chosen(method, flags, f"{why} Expected: {choice.expected}")
+            return _Chosen(method, flags, why)
     assert asked is not None
     return _Chosen(asked, {}, "You asked for it.")
 

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from jaxdp.methods.settings import Rule, group_of, rules, types_of
+from jaxdp.program.evaluation import registry
 
 GROUPS = ("data", "privacy", "method", "output")
 _VALUES = {int: "N", float: "X", str: "TEXT"}
@@ -48,12 +49,16 @@ class _Flag(NamedTuple):
 
 def _flags(module: ModuleType, group: str) -> Iterator[_Flag]:
     seen = set()
+    kind = getattr(module, "KIND", "")
     for settings in reversed(module.KINDS):  # a budget before the ledger
         types = types_of(settings)
         defaults = {field.name: field.default for field in dataclasses.fields(settings)}
         for name, rule in rules(settings).items():
-            if group_of(settings, name) == group and name not in seen:
+            is_other = kind and rule.only and rule.only != kind
+            if group_of(settings, name) == group and name not in seen and not is_other:
                 seen.add(name)
+                if kind and name == "evaluate":
+                    rule = dataclasses.replace(rule, help=registry.help_text(kind))
                 yield _Flag(name, rule, types[name], defaults[name])
 
 

@@ -1,7 +1,8 @@
 """The command line of an installation: `jaxdp COMMAND`, or `python -m jaxdp COMMAND`.
 
 A command is a module of `jaxdp.program.commands`. It has `KINDS`, the classes that declare its
-flags, and `main`; its docstring is its help. `TAKES` names the flag whose value may stand alone,
+flags, and `main`; its docstring is its help. `KIND` leaves flags of other kinds of data out of it,
+`TAKES` names the flag whose value may stand alone,
 and `TAKES_FILES` says that words are files. Only the module that is asked for is imported.
 """
 

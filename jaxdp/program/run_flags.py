@@ -37,12 +37,14 @@ class DataFlags:
         "{data_dir}/{name}/{train,test}/{class}/ or {data_dir}/{name}/{class}/, or a tfds "
         "name: mnist, fashion_mnist, svhn_cropped, cifar10, cifar100.",
         usual=True,
+        only="images",
     )
     image_size: str | None = setting(
         None,
         "Size to which every image is resized by itself: a side in pixels, WIDTHxHEIGHT, or full "
         f"for that which images have (default: full, but {LARGEST} where a side is longer).",
         usual=True,
+        only="images",
     )
     pixel_bits: int | None = setting(
         None,
@@ -50,6 +52,7 @@ class DataFlags:
         "(default: 16; npz files of int16 need it).",
         at_least=1,
         at_most=16,
+        only="images",
     )
     channels: int | None = setting(
         None,
@@ -57,37 +60,50 @@ class DataFlags:
         "which both are (default: what all images are).",
         at_least=1,
         at_most=3,
+        only="images",
     )
     validation: bool = setting(
-        False, "Add a validation part, such as MedMNIST's val_images, to the training examples."
+        False,
+        "Add a validation part, such as MedMNIST's val_images, to the training examples.",
+        only="images",
     )
     class_names: str | None = setting(
         None,
         "All classes in order, as labels name them: cat,dog, or 1,2,3 for labels that begin at 1 "
         "(default: those that the data declare, else labels 0, 1, ... are counted).",
         usual=True,
+        only="images",
     )
     csv: str | None = setting(
-        None, "A table, CSV or Parquet, instead of --dataset; needs --schema.", usual=True
+        None,
+        "A table, CSV or Parquet, instead of --dataset; --schema says what is public of it.",
+        usual=True,
+        only="table",
     )
     schema: str | None = setting(
         None,
         "What is public about a table: a JSON file (jaxdp schema begins one), or "
         f"{', '.join(BUILT_IN)}.",
         usual=True,
+        only="table",
     )
     target: str | None = setting(
         None,
         "Column of --csv that is to be predicted (default: what --schema marks).",
         usual=True,
+        only="table",
     )
     no_header: bool | None = setting(
         None,
         "Whether --csv and --test_csv have no first line of names; then columns are called "
         "column_1, column_2, ... (default: as --schema says).",
+        only="table",
     )
     test_csv: str | None = setting(
-        None, "Test records of a table (default: some are held out).", usual=True
+        None,
+        "Test records of a table (default: some are held out).",
+        usual=True,
+        only="table",
     )
     test_fraction: float | None = setting(
         None,
@@ -102,6 +118,7 @@ class DataFlags:
         "How a table's columns become numbers: {names} (default: one_hot); raw takes a category "
         "as its place in the list, as the papers do.",
         among=FORMS,
+        only="table",
     )
     records_per_person: int | None = setting(
         None,
@@ -115,11 +132,20 @@ class DataFlags:
         None,
         "Column of --csv that says whose a record is; npz files have group_train for that.",
         usual=True,
+        only="table",
     )
     person_separator: str | None = setting(
-        None, "What ends a person's name at the beginning of an image file's: _ for p17_left.png."
+        None,
+        "What ends a person's name at the beginning of an image file's: _ for p17_left.png.",
+        only="images",
     )
-    data_dir: str = setting("data", "Where datasets are looked for.", fixed=False, usual=True)
+    data_dir: str = setting(
+        "data",
+        "Where datasets are looked for.",
+        fixed=False,
+        usual=True,
+        only="images",
+    )
     subset: int | None = setting(
         None,
         "Use at most so many examples of each split, chosen by --seed (default: all).",
@@ -148,12 +174,14 @@ class RunFlags(ProgramFlags, DataFlags):
         at_least=0,
         at_most=1 - LEAST_SHARE,
         group="privacy",
+        only="table",
     )
     schema_out: str | None = setting(
         None,
         "Where the complete schema goes when facts of it are bought (default: beside --csv, "
         "NAME.bought.json); one that is there is used again at no cost.",
         fixed=False,
+        only="table",
     )
     ledger: str | None = setting(
         None,
@@ -261,6 +289,7 @@ class CountFlags(RunFlags):
         "again.",
         usual=True,
         group="data",
+        only="table",
     )
 
 

@@ -63,7 +63,9 @@ def test_a_wrong_word_is_one_line(
 @pytest.mark.parametrize("command", EVERY, ids=lambda command: command.module)
 def test_help_has_all_flags_in_groups(command: main.Command) -> None:
     module = importlib.import_module(f"jaxdp.program.commands.{command.module}")
-    names = {name for kind in module.KINDS for name in help_text.rules(kind)}
+    rules = {name: rule for kind in module.KINDS for name, rule in help_text.rules(kind).items()}
+    kind = getattr(module, "KIND", "")
+    names = {name for name, rule in rules.items() if not kind or rule.only in ("", kind)}
     whole = help_text.of_command("jaxdp x", module, whole=True)
     short = help_text.of_command("jaxdp x", module, whole=False)
     shown = [line.strip().removeprefix("--") for line in whole.splitlines() if "  --" in line[:5]]
@@ -75,6 +77,34 @@ def test_help_has_all_flags_in_groups(command: main.Command) -> None:
     assert max(map(len, short.splitlines())) <= 110
     assert module.__doc__.splitlines()[0] in short
     assert "jaxdp" in short.split("\n\n")[2]  # an example
+
+
+def test_help_shows_what_such_data_use() -> None:
+    """Flags of images, and their networks, are in no help of tables, and the other way round."""
+
+    def flags_of(name: str) -> tuple[set[str], str]:
+        module = importlib.import_module(f"jaxdp.program.commands.{name}")
+        text = help_text.of_command("jaxdp x", module, whole=False)
+        return set(re.findall(r"^  --(?:\[no\])?(\w+)", text, re.MULTILINE)), text
+
+    of_table, table = flags_of("table")
+    of_images, images = flags_of("images")
+    assert {"csv", "schema", "target", "num_synthetic", "evaluate"} <= of_table
+    assert {"dataset", "image_size", "ipc", "evaluate"} <= of_images
+    assert not of_table & {"dataset", "image_size", "ipc", "class_names", "data_dir", "teacher"}
+    assert not of_images & {"csv", "schema", "target", "test_csv", "person_column", "counts"}
+    for network in ("wrn", "convnet", "inception", "frechet"):
+        assert network not in table
+        assert network in images
+    assert "twelve" in table
+    assert "twelve" not in images
+    assert "needs --schema" not in table
+
+
+def test_the_documentation_lists_every_command() -> None:
+    text = (ROOT / "docs" / "index.md").read_text()
+    listed = dict(re.findall(r"^\| `jaxdp (\w+)` \| (.+) \|$", text, re.MULTILINE))
+    assert listed == {name: each.about for name, each in main.COMMANDS.items()}
 
 
 def test_help_imports_no_jax_and_is_asked_for_anywhere() -> None:

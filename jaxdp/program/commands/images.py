@@ -40,7 +40,7 @@ class ImagesFlags:
         check_fields(self)
 
 
-KINDS = chosen.define(ImagesFlags)
+KIND, KINDS = "images", chosen.define(ImagesFlags, "teacher")
 
 
 def main(argv: Sequence[str]) -> None:

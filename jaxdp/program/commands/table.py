@@ -57,7 +57,7 @@ class TableFlags:
             raise InputError("--accept_rules: is for --accept_guesses; give both")
 
 
-KINDS = chosen.define(TableFlags)
+KIND, KINDS = "table", chosen.define(TableFlags, "marginals")
 
 
 def main(argv: Sequence[str]) -> None:

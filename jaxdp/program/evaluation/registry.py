@@ -185,12 +185,15 @@ EVALUATIONS: Mapping[str, Evaluation] = {
 """All judges by name."""
 
 
-def help_text() -> str:
-    """Return what `--help` says of `--evaluate`."""
-    names = ", ".join(f"{name} ({each.help})" for name, each in EVALUATIONS.items())
+def help_text(kind: str = "") -> str:
+    """Return what `--help` says of `--evaluate`, of a kind of data alone where one is named."""
+    stored = {"images": IMAGE, "table": TABLE}.get(kind)
+    found = {k: v for k, v in EVALUATIONS.items() if stored is None or stored in v.kinds}
+    names = ", ".join(f"{name} ({each.help})" for name, each in found.items())
+    generated = ",".join(name for name in ("logistic", "mlp", "frechet") if name in found)
     return (
         f"How the result is judged, separated by commas: {names}; or {NONE} (default: "
-        "krr,logistic,forest for a distilled set; logistic,mlp,frechet for a generated one, as far "
+        f"krr,logistic,forest for a distilled set; {generated} for a generated one, as far "
         "as they fit it)."
     )
 
