@@ -86,7 +86,7 @@ def test_image_folder_names_the_first_image_of_another_size(folder: Path) -> Non
     with pytest.raises(InputError) as caught:
         load_folder(folder)
     check_message(caught.value, "toy", "dog/aa.png is 5x7 RGB", "cat/a.png is 5x4 RGB", "one size")
-    check_message(caught.value, "toy", "or resize them by --image_size=64")
+    check_message(caught.value, "toy", "--image_size=64 resizes all")
 
 
 def test_image_folder_names_the_first_image_of_another_mode(folder: Path) -> None:

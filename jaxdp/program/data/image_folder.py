@@ -126,14 +126,18 @@ def _raw(
                 name, f"there are no images in {empty}: put them at {empty}/CLASS/*.{_ENDINGS}"
             )
     paths, labels = zip(*files[0], *files[1], strict=True)
-    whose = persons.named_by([path for path, _ in files[0]], wanted.persons.separator)
+    separator = wanted.persons.separator
+    whose = persons.named_by([path for path, _ in files[0]], separator)
+    # Of both splits: a person's images may be in one or the other.
+    owners = None if whose is None else np.array([each.name.split(separator)[0] for each in paths])
     images = image_file.read_all(name, paths)
-    x, first = image_stack.stacked(name, images, len(paths), wanted)
+    x, first, before = image_stack.stacked(name, images, len(paths), wanted, owners)
     y, n = np.array(labels), len(files[0])
     return RawData(
         *(x[:n], y[:n], x[n:], y[n:], tuple(classes), f"image folder {folder}"),
         value_range=(first.low, first.high),
-        size_before=None if wanted.size.mixes else first.pixels.shape[:2],
+        size_before=None if wanted.size.mixes else before,
+        sizes_differ=before is None,
         notes=notes,
         persons=whose,
         names=[str(path.relative_to(folder)) for path, _ in files[0]],

@@ -131,6 +131,8 @@ def _new_size(
                 name, f"{raw.source} holds rows of {shape[1]} values: leave --image_size out"
             )
         return None
+    if raw.sizes_differ:
+        return size.size
     target = size.of(raw.size_before or shape[1:])
     return target if size.mixes or target != (raw.size_before or shape[1:3]) else None
 
@@ -144,9 +146,10 @@ def _note(raw: RawData, size: tuple[int, int] | None, asked: ImageSize) -> tuple
     """Say that images are resized though nobody asked for it."""
     if size is None or asked.mixes:
         return ()
-    before = raw.size_before or raw.x_train.shape[1:3]
+    before = f"{resizing.in_words(raw.size_before or raw.x_train.shape[1:3])} pixels"
+    which = "different sizes" if raw.sizes_differ else before
     return (
-        f"images of {resizing.in_words(before)} pixels are resized to {resizing.in_words(size)}; "
+        f"images of {which} are resized to {resizing.in_words(size)}; "
         "--image_size=WIDTHxHEIGHT takes another size, --image_size=full keeps theirs",
     )
 
