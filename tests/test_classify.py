@@ -116,6 +116,7 @@ def test_a_run_may_be_the_first_word(
 ) -> None:
     folder = str(run_of("teacher", place).folder)
     image = picture(tmp_path / "a.png", grey(8, 8))
+    capsys.readouterr()
     assert run(f"--run={folder}", image) == 0
     expected = capsys.readouterr().out
     assert run(folder, image) == 0
@@ -130,9 +131,10 @@ def test_what_is_computed_once_is_said_and_shown(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = str(run_of("patched", place).folder)
     image = picture(tmp_path / "a.png", grey(8, 8))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    capsys.readouterr()
     assert run(folder, image) == 0
     first = capsys.readouterr()
     assert "computed once, and kept for later" in first.err
