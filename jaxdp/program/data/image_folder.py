@@ -128,10 +128,10 @@ def _raw(
                 name, f"there are no images in {empty}: put them at {empty}/CLASS/*.{_ENDINGS}"
             )
     paths, labels = zip(*files[0], *files[1], strict=True)
-    separator = wanted.persons.separator
-    whose = persons.named_by([path for path, _ in files[0]], separator)
+    whose = persons.named_by([path for path, _ in files[0]], wanted.persons.separator)
     # Of both splits: a person's images may be in one or the other.
-    owners = None if whose is None else np.array([each.name.split(separator)[0] for each in paths])
+    begins = [each.name.split(wanted.persons.separator)[0] for each in paths]
+    owners = None if whose is None else np.array(begins)
     images = image_file.read_all(name, paths)
     x, first, before = image_stack.stacked(name, images, len(paths), wanted, owners)
     y, n = np.array(labels), len(files[0])
