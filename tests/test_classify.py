@@ -111,6 +111,40 @@ def test_images_folders_and_arrays_are_told_alike(
     assert "MUST NOT BE RELEASED" in said.err
 
 
+def test_a_run_may_be_the_first_word(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(run_of("teacher", place).folder)
+    image = picture(tmp_path / "a.png", grey(8, 8))
+    capsys.readouterr()
+    assert run(f"--run={folder}", image) == 0
+    expected = capsys.readouterr().out
+    assert run(folder, image) == 0
+    assert capsys.readouterr().out == expected
+    assert_refused(capsys, "name what to classify", folder)
+    assert_refused(capsys, "--run: name a finished run, as --run=runs/scans or", image, image)
+
+
+def test_what_is_computed_once_is_said_and_shown(
+    place: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = str(run_of("patched", place).folder)
+    image = picture(tmp_path / "a.png", grey(8, 8))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    capsys.readouterr()
+    assert run(folder, image) == 0
+    first = capsys.readouterr()
+    assert "computed once, and kept for later" in first.err
+    assert "public map, of synthetic images: 100%" in first.err
+    assert run(folder, image) == 0
+    second = capsys.readouterr()
+    assert "public map" not in second.err
+    assert second.out == first.out
+
+
 def test_out_gets_what_is_printed(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -119,8 +119,15 @@ def test_new_examples_of_another_scale_are_not_guessed_at(tmp_path: Path) -> Non
         (bright, r"outside \[0, 255\]"),
         (half, "x has fractions, and the data were stored as uint8 from 0 to 255"),
         (np.full((2, 4, 5), np.nan), "no finite numbers"),
-        (np.full((2, 4, 5), "dark"), "no finite numbers"),
-        (np.zeros((2, 5, 5)), "an example has"),
+        (np.full((2, 4, 5), "dark"), "x has texts: give arrays"),
+        (["a.png", "b.png"], "x has texts: give arrays .*; `jaxdp classify` reads files"),
+        ([Path("a.png")], "x has texts: give arrays .*; `jaxdp classify` reads files"),
+        (
+            [np.zeros((4, 5)), np.zeros((3, 5))],
+            r"of different shapes, and each has \(4, 5, 1\)",
+        ),
+        (np.zeros((2, 5, 5)), "an example has .*; `jaxdp classify` reads files of images, and re"),
+        (np.zeros((4, 5)), r"an example has \(4, 5, 1\); for one example give x\[None\]"),
     ):
         for method in (found.predict, found.predict_proba):
             with pytest.raises(ValueError, match=said):

@@ -14,7 +14,7 @@ from support.own_folder import SHAPES, write_shapes
 from test_docs import DOCS
 
 from jaxdp.program import main
-from jaxdp.program.commands import dp_kip_teacher
+from jaxdp.program.data.load import load_dataset
 
 pytestmark = pytest.mark.slow
 
@@ -82,9 +82,8 @@ def test_every_block_of_the_page_runs(folder: Path, capsys: pytest.CaptureFixtur
     assert next(iter(certificate)) == "verdict"
 
 
-def test_what_the_page_says_of_sizes_is_so(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without a size, images of many sizes are refused in one line that says what to do."""
-    given = ("--dataset=shapes", f"--data_dir={folder / 'data'}", "--eps=2")
-    drivers.assert_refused(dp_kip_teacher.main, capsys, "--image_size", *given, out=folder / "run")
+def test_what_the_page_says_of_sizes_is_so(folder: Path) -> None:
+    """Without a flag, images of many sizes are resized to one that a line says."""
+    found = load_dataset("shapes", data_dir=folder / "data")
+    assert found.spec.shape == (64, 64, 1)
+    assert "images of different sizes are resized to 64x64" in found.notes[-1]

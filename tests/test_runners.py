@@ -222,6 +222,19 @@ def test_guarantee_the_public_seed_makes_no_noise(monkeypatch: pytest.MonkeyPatc
     assert asked == [None, 3]
 
 
+def test_a_bar_tells_no_remaining_time_by_the_part_that_compiles(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with plain.PlainRunner().bar("distilling", 500, unit="step") as bar:
+        bar.update(1)
+        bar.refresh()
+        assert "1/500 [" in capsys.readouterr().err
+        assert "<" not in str(bar)
+        assert "1/500" in str(bar)
+        bar.update(4)
+        assert "<" in str(bar)
+
+
 def test_guarantee_data_of_another_size_than_accounted_are_refused() -> None:
     ((private, _),) = run_from_python(THREE)
     assert private.x.shape == (3, 2, 2, 1)

@@ -46,10 +46,24 @@ PUBLIC_MAP = "public map, of synthetic images"
 _NO_NOTES = "none"
 """What the ledger of a dataset has of the notes of a run that keeps none, and has begun."""
 _SECONDS = 1.0
+# Parts before which the time that remains would be told by the first one, which compiles.
+_TELLING = 5
 _CHUNK = ByBackend(cpu=128, accelerator=2048)
 _MOST_PROGRAMS = 3
 # Values of rows mapped at once: 64 MB of them.
 _MOST_VALUES = ByBackend(cpu=2**24, accelerator=2**26)
+
+
+class _Bar(tqdm):
+    """A progress bar that tells no remaining time before a few parts are done."""
+
+    @property
+    def format_dict(self) -> dict[str, Any]:
+        """What is shown."""
+        found = super().format_dict
+        if found["n"] - found["initial"] < _TELLING:
+            found["bar_format"] = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+        return found
 
 
 @runtime_checkable
@@ -333,7 +347,7 @@ class PlainRunner:
         """
         watched = sys.stderr.isatty() or "ipykernel" in sys.modules
         style: dict[str, Any] = {} if watched else {"mininterval": 10.0, "ascii": True}
-        return tqdm(
+        return _Bar(
             total=total,
             initial=initial,
             unit=unit,

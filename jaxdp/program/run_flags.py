@@ -42,7 +42,8 @@ class DataFlags:
     image_size: str | None = setting(
         None,
         "Size to which every image is resized by itself: a side in pixels, WIDTHxHEIGHT, or full "
-        f"for that which images have (default: full, but {LARGEST} where a side is longer).",
+        f"for that which images have (default: {LARGEST}; images of one size that is not larger "
+        "keep it).",
         usual=True,
         only="images",
     )

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import math
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,9 @@ from jaxdp.data import Spec, TableCodec
 from jaxdp.escapes import for_terminal
 from jaxdp.methods import facts, warned
 from jaxdp.methods.made import Classifier
+from jaxdp.methods.runner import PUBLIC_MAP, PlainRunner
 from jaxdp.methods.settings import InputError
+from jaxdp.methods.steps import Watch
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.saved import classifier, public_cache, seal, sets, zips
 from jaxdp.saved.folder import SavedFolder
@@ -35,13 +38,18 @@ class Loaded:
             of the release.
     """
 
-    def __init__(self, folder: SavedFolder) -> None:
+    def __init__(self, folder: SavedFolder, watch: Watch) -> None:
         """Read the facts about the data.
+
+        Args:
+            folder: that was opened.
+            watch: shows how much of a public array is computed, where none is kept.
 
         Raises:
             InputError: the folder does not hold them.
         """
         self.folder = folder
+        self._cached = functools.partial(public_cache.cached, watch=watch)
         self.certificate = Certificate(folder.certificate)
         with self._refused():
             self.spec: Spec = facts.from_config(folder.config)
@@ -97,7 +105,7 @@ class Loaded:
     @functools.cached_property
     def _classifier(self) -> tuple[Classifier, str]:
         with self._refused():
-            return classifier.classifier(self.folder, self.spec, public_cache.cached)
+            return classifier.classifier(self.folder, self.spec, self._cached)
 
     @property
     def classifier(self) -> Classifier:
@@ -137,7 +145,7 @@ class Loaded:
     def _checked(self, x: Any) -> np.ndarray:
         """Return new examples as stored, of the type and in the range of the data."""
         spec, codec = self.spec, self.spec.codec
-        given, x = x, spec.kind.as_stored(x, spec)
+        given, x = x, self._as_array(x)
         warned.warn(warned.of_new(given, spec), said=set(), stacklevel=3)
         if x.dtype == object:
             raise ValueError("x is no array of numbers: give examples as the data were stored")
@@ -152,7 +160,9 @@ class Loaded:
         shape = spec.stored_shape
         if x.ndim < 2 or len(x) == 0 or x.size != len(x) * math.prod(shape):
             one = "; for one example give x[None]" if x.size == math.prod(shape) else ""
-            raise ValueError(f"x has shape {x.shape}, and an example has {shape}{one}")
+            raise ValueError(
+                f"x has shape {x.shape}, and an example has {shape}{one or self._reads}"
+            )
         outside = x.size > 0 and (np.min(x) < codec.low or np.max(x) > codec.high)
         said = f"x has values outside [{codec.low:g}, {codec.high:g}], the range of the data"
         if codec.is_whole and (outside or not np.array_equal(x, np.rint(x))):
@@ -165,6 +175,31 @@ class Loaded:
         if outside:  # floats may overshoot a little
             warnings.warn(f"{said}; scale it as these were", stacklevel=3)
         return x
+
+    @property
+    def _reads(self) -> str:
+        """What takes files of images, for errors about examples of images."""
+        reads = (
+            "; `jaxdp classify` reads files of images, and resizes them as those of the run were"
+        )
+        return self.spec.kind.choose(images=reads, rows="", table="")
+
+    def _as_array(self, x: Any) -> np.ndarray:
+        """Return new examples as an array, which names of files are not."""
+        try:
+            found = self.spec.kind.as_stored(x, self.spec)
+        except ValueError as error:
+            if not isinstance(x, list | tuple):
+                raise
+            each = f"each has {self.spec.stored_shape}"
+            raise ValueError(
+                f"x has examples of different shapes, and {each}{self._reads}"
+            ) from error
+        if found.dtype.kind in "SU" or any(isinstance(one, os.PathLike) for one in found.flat[:1]):
+            raise ValueError(
+                f"x has texts: give arrays of examples as the data were stored{self._reads}"
+            )
+        return found
 
     def _are_own(self, x: np.ndarray) -> bool:
         """Whether all of x are examples of the set: their scale is right, whatever they look like.
@@ -187,12 +222,13 @@ class Loaded:
         return f"Loaded({held} of {for_terminal(self.spec.name)}, {self.certificate!r})"
 
 
-def opened(path: Path, flag: str) -> Loaded:
+def opened(path: Path, flag: str, *, watch: Watch | None = None) -> Loaded:
     """Open a folder. Its files of examples are read later, when they are used.
 
     Args:
         path: path of the folder, or of a zip file that `jaxdp pack` has written.
         flag: the flag that names the folder, with its value, for error messages.
+        watch: as for `Loaded`; None shows a bar where somebody looks on.
 
     Raises:
         InputError: the folder cannot be trusted, or a zip file holds what has no digest.
@@ -202,7 +238,9 @@ def opened(path: Path, flag: str) -> Loaded:
     seal.check(folder, every=packed)
     if packed:
         seal.require_whole(folder)
-    return Loaded(folder)
+    if watch is None:
+        watch = PlainRunner(progress=sys.stderr.isatty()).watched(PUBLIC_MAP)
+    return Loaded(folder, watch)
 
 
 def load(folder: str | os.PathLike[str]) -> Loaded:

@@ -17,7 +17,7 @@ from support.own_folder import write_shapes
 
 from jaxdp.methods.settings import rules
 from jaxdp.program import chosen, command_line
-from jaxdp.program.commands import demo, images, table
+from jaxdp.program.commands import demo, images, recommend, table
 from jaxdp.program.runs import driver
 
 
@@ -84,8 +84,9 @@ def test_what_is_chosen_is_said_and_what_is_given_stays(
         (["digits", "--method=dp_ntk", "--teacher_share=0.3"], "is for --labels=teacher"),
         (["digits", "--method=dp_kip", "--match=both"], "--match=both: is for --method=teacher"),
         (["digits", "--method=kip"], "--method=kip: unknown; known are teacher, dp_kip, dp_ntk"),
-        (["nosuch"], "--dataset=nosuch: unknown dataset"),
-        (["./nosuch/"], "nosuch"),
+        (["nosuch"], "error: nosuch: unknown dataset"),
+        (["./nosuch/"], "there is no folder ./nosuch/\n"),
+        ([".."], "error: ..: "),
         ([__file__], "is neither a folder nor an npz file"),
     ],
 )
@@ -98,6 +99,49 @@ def test_bad_words_are_refused_before_a_run(
     assert said in err
     assert err.count("\n") == 1
     assert ran == []
+
+
+def test_a_misspelt_path_is_answered_by_what_is_there(
+    ran: list[Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_shapes(tmp_path / "lesions", 5)
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for main in (images.main, recommend.main):
+        assert run(main, "../lesionz") == 2
+        err = capsys.readouterr().err
+        assert err == "error: there is no folder ../lesionz; did you mean ../lesions?\n"
+        monkeypatch.chdir(tmp_path / "lesions" / "circle")
+        assert run(main, "..", "--eps=2") == 0  # the folder above has a name, too
+        monkeypatch.chdir(tmp_path / "work")
+        capsys.readouterr()
+        assert run(main, "..") == 2
+        assert capsys.readouterr().err.startswith("error: ..: ")
+    assert [data.spec.name for *_, data in ran] == ["lesions"]
+
+
+def test_recommend_takes_what_a_run_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_shapes(tmp_path / "lesions", 5)
+    toy_tables.write_table(tmp_path, toy_tables.frame_of(90))
+    monkeypatch.chdir(tmp_path)
+    assert run(recommend.main, "lesions", "--image_size=16", "--eps=3") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("lesions: 13 training images of 16x16 pixels, grey; 3 classes")
+    assert "--dataset=lesions" in out
+    assert run(recommend.main, "people.csv", "--schema=people.json") == 0
+    assert "--csv=people.csv --schema=people.json" in capsys.readouterr().out
+    for words, said in (
+        (("people.csv", "lesions"), "error: lesions: unexpected argument; give one folder or file"),
+        (("a.csv", "--csv=people.csv"), "error: a.csv: leave it out, --csv names the table"),
+        (("a", "b"), "error: b: unexpected argument"),
+    ):
+        assert run(recommend.main, *words) == 2
+        assert capsys.readouterr().err.startswith(said)
 
 
 def test_a_table_needs_one_file(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
 from absl.testing import flagsaver
 from support import classified, drivers, saved_folders, toy_tables
@@ -26,6 +27,7 @@ import jaxdp
 from jaxdp.methods.settings import InputError
 from jaxdp.program import command_line
 from jaxdp.program.commands import dp_ntk, marginals, pack, sample
+from jaxdp.program.data import image_file, resizing
 from jaxdp.saved import seal, zips
 
 
@@ -216,7 +218,7 @@ def test_programs_in_a_pack_run_from_its_folder(name: str, place: Path, tmp_path
         compile((there / "how_to_torch.py").read_text(), "how_to_torch.py", "exec")
     assert jaxdp.load(there).certificate.releasable  # nothing was left there that has no digest
     for program in there.glob("how_to*.py"):
-        assert len(program.read_text().splitlines()) < 35
+        assert len(program.read_text().splitlines()) < 55
 
 
 def pack_set(folder: Path) -> str:
@@ -253,6 +255,51 @@ def test_a_pack_says_how_it_is_used(tmp_path: Path, place: Path) -> None:
 
 
 HIDDEN = ("jax", "jaxdp", "pandas", "sklearn", "scipy", "PIL")
+
+
+def upright_and_whole(folder: Path) -> tuple[Path, Path]:
+    """Write a photograph on its side, whose file says so, and a drawing without a ground."""
+    rng = np.random.default_rng(0)
+    pixels = np.kron(rng.integers(0, 256, (6, 9, 3)), np.ones((7, 7, 1))).astype(np.uint8)
+    exif = PIL.Image.Exif()
+    exif[0x0112] = 6  # to be turned by 90 degrees
+    PIL.Image.fromarray(pixels).save(folder / "photo.jpg", exif=exif)
+    ink = np.dstack([pixels, np.repeat([[0, 90, 255]], 42, axis=0).repeat(21, axis=1)])
+    PIL.Image.fromarray(ink.astype(np.uint8)).save(folder / "ink.png")
+    return folder / "photo.jpg", folder / "ink.png"
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_how_to_tells_images_that_it_reads_as_jaxdp_does(
+    channels: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pack_file = packed(saved_folders.images(tmp_path / "run", shape=(14, 10, channels)))
+    with zipfile.ZipFile(pack_file) as file:
+        file.extractall(tmp_path / "there")
+    paths = upright_and_whole(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["how_to.py", *map(str, paths)])
+    with contextlib.chdir(tmp_path / "there" / "run"):
+        found = runpy.run_path("how_to.py")
+    *_, first, second, last = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{paths[0]} ")
+    assert second.split()[-1] in saved_folders.NAMES
+    assert last.startswith("the kernel classifier of jaxdp tells more: jaxdp classify --run=.")
+    for path in paths:
+        read = image_file.with_channels(image_file.read("", path), channels)
+        assert read.pixels.shape[:2] == ((63, 42) if path.suffix == ".jpg" else (42, 63))
+        expected = resizing.resized(read.pixels, (14, 10)).astype(float)
+        np.testing.assert_allclose(found["prepared"](path), expected, atol=1)
+
+
+@pytest.mark.parametrize("news", [{"high": 16}, {"dtype": "uint16"}, {"shape": (4, 5, 2)}])
+def test_images_of_other_values_than_files_have_are_told_by_jaxdp_alone(
+    news: dict[str, Any], tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(packed(saved_folders.images(tmp_path / "run", **news))) as file:
+        assert b"argv" not in file.read("run/how_to.py")
 
 
 def test_jaxdp_s_own_program_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ def test_image_folder_names_the_first_image_of_another_size(folder: Path) -> Non
     with pytest.raises(InputError) as caught:
         load_folder(folder)
     check_message(caught.value, "toy", "dog/aa.png is 5x7 RGB", "cat/a.png is 5x4 RGB", "one size")
-    check_message(caught.value, "toy", "or resize them by --image_size=64")
+    check_message(caught.value, "toy", "--image_size=64 resizes all")
 
 
 def test_image_folder_names_the_first_image_of_another_mode(folder: Path) -> None:
@@ -180,7 +180,9 @@ def test_what_is_left_out_is_said_by_ending_and_of_no_class(folder: Path) -> Non
     (folder / "toy/train/dog/no_ending").touch()
     (folder / "toy/train/dog/a.\x1b[31m").touch()
     (folder / "toy/train/dog/._a.png").write_text("what macOS leaves beside images")
-    (folder / "toy/train/dog/.DS_Store").touch()
+    for name in (".DS_Store", "Thumbs.db", "desktop.ini", "Icon\r"):
+        (folder / "toy/train/dog" / name).touch()
+    save_image(folder / "toy/train/dog/@eaDir/a.png", colour(1))
     save_image(folder / "toy/train/astray.png", colour(1))
     dataset = load_folder(folder)
     assert len(dataset.private.x) == 3
@@ -190,6 +192,7 @@ def test_what_is_left_out_is_said_by_ending_and_of_no_class(folder: Path) -> Non
         assert part in said
     assert ".png outside of class folders 1" in said
     assert "cat" not in said
+    assert ".db" not in said
     assert said.isprintable()
 
 

@@ -1,6 +1,7 @@
 """Resizing: what `--image_size` may say, and that every image is resized by itself."""
 
 import errno
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,15 @@ from toy_data import arrays, check_message, save_image
 from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.image_folder import read_image_folder
 from jaxdp.program.data.load import load_dataset
-from jaxdp.program.data.resizing import BY_DEFAULT, LARGEST, all_resized, parse, resized
+from jaxdp.program.data.persons import Persons
+from jaxdp.program.data.resizing import (
+    BY_DEFAULT,
+    LARGEST,
+    all_resized,
+    parse,
+    resized,
+    size_of_all,
+)
 from jaxdp.program.data.sources import Wanted
 from jaxdp.program.errors import InputError
 
@@ -138,13 +147,84 @@ def test_large_images_are_resized_by_default_and_a_line_says_so(tmp_path: Path) 
     assert "32x16 pixels" in str(asked.spec.preparation)
 
 
-@pytest.mark.parametrize("size", [None, "full", "0"])
-def test_sizes_are_mixed_only_where_a_size_is_asked_for(tmp_path: Path, size: str | None) -> None:
-    """Or one image above 64 would change the shape of all others."""
+@pytest.mark.parametrize("sides", [(20, 30, 40), (80, 20, 70), (20, 20, 80), (90, 200, 64)])
+def test_different_sizes_become_64_by_default_and_a_line_says_so(
+    tmp_path: Path, sides: tuple[int, ...]
+) -> None:
+    images = [noise(side, side + 1) for side in sides]
+    found = load(folder_of(tmp_path, *images))
+    assert sorted(each.tobytes() for each in found.private.x) == sorted(
+        resized(each, (64, 64)).tobytes() for each in images
+    )
+    assert found.notes[-1] == (
+        "images of different sizes are resized to 64x64; --image_size=WIDTHxHEIGHT takes another "
+        "size, --image_size=full keeps theirs"
+    )
+    assert "64x64 pixels: each was resized" in str(found.spec.preparation)
+
+
+def one_odd(tmp_path: Path) -> Path:
+    """A folder in which one image has another size than all others."""
+    for name, side in (("a_1", 20), ("a_2", 30), ("b_1", 20), ("c_1", 20), ("d_1", 20)):
+        split = "test" if name == "d_1" else "train"
+        save_image(tmp_path / "toy" / split / "x" / f"{name}.png", noise(side, side))
+    (tmp_path / "toy" / "train" / "y").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("separator", [None, "_"])
+def test_guarantee_one_image_of_another_size_is_refused(
+    tmp_path: Path, separator: str | None
+) -> None:
+    """Or that one would change the shape of all others."""
+    persons = Persons(most=None if separator is None else 2, separator=separator)
+    with pytest.raises(InputError) as caught:
+        load_dataset("toy", data_dir=one_odd(tmp_path), wanted=Wanted(persons=persons))
+    check_message(caught.value, "toy", "is 30x30 RGB but", "is 20x20 RGB", "one record must not")
+    check_message(caught.value, "toy", "--image_size=64 resizes all images to 64x64")
+    assert load(tmp_path, "64").spec.shape == (64, 64, 3)
+
+
+def test_two_images_of_one_person_do_not_change_the_size_of_all_others(tmp_path: Path) -> None:
+    save_image(one_odd(tmp_path) / "toy" / "train" / "x" / "a_3.png", noise(40, 40))
+    assert load(tmp_path).spec.shape == (64, 64, 3)
+    wanted = Wanted(persons=Persons(most=2, separator="_"))
+    with pytest.raises(InputError, match="one record must not decide"):
+        load_dataset("toy", data_dir=tmp_path, wanted=wanted)
+
+
+@pytest.mark.parametrize("size", ["full", "0"])
+def test_full_takes_one_size(tmp_path: Path, size: str) -> None:
     folder_of(tmp_path, noise(20, 20), noise(80, 80))
     with pytest.raises(InputError) as caught:
         load(tmp_path, size)
     check_message(caught.value, "toy", "is 80x80 RGB but", "is 20x20 RGB", "--image_size=64")
+
+
+_SIZES = ((28, 28), (28, 20), (64, 65), (200, 300))
+
+
+def test_guarantee_no_one_image_decides_on_the_size_of_all() -> None:
+    """All folders of four images, and all that differ from them in one."""
+    owners = np.arange(4)
+    for sizes in itertools.product(_SIZES, repeat=4):
+        before = size_of_all(np.array(sizes), owners)
+        for place, other in itertools.product(range(4), _SIZES):
+            changed = np.array(sizes)
+            changed[place] = other
+            assert len({before, size_of_all(changed, owners)} - {None}) < 2
+    assert size_of_all(np.array([(28, 20)] * 4), owners) == (28, 20)
+    assert size_of_all(np.array([(300, 200)] * 4), owners) == (64, 64)
+
+
+def test_guarantee_no_one_person_decides_on_the_size_of_all() -> None:
+    owners = np.array(["b", "a", "a", "c"])
+    for sizes in itertools.product(_SIZES, repeat=4):
+        before = size_of_all(np.array(sizes), owners)
+        for others in itertools.product(_SIZES, repeat=2):
+            changed = np.array(sizes)
+            changed[owners == "a"] = others
+            assert len({before, size_of_all(changed, owners)} - {None}) < 2
 
 
 def test_arrays_are_resized_in_the_same_way(tmp_path: Path) -> None:

@@ -64,10 +64,16 @@ def test_unknown_dataset_lists_what_there_is(folder: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_dataset("foo", data_dir=folder)
     check_message(
-        caught.value, "foo", "unknown dataset", "digits, mnist, fashion_mnist", "cifar100",
+        caught.value, "foo", "unknown dataset; known", "digits, mnist, fashion_mnist", "cifar100",
         f"in --data_dir={folder} there are mine, toy;", f"put {folder / 'foo'}.npz",
         "x_train, y_train, x_test, y_test", "{train,test}/CLASS/*.png",
     )  # fmt: skip
+
+
+def test_a_misspelt_dataset_is_answered_by_one_that_there_is(folder: Path) -> None:
+    for name, meant in (("toys", "toy"), ("fashionmnist", "fashion_mnist")):
+        with pytest.raises(InputError, match=rf"unknown dataset; did you mean {meant}\?"):
+            load_dataset(name, data_dir=folder)
 
 
 def test_unknown_dataset_in_an_empty_folder(tmp_path: Path) -> None:

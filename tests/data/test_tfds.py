@@ -284,8 +284,9 @@ def test_guarantee_of_own_prepared_data_one_record_changes_one_of_a_subset(
 def test_own_prepared_data_are_resized_while_they_are_read(data_dir: Path) -> None:
     mixed = [*own_examples(4), *own_examples(4, seed=1, sides=(9, 4))]
     own(data_dir, train=mixed, test=own_examples(2))
-    with pytest.raises(InputError, match="--image_size"):
-        load_dataset("insects", data_dir=data_dir)
+    with pytest.raises(InputError, match="--image_size=full takes images of one size"):
+        load_dataset("insects", data_dir=data_dir, wanted=Wanted(size=resizing.parse("full")))
+    assert load_dataset("insects", data_dir=data_dir).private.x.shape == (8, 64, 64, 3)
     data = load_dataset("insects", data_dir=data_dir, wanted=Wanted(size=resizing.parse("7")))
     assert data.private.x.shape == (8, 7, 7, 3)
     assert data.spec.preparation is not None

@@ -175,6 +175,27 @@ MUTANTS = (
         (f"{_SIZE}test_guarantee_an_image_of_a_folder_is_resized_by_itself",),
     ),
     Mutant(
+        "one image of another size has all others resized",
+        "jaxdp/program/data/resizing.py",
+        "        if others < 2:\n            return None if others else",
+        "        if others < 1:\n            return None if others else",
+        (f"{_SIZE}test_guarantee_no_one_image_decides_on_the_size_of_all",),
+    ),
+    Mutant(
+        "a person with several images has all others resized",
+        "jaxdp/program/data/resizing.py",
+        "len(np.unique(owners[np.any(sizes != small, axis=1)]))",
+        "np.sum(np.any(sizes != small, axis=1))",
+        (f"{_SIZE}test_guarantee_no_one_person_decides_on_the_size_of_all",),
+    ),
+    Mutant(
+        "a folder in which one image has another size is taken",
+        "jaxdp/program/data/image_stack.py",
+        "    if odd is not None and not wanted.size.asked:\n",
+        "    if odd is not None and wanted.size.asked:\n",
+        (f"{_SIZE}test_guarantee_one_image_of_another_size_is_refused",),
+    ),
+    Mutant(
         "one image moves the places that all others are held out by",
         "jaxdp/program/data/splits.py",
         'f"{salt}/{each}".encode(errors="surrogateescape")',

@@ -67,7 +67,7 @@ def settings_of(epsilon: float, **given: Any) -> Any:
 def rare_lines(y: np.ndarray, settings: Any, spec: Spec = SPEC) -> list[str]:
     test = HeldOut(np.zeros((len(y), 64), np.float32), y)
     said = cautions.before_work(settings, spec, test)
-    return [line for line in said if "little is learnt" in line]
+    return [line for line in said if "by their shares" in line]
 
 
 def test_a_class_that_is_too_rare_for_the_budget_is_named_before_the_run() -> None:
@@ -124,6 +124,22 @@ def test_fewer_examples_than_distilled_ones(digits: Dataset) -> None:
     assert said(digits, ipc=143) == ()
     (line,) = said(digits, ipc=144)
     assert line == "1440 examples are to be distilled from 1437; lower --ipc"
+
+
+def test_a_class_of_which_no_example_was_held_out_is_to_be_counted() -> None:
+    """Of two examples in a thousand none is in a tenth of them, and no share tells of them."""
+    test = HeldOut(np.zeros((100, 64), np.float32), np.repeat([0, 1], [60, 40]))
+    (line,) = cautions.before_work(settings_of(3.0), SPEC, test)
+    assert line.startswith("the test split has no example of never: test scores say nothing about")
+    assert "count its training examples before anything is spent" in line
+    assert "at epsilon 3 little is learnt of a class with fewer than 14, so put such" in line
+    (reused,) = cautions.before_work(settings_of(3.0), SPEC, test, reused=True)
+    assert reused.endswith("test scores say nothing about that")
+
+
+def test_what_is_missed_says_what_finds_more() -> None:
+    for priors, said in (("data", "--priors=equal finds more"), ("equal", "more examples of")):
+        assert cautions._for_rare_classes(settings_of(3.0, priors=priors)).startswith(said)
 
 
 def test_a_class_that_the_test_split_lacks(digits: Dataset) -> None:

@@ -15,7 +15,7 @@ INSTEAD = "this does better: x"
 
 def said(metrics: dict[str, Any], *, c: int = 3, m: int = 75) -> tuple[str, ...]:
     names = [f"class {label}" for label in range(c)]
-    return chance.warnings(metrics, class_names=names, num_test=m, instead=INSTEAD)
+    return chance.warnings(metrics, class_names=names, num_test=m, instead=INSTEAD, missed="or y")
 
 
 def of_counts(confusion: list[list[int]], auc: float | None = None) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def test_naming_the_commonest_class_with_scores_in_good_order_knows_no_other_one
     assert lines[0] == "none of the 7 test examples of class 1 is told to be one"
     assert lines[1].startswith("the test accuracy of kernel ridge regression, 93.00%, is not above")
     assert "always naming class 0" in lines[1]
-    assert lines[1].endswith("its balanced accuracy is 50.00%")
+    assert lines[1].endswith("its balanced accuracy is 50.00%; or y")
     assert len(lines) == 2
 
 
@@ -90,7 +90,7 @@ def test_a_class_that_one_classifier_knows_is_known() -> None:
     blind = {"mean": 0.8, "figures": {"confusion": [[40, 0, 0], [0, 40, 0], [10, 10, 0]]}}
     sees = {"mean": 0.9, "figures": {"confusion": [[40, 0, 0], [0, 40, 0], [5, 5, 10]]}}
     (line,) = said({"accuracy": {"logistic": blind}}, m=100)
-    assert line == "none of the 20 test examples of class 2 is told to be one"
+    assert line == "none of the 20 test examples of class 2 is told to be one; or y"
     assert not said({"accuracy": {"logistic": blind, "mlp": sees}}, m=100)
     uncounted = {"mean": 0.9, "figures": {"roc_auc": 0.5}}
     assert said({"accuracy": {"logistic": blind, "tree": uncounted}}, m=100) == (line,)
@@ -132,5 +132,5 @@ def test_a_test_split_of_one_class_says_nothing_of_chance() -> None:
             "krr_test_accuracy": right,
             "figures": {"krr": {"confusion": confusion, "auc": None}},
         }
-        found = chance.warnings(metrics, class_names=("a", "b"), num_test=40, instead="")
+        found = chance.warnings(metrics, class_names=("a", "b"), num_test=40, instead="", missed="")
         assert found == ()

@@ -125,8 +125,9 @@ def test_a_schema_that_is_there_is_told_in_words(table: inputs.Table) -> None:
 def test_how_data_are_read_goes_to_the_run(table: inputs.Table, tmp_path: Path) -> None:
     write_shapes(tmp_path / "shapes", 12)
     typed = {"image_size": " 16 ", "channels": "3", "person_column": "", "pixel_bits": ""}
-    with pytest.raises(InputError, match="give all images one size"):
-        inputs.read(str(tmp_path / "shapes"), {})
+    unsaid = inputs.read(str(tmp_path / "shapes"), {})
+    assert isinstance(unsaid, inputs.Images)
+    assert unsaid.spec.shape == (64, 64, 1)
     found = inputs.read(str(tmp_path / "shapes"), typed)
     assert isinstance(found, inputs.Images)
     assert found.spec.shape == (16, 16, 3)

@@ -281,7 +281,7 @@ def test_a_folder_of_images_is_read_as_it_is_said(served: Served) -> None:
     (served.folder / "shapes" / "circle").rename(served.folder / "shapes" / "<i>circle")
     page = served.tab(viewport={"width": 360, "height": 800})
     named(page, "shapes")
-    page.get_by_text("give all images one size, or resize them").wait_for()
+    page.get_by_text("images of 64x64 pixels, grey; 3 classes").wait_for()
     page.get_by_text("How it is read").click()
     page.get_by_role("textbox", name="Size of images").fill("16")
     press(page, "Read")

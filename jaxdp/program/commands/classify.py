@@ -13,7 +13,8 @@ each class.
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +50,15 @@ def _opened(folder: str) -> "Loaded":
     from jaxdp.saved import loading  # imports jax: not before flags are parsed
 
     path, flag = user_path(folder, "run").absolute(), f"--run={folder}"
-    return loading.opened(path, flag)
+    return loading.opened(path, flag, watch=_watched)
+
+
+def _watched(parts: Sequence[int]) -> Iterable[int]:
+    """Show how many parts of a public array are computed, and say that this is done once."""
+    from jaxdp.methods.runner import PUBLIC_MAP, PlainRunner
+
+    print("computed once, and kept for later (`jaxdp cache` lists what is kept):", file=sys.stderr)
+    return PlainRunner().watched(PUBLIC_MAP)(parts)
 
 
 def as_csv(examples: "Examples", scores: np.ndarray, stored: "Loaded") -> str:
@@ -87,6 +96,19 @@ def _classified(stored: "Loaded", paths: Sequence[str]) -> str:
     return as_csv(examples, stored.classifier.decision_function(examples.x), stored)
 
 
+def _named(run: str | None, words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the run and what to classify: a run may be the first word instead of a flag."""
+    if run is not None:
+        return run, words
+    if words and _is_run(Path(words[0])):
+        return words[0], words[1:]
+    raise InputError("--run: name a finished run, as --run=runs/scans or --run=scans.zip")
+
+
+def _is_run(path: Path) -> bool:
+    return path.suffix == ".zip" or (path / "privacy.json").is_file()
+
+
 USAGE, TAKES_FILES = "--run=RUN FILE_OR_FOLDER ...", True
 
 
@@ -95,23 +117,22 @@ def main(argv: Sequence[str]) -> None:
     with command_line.one_line_errors():
         asked = command_line.settings_of(ClassifyFlags)
         command_line.prepare()
-        if asked.run is None:
-            raise InputError("--run: name the folder of a finished run")
-        if len(argv) < 2:
+        run, paths = _named(asked.run, argv[1:])
+        if not paths:
             raise InputError(
-                f"--run={asked.run}: name what to classify: images, folders of them, .csv, "
+                f"--run={run}: name what to classify: images, folders of them, .csv, "
                 ".parquet or .npz"
             )
         if asked.out is not None:
             out_file.require(asked.out, suffix=".csv")
-        _require_there(argv[1:])
-        stored = _opened(asked.run)
+        _require_there(paths)
+        stored = _opened(run)
         # What a file name holds that is no text is written as its number.
-        text = _classified(stored, argv[1:]).encode("utf-8", "backslashreplace")
+        text = _classified(stored, paths).encode("utf-8", "backslashreplace")
         if asked.out is None:
             sys.stdout.write(text.decode())
         else:
             out_file.write(asked.out, text, suffix=".csv")
         with contextlib.redirect_stdout(sys.stderr):
-            print(f"{asked.run}: {stored.about}")
+            print(f"{run}: {stored.about}")
             print_guarantee(dict(stored.certificate.facts))

@@ -23,6 +23,8 @@ _LISTED, _LONGEST = 5, 10
 _FOLDERS = "folders in class folders"
 _SPLITS = ("train", "test")
 _TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".json")
+# What systems put beside anybody's files, in small letters: macOS into archives, Windows, Synology.
+_OF_SYSTEMS = ("__macosx", "icon\r", "thumbs.db", "ehthumbs.db", "desktop.ini", "@eadir")
 _Files = list[tuple[Path, int]]
 
 
@@ -41,8 +43,8 @@ def not_understood(name: str, folder: Path) -> InputError:
     """Build the error about a folder that is there, and in which no class has images."""
     endings = set[str]()
     for path, below, files in os.walk(folder):
-        below[:] = [each for each in below if not _is_hidden(Path(each))]
-        endings |= {_ending(Path(path, each)) for each in files if not _is_hidden(Path(each))}
+        below[:] = [each for each in below if not is_hidden(Path(each))]
+        endings |= {_ending(Path(path, each)) for each in files if not is_hidden(Path(each))}
     found = f"there are {_in_words(sorted(endings))}" if endings else "it holds no files"
     named = sorted(each.name for each in _class_folders(folder) if each.name.lower() in _SPLITS)
     rename = f"; write {_in_words(named)} in small letters" if named else ""
@@ -127,29 +129,34 @@ def _raw(
             )
     paths, labels = zip(*files[0], *files[1], strict=True)
     whose = persons.named_by([path for path, _ in files[0]], wanted.persons.separator)
+    # Of both splits: a person's images may be in one or the other.
+    begins = [each.name.split(wanted.persons.separator)[0] for each in paths]
+    owners = None if whose is None else np.array(begins)
     images = image_file.read_all(name, paths)
-    x, first = image_stack.stacked(name, images, len(paths), wanted)
+    x, first, before = image_stack.stacked(name, images, len(paths), wanted, owners)
     y, n = np.array(labels), len(files[0])
     return RawData(
         *(x[:n], y[:n], x[n:], y[n:], tuple(classes), f"image folder {folder}"),
         value_range=(first.low, first.high),
-        size_before=None if wanted.size.mixes else first.pixels.shape[:2],
+        size_before=None if wanted.size.mixes else before,
+        sizes_differ=before is None,
         notes=notes,
         persons=whose,
         names=[str(path.relative_to(folder)) for path, _ in files[0]],
     )
 
 
-def _is_hidden(path: Path) -> bool:
-    return path.name.startswith(".") or path.name == "__MACOSX"  # what macOS adds to archives
+def is_hidden(path: Path) -> bool:
+    """Whether a file or folder is none that somebody has put there to be read."""
+    return path.name.startswith(".") or path.name.lower() in _OF_SYSTEMS
 
 
 def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES and not _is_hidden(path)
+    return path.suffix.lower() in SUFFIXES and not is_hidden(path)
 
 
 def _class_folders(split: Path) -> Iterator[Path]:
-    return (each for each in split.iterdir() if each.is_dir() and not _is_hidden(each))
+    return (each for each in split.iterdir() if each.is_dir() and not is_hidden(each))
 
 
 def _listed(
@@ -174,15 +181,15 @@ def _listed(
             if _is_image(path):
                 _require_inside(name, folder, path)
                 found.append((path, label))
-            elif path.is_dir() and not _is_hidden(path):
+            elif path.is_dir() and not is_hidden(path):
                 left_out[_FOLDERS] += 1
-            elif not _is_hidden(path):
+            elif not is_hidden(path):
                 left_out[_ending(path)] += 1
     return found
 
 
 def _is_file(path: Path) -> bool:
-    return not path.is_dir() and not _is_hidden(path)
+    return not path.is_dir() and not is_hidden(path)
 
 
 def _ending(path: Path) -> str:

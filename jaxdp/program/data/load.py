@@ -11,6 +11,7 @@ image shape and the sizes of the two splits. Scaling constants are fixed per sto
 """
 
 import dataclasses
+import difflib
 import os
 from pathlib import Path
 from typing import Any, Protocol
@@ -131,6 +132,8 @@ def _new_size(
                 name, f"{raw.source} holds rows of {shape[1]} values: leave --image_size out"
             )
         return None
+    if raw.sizes_differ:
+        return size.size
     target = size.of(raw.size_before or shape[1:])
     return target if size.mixes or target != (raw.size_before or shape[1:3]) else None
 
@@ -144,9 +147,10 @@ def _note(raw: RawData, size: tuple[int, int] | None, asked: ImageSize) -> tuple
     """Say that images are resized though nobody asked for it."""
     if size is None or asked.mixes:
         return ()
-    before = raw.size_before or raw.x_train.shape[1:3]
+    before = f"{resizing.in_words(raw.size_before or raw.x_train.shape[1:3])} pixels"
+    which = "different sizes" if raw.sizes_differ else before
     return (
-        f"images of {resizing.in_words(before)} pixels are resized to {resizing.in_words(size)}; "
+        f"images of {which} are resized to {resizing.in_words(size)}; "
         "--image_size=WIDTHxHEIGHT takes another size, --image_size=full keeps theirs",
     )
 
@@ -392,6 +396,7 @@ def _is_read(folder: Path) -> bool:
 
 def _unknown_dataset(name: str, root: Path) -> Exception:
     """Build the error that lists what there is and says how to add a dataset."""
+    names = set[str]()
     if root.is_dir():
         names = {p.stem for p in root.glob("*.npz")}
         names |= {p.parents[1].name for p in root.glob("*/*.*.*/dataset_info.json")}
@@ -401,9 +406,11 @@ def _unknown_dataset(name: str, root: Path) -> Exception:
             found = f"in --data_dir={root} there is no npz file and no image folder"
     else:
         found = f"--data_dir={root} is not a folder"
+    near = difflib.get_close_matches(name, ["digits", *TFDS_NAMES, *sorted(names)], n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
     return dataset_error(
         name,
-        f"unknown dataset; known by name are digits, {', '.join(TFDS_NAMES)}; {found}; "
+        f"unknown dataset; {meant}known by name are digits, {', '.join(TFDS_NAMES)}; {found}; "
         f"to add it put {root / name}.npz there with arrays x_train, y_train, x_test, y_test, "
         f"or images at {root / name}/{{train,test}}/CLASS/*.png",
     )

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxdp.data import Spec, TableCodec
 from jaxdp.data.kinds import colours
-from jaxdp.program.data import image_file, resizing, tables
+from jaxdp.program.data import image_file, image_folder, resizing, tables
 from jaxdp.program.errors import InputError
 from jaxdp.saved import npz as npz_files
 
@@ -100,7 +100,7 @@ def _folder(text: str, spec: Spec) -> list[Examples]:
 
 
 def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+    return any(image_folder.is_hidden(Path(part)) for part in path.parts)
 
 
 def _require_inside(path: Path, folder: Path) -> None:

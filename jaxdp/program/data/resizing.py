@@ -23,7 +23,7 @@ class ImageSize(NamedTuple):
 
     Attributes:
         size: (height, width); None for that which they have.
-        asked: whether a flag says so. If not, images have one size, and it is kept up to `LARGEST`.
+        asked: whether a flag says so. If not, one size that all have is kept up to `LARGEST`.
     """
 
     size: tuple[int, int] | None
@@ -38,11 +38,40 @@ class ImageSize(NamedTuple):
 
     @property
     def mixes(self) -> bool:
-        """Whether images of different sizes are taken."""
+        """Whether a flag says to which size every image is brought."""
         return self.asked and self.size is not None
 
 
 BY_DEFAULT = ImageSize((LARGEST, LARGEST), asked=False)
+
+
+def size_of_all(sizes: np.ndarray, owners: np.ndarray) -> tuple[int, int] | None:
+    """Return the (height, width) that images are brought to where no flag says it.
+
+    It is that of all images where they have one of at most `LARGEST`, else `LARGEST` x `LARGEST`.
+    Where all but one person's images have such a size, that person would decide between the two,
+    and there is no answer.
+
+    Args:
+        sizes: (n, 2) height and width of each image.
+        owners: (n,) the person of each; numbers from 0 where an image is a person.
+
+    Returns:
+        The size; None where a flag has to say it.
+
+    Guarantee:
+        If one of two or more persons' images are exchanged for others, of any sizes, either the
+        size is the same, or one of the two has no answer.
+    """
+    # What all but one have, the first person or the second one has.
+    firsts = (0, np.argmax(owners != owners[0]))
+    for small in (sizes[first] for first in firsts):
+        if small.max() > LARGEST:
+            continue
+        others = len(np.unique(owners[np.any(sizes != small, axis=1)]))
+        if others < 2:
+            return None if others else (int(small[0]), int(small[1]))
+    return LARGEST, LARGEST
 
 
 def parse(text: str | None) -> ImageSize:

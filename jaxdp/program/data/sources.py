@@ -63,7 +63,8 @@ class RawData(NamedTuple):
     """Arrays as a source stores them, with its class names if it has any.
 
     `value_range` is what the type of images declares, where that is less than all of the type;
-    `size_before` is the (height, width) that images had, where they all had one that has changed.
+    `size_before` is the (height, width) that images had, where they all had one that has changed;
+    `sizes_differ` says that they had several.
     `notes` are lines for the terminal, and for no file. `persons` says whose each training record
     is, where a source does. `names` tells training records apart where their places depend on what
     others are. `keys` are the names of the first four as stored, for messages.
@@ -77,6 +78,7 @@ class RawData(NamedTuple):
     source: str
     value_range: tuple[float, float] | None = None
     size_before: tuple[int, ...] | None = None
+    sizes_differ: bool = False
     notes: tuple[str, ...] = ()
     persons: np.ndarray | None = None
     names: Sequence[str] | None = None

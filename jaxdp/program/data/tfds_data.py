@@ -87,13 +87,15 @@ def _read(name: str, folder: Path, wanted: Wanted) -> RawData:
     images = (
         found for part in parts for found in _images(name, folder, stored, part, labels, digests)
     )
-    x, first = image_stack.stacked(name, images, sum(len(part) for _, part in parts), wanted)
+    count = sum(len(part) for _, part in parts)
+    x, first, before = image_stack.stacked(name, images, count, wanted)
     y, n = np.array(labels), len(parts[0][1])
     names = None if name in TFDS_NAMES else tuple(builder.info.features["label"].names)
     return RawData(
         *(x[:n], y[:n], x[n:], y[n:], names, f"tensorflow-datasets in {folder}"),
         value_range=(first.low, first.high),
-        size_before=None if wanted.size.mixes else first.pixels.shape[:2],
+        size_before=None if wanted.size.mixes else before,
+        sizes_differ=before is None,
         notes=notes,
         # The order of shards, and which are held out, depends on what all records are.
         names=None if name in TFDS_NAMES else digests[:n],

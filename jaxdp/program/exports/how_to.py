@@ -26,6 +26,14 @@ class _Facts:
     images: bool
     low: float
     high: float
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def tells_files(self) -> bool:
+        """Whether the programs tell the classes of image files, which have bytes."""
+        bytes_ = (self.dtype, self.low, self.high) == ("uint8", 0, 255)
+        return self.images and self.labelled and bytes_ and self.shape[2] in (1, 3)
 
 
 def files(spec: Spec, made: SavedSet | None) -> dict[str, bytes]:
@@ -47,6 +55,8 @@ def files(spec: Spec, made: SavedSet | None) -> dict[str, bytes]:
         images=spec.kind.choose(images=True, rows=False, table=False),
         low=spec.codec.low,
         high=spec.codec.high,
+        shape=spec.shape,
+        dtype=spec.codec.dtype,
     )
     found = {NUMPY: _with_numpy(told, spec), JAXDP: _with_jaxdp(told, spec)}
     if told.labelled:
@@ -64,8 +74,39 @@ def _read(told: _Facts) -> list[str]:
     return lines
 
 
+def _prepared(told: _Facts) -> list[str]:
+    """Return a function that reads an image file as jaxdp does."""
+    height, width, channels = told.shape
+    return [
+        "",
+        "",
+        "def prepared(path):",
+        '    """Read an image as jaxdp does: upright, what is transparent white, resized."""',
+        "    from PIL import Image, ImageOps",
+        "",
+        "    with Image.open(path) as file:",
+        "        image = ImageOps.exif_transpose(file)",
+        "    if image.has_transparency_data:",
+        '        image = image.convert("RGBA")',
+        '        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)',
+        f'    image = image.convert("{"L" if channels == 1 else "RGB"}")',
+        f"    pixels = image.resize(({width}, {height}), Image.Resampling.LANCZOS)",
+        "    pixels = np.clip(pixels, np.min(image), np.max(image))",
+        f"    return pixels.reshape({height}, {width}, {channels}).astype(np.float32)",
+        "",
+        "",
+        "for path in sys.argv[1:]:",
+    ]
+
+
+_MORE = 'print("the kernel classifier of jaxdp tells more: jaxdp classify --run=. FILE ...")'
+
+
 def _with_numpy(told: _Facts, spec: Spec) -> str:
     lines = ['"""This set with numpy alone: python how_to.py"""', "", "import numpy as np", ""]
+    if told.tells_files:
+        lines[0] = '"""This set with numpy, new images with Pillow: python how_to.py new.png"""'
+        lines[2:3] = ["import sys", "", "import numpy as np"]
     lines += [*_read(told), 'print(x.shape, "examples; classes:", names.tolist())']
     if told.table and spec.schema is not None:
         lines[2:3] = ["import csv", "", "import numpy as np"]
@@ -84,6 +125,13 @@ def _with_numpy(told: _Facts, spec: Spec) -> str:
         'print("of its own told right:", np.mean(np.argmax(kernel @ dual, axis=1) == y))',
         'print("always naming the largest class:", np.bincount(y).max() / len(y))',
     ]
+    if told.tells_files:
+        lines += [
+            *_prepared(told),
+            "    new = (prepared(path).ravel() - middle) / spread",
+            "    print(path, names[np.argmax((seen @ new + 1) @ dual)])",
+            _MORE,
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -99,6 +147,9 @@ def _records(told: _Facts, spec: Spec) -> list[str]:
 
 def _with_torch(told: _Facts) -> str:
     lines = ['"""A network on this set with torch: python how_to_torch.py"""', ""]
+    if told.tells_files:
+        lines[0] = '"""A network on this set with torch: python how_to_torch.py new.png"""'
+        lines += ["import sys", ""]
     lines += ["import numpy as np", "import torch", "", *_read(told)]
     targets = "y.astype(np.int64)"
     if told.soft:
@@ -124,8 +175,17 @@ def _with_torch(told: _Facts) -> str:
         "    optimizer.zero_grad()",
         "    loss.backward()",
         "    optimizer.step()",
-        'print("loss on its own examples:", float(loss))',
+        'print("loss on its own examples:", float(loss.detach()))',
     ]
+    if told.tells_files:
+        lines += [
+            *_prepared(told),
+            f"    new = prepared(path).transpose(2, 0, 1)[np.newaxis] / {told.high!r}",
+            "    with torch.no_grad():",
+            "        told = model(torch.from_numpy(new.astype(np.float32))).softmax(dim=1)[0]",
+            "    print(path, names[int(told.argmax())], float(told.max()))",
+            _MORE,
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -49,7 +49,7 @@ def before_work(
         more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
         found.append(
             f"the test split has no example of {', '.join(names)}{more}: test scores say "
-            "nothing about that"
+            f"nothing about that{'' if reused else _perhaps_too_rare(settings, spec)}"
         )
     if not getattr(settings, "unconditional", False):
         found += _rare(spec, test.y)
@@ -98,10 +98,9 @@ def _hardly_learnt(settings: Any, spec: Spec, y_test: np.ndarray) -> Iterator[st
     """
     if not getattr(settings, "is_private", False):
         return
-    moved = spec.records_per_person * settings.contributions
-    noise = schedule.single_release(settings.eps, settings.delta) * moved
+    needed = _needed(settings, spec)
     numbers = np.bincount(y_test, minlength=spec.num_classes) * spec.num_examples / len(y_test)
-    rare = np.flatnonzero((numbers > 0) & (numbers < _HARDLY_LEARNT * noise))
+    rare = np.flatnonzero((numbers > 0) & (numbers < needed))
     named = [
         f"{ascii(spec.class_names[label])[1:-1]} (about {max(1, round(numbers[label]))})"
         for label in rare[:_LISTED]
@@ -110,9 +109,29 @@ def _hardly_learnt(settings: Any, spec: Spec, y_test: np.ndarray) -> Iterator[st
         more = f" and {len(rare) - _LISTED} more" if len(rare) > _LISTED else ""
         yield (
             f"at epsilon {settings.eps:g} little is learnt of a class with fewer than "
-            f"{math.ceil(_HARDLY_LEARNT * noise)} training examples: expect chance, or hardly "
+            f"{math.ceil(needed)} training examples: expect chance, or hardly "
             f"better, for {', '.join(named)}{more}, by their shares of the test split"
         )
+
+
+def _needed(settings: Any, spec: Spec) -> float:
+    """Return of how many training examples of a class more than hardly anything is learnt."""
+    moved = spec.records_per_person * settings.contributions
+    return _HARDLY_LEARNT * schedule.single_release(settings.eps, settings.delta) * moved
+
+
+def _perhaps_too_rare(settings: Any, spec: Spec) -> str:
+    """Say what a class needs of which the test split has none.
+
+    How many it has is private, and its share of the test split tells nothing; its holder can count.
+    """
+    if not getattr(settings, "is_private", False):
+        return ""
+    return (
+        "; count its training examples before anything is spent: at epsilon "
+        f"{settings.eps:g} little is learnt of a class with fewer than "
+        f"{math.ceil(_needed(settings, spec))}, so put such a class into another, or leave it out"
+    )
 
 
 def of_run(
@@ -142,12 +161,25 @@ def of_run(
         source=recommendation.source_of(run_flags),
     )
     names = spec.class_names[: num_classes(plan)]
-    guesses = chance.warnings(metrics, class_names=names, num_test=len(test.y), instead=instead)
+    guesses = chance.warnings(
+        metrics,
+        class_names=names,
+        num_test=len(test.y),
+        instead=instead,
+        missed=_for_rare_classes(plan.settings),
+    )
     of_made = warned.of_made(made)
     reused = plan.earlier.stored is not None
     missed = () if guesses or reused else _missed(plan.settings, metrics, names)
     before = before_work(plan.settings, spec, test, reused=reused)
     return [*before, *of_made, *guesses, *missed]
+
+
+def _for_rare_classes(settings: Any) -> str:
+    """Say what finds more of a class that is missed."""
+    if getattr(settings, "priors", None) == DATA_PRIORS:
+        return "--priors=equal finds more of rare classes; so do more examples, or a larger --eps"
+    return "more examples of rare classes or a larger --eps find more of them"
 
 
 def _missed(settings: Any, metrics: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:

@@ -131,7 +131,12 @@ def _not_above(found: Sequence[Judged]) -> NotAbove | None:
 
 
 def warnings(
-    metrics: Mapping[str, Any], *, class_names: Sequence[str], num_test: int, instead: str
+    metrics: Mapping[str, Any],
+    *,
+    class_names: Sequence[str],
+    num_test: int,
+    instead: str,
+    missed: str,
 ) -> tuple[str, ...]:
     """Return lines on a result that is, or may hide, a guess.
 
@@ -139,7 +144,8 @@ def warnings(
         metrics: of the run.
         class_names: of the c classes that it tells apart.
         num_test: m, test examples.
-        instead: what would do better.
+        instead: what would do better than a guess.
+        missed: what would find more of a class that is missed.
     """
     found = list(judged(metrics))
     if not found or len(class_names) < 2:
@@ -150,7 +156,8 @@ def warnings(
     lines = at_chance(found, num_classes=len(class_names), num_test=num_test, instead=instead)
     if lines:
         return lines
-    return (*_never_named(found, class_names, num_test), *_no_more_than_one(found, class_names))
+    lines = (*_never_named(found, class_names, num_test), *_no_more_than_one(found, class_names))
+    return (*lines[:-1], f"{lines[-1]}; {missed}") if lines else ()
 
 
 def at_chance(
