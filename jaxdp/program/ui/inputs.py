@@ -103,7 +103,7 @@ class Table:
 READING = {
     "image_size": (
         "Size of images",
-        "in pixels, as 64 or 48x32; empty: as they are, or 64 where sizes differ or a side is longer",
+        "in pixels, as 64 or 48x32; empty: as they are, or 64 where sizes differ or are larger",
     ),
     "channels": ("Channels of images", "1 makes all of them grey, 3 makes them RGB"),
     "pixel_bits": ("Bits of a pixel", "of images with 16 bits that use fewer"),
