@@ -17,6 +17,7 @@ _AT_ONE = "tables_eps1_cpu.txt"
 _OTHERS = {"0.2": "tables_eps02_cpu.txt", "10": "tables_eps10_cpu.txt"}
 _DISTILLED = "tables_distilled_eps1_cpu.txt"
 _BY_VALUES = "synthetic_tables_eps1_cpu.txt"
+_OF_PAPERS = "synthetic_tables_papers_cpu.txt"
 _BY_EPSILON = "synthetic_tables_epsilons_cpu.txt"
 _UNPREPARED = "unprepared_tables_cpu.txt"
 # Methods of that table, in its order.
@@ -197,7 +198,7 @@ def unprepared() -> str:
 def by_values() -> str:
     """Made tables judged by values, beside AIM: means of splits by table and method."""
     rows: dict[tuple[str, str], list[Any]] = {}
-    for case in cases(_BY_VALUES).values():
+    for case in (cases(_BY_VALUES) | cases(_OF_PAPERS)).values():
         name, method = case["case"].split()[:2]
         if method in ("real", *_BESIDE):
             rows.setdefault((name, method), []).append(case)
