@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
@@ -194,7 +193,7 @@ def without_sums(facts: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_programs_in_a_pack_run_from_its_folder(name: str, place: Path, tmp_path: Path) -> None:
+def test_programs_in_a_pack_run_from_anywhere(name: str, place: Path, tmp_path: Path) -> None:
     """The first needs numpy alone; torch is not here, and the program is compiled."""
     folder = tmp_path / "run"
     shutil.copytree(finished(name, place), folder)
@@ -203,18 +202,18 @@ def test_programs_in_a_pack_run_from_its_folder(name: str, place: Path, tmp_path
         file.extractall(tmp_path / "there")
     there = tmp_path / "there" / "run"
     code = f"import runpy, sys; sys.modules.update(dict.fromkeys({HIDDEN!r})); "
-    code += "runpy.run_path('how_to.py')"
+    code += f"runpy.run_path({str(there / 'how_to.py')!r})"
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code], cwd=there, capture_output=True, text=True
+        [sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert "examples; classes: ['" in done.stdout
     if (there / "how_to_torch.py").exists():
-        told, alone = done.stdout.splitlines()[-2:]
-        assert told.startswith("of its own told right: ")
+        lines = done.stdout.splitlines()
+        assert any(line.startswith("of its own told right: ") for line in lines)
         with np.load(there / pack_set(there)) as data:
             share = np.bincount(data["y"]).max() / len(data["y"])
-        assert alone == f"always naming the largest class: {share}"
+        assert f"always naming the largest class: {share}" in lines
         compile((there / "how_to_torch.py").read_text(), "how_to_torch.py", "exec")
     assert jaxdp.load(there).certificate.releasable  # nothing was left there that has no digest
     for program in there.glob("how_to*.py"):
@@ -281,8 +280,7 @@ def test_how_to_tells_images_that_it_reads_as_jaxdp_does(
         file.extractall(tmp_path / "there")
     paths = upright_and_whole(tmp_path)
     monkeypatch.setattr(sys, "argv", ["how_to.py", *map(str, paths)])
-    with contextlib.chdir(tmp_path / "there" / "run"):
-        found = runpy.run_path("how_to.py")
+    found = runpy.run_path(str(tmp_path / "there" / "run" / "how_to.py"))
     *_, first, second, last = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{paths[0]} ")
     assert second.split()[-1] in saved_folders.NAMES
@@ -305,8 +303,7 @@ def test_images_of_other_values_than_files_have_are_told_by_jaxdp_alone(
 def test_jaxdp_s_own_program_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with zipfile.ZipFile(packed(saved_folders.distilled(tmp_path / "run"))) as file:
         file.extractall(tmp_path / "there")
-    with contextlib.chdir(tmp_path / "there" / "run"):
-        runpy.run_path("how_to_jaxdp.py")
+    runpy.run_path(str(tmp_path / "there" / "run" / "how_to_jaxdp.py"))
     assert "differentially private for 90 records" in capsys.readouterr().out
 
 

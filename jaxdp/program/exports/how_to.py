@@ -1,7 +1,7 @@
 """Three short programs that go with a packed set: with numpy alone, with torch, with jaxdp.
 
-They are the same for all sets of a kind but for names of files and public numbers, and run from the
-folder that they are in.
+They are the same for all sets of a kind but for names of files and public numbers, and find the set
+beside themselves, wherever they are started.
 """
 
 import dataclasses
@@ -66,7 +66,8 @@ def files(spec: Spec, made: SavedSet | None) -> dict[str, bytes]:
 
 def _read(told: _Facts) -> list[str]:
     lines = [
-        f'with np.load("{told.file}") as data:',
+        "here = pathlib.Path(__file__).parent",
+        f'with np.load(here / "{told.file}") as data:',
         '    x, y, names = data["x"], data["y"], data["class_names"]',
     ]
     if told.scaled:
@@ -103,13 +104,14 @@ _MORE = 'print("the kernel classifier of jaxdp tells more: jaxdp classify --run=
 
 
 def _with_numpy(told: _Facts, spec: Spec) -> str:
-    lines = ['"""This set with numpy alone: python how_to.py"""', "", "import numpy as np", ""]
+    lines = ['"""This set with numpy alone: python how_to.py"""', "", "import pathlib"]
     if told.tells_files:
         lines[0] = '"""This set with numpy, new images with Pillow: python how_to.py new.png"""'
-        lines[2:3] = ["import sys", "", "import numpy as np"]
+        lines.append("import sys")
+    lines += ["", "import numpy as np", ""]
     lines += [*_read(told), 'print(x.shape, "examples; classes:", names.tolist())']
     if told.table and spec.schema is not None:
-        lines[2:3] = ["import csv", "", "import numpy as np"]
+        lines.insert(2, "import csv")
         lines += _records(told, spec)
     if not told.labelled:
         return "\n".join(lines) + "\n"
@@ -139,18 +141,18 @@ def _records(told: _Facts, spec: Spec) -> list[str]:
     assert spec.schema is not None
     csv, name = spec.schema.csv, told.file.replace(".npz", ".csv")
     return [
-        f'with open("{name}", encoding={csv.encoding!r}, newline="") as file:',
+        f'with open(here / "{name}", encoding={csv.encoding!r}, newline="") as file:',
         f"    lines = list(csv.reader(file, delimiter={csv.separator!r}))",
         'print(len(lines), "lines, the first ones:", lines[:2])',
     ]
 
 
 def _with_torch(told: _Facts) -> str:
-    lines = ['"""A network on this set with torch: python how_to_torch.py"""', ""]
+    lines = ['"""A network on this set with torch: python how_to_torch.py"""', "", "import pathlib"]
     if told.tells_files:
         lines[0] = '"""A network on this set with torch: python how_to_torch.py new.png"""'
-        lines += ["import sys", ""]
-    lines += ["import numpy as np", "import torch", "", *_read(told)]
+        lines.append("import sys")
+    lines += ["", "import numpy as np", "import torch", "", *_read(told)]
     targets = "y.astype(np.int64)"
     if told.soft:
         lines.append('    soft = data["y_soft"].astype(np.float32)  # probabilities of the classes')
@@ -190,9 +192,11 @@ def _with_torch(told: _Facts) -> str:
 
 
 def _with_jaxdp(told: _Facts | None, spec: Spec) -> str:
-    lines = ['"""This set with jaxdp: python how_to_jaxdp.py"""', "", "import jaxdp", ""]
+    lines = ['"""This set with jaxdp: python how_to_jaxdp.py"""', "", "import pathlib", ""]
     lines += [
-        'made = jaxdp.load(".")  # checks every file',
+        "import jaxdp",
+        "",
+        "made = jaxdp.load(pathlib.Path(__file__).parent)  # checks every file",
         "print(made)",
         "print(made.certificate)",
     ]
