@@ -92,7 +92,7 @@ def told(
     """Yield the steps of a story, from the wheel to a prediction."""
     yield from story.environment("own", [str(wheel)])
     jaxdp = [story.python("own"), "-m", "jaxdp"]
-    yield story.step(f"jaxdp {command[0]}", [*jaxdp, *command], "made/report.html")
+    yield story.step("jaxdp images, jaxdp table", [*jaxdp, *command], "made/report.html")
     yield story.step("jaxdp pack", [*jaxdp, "pack", "made", "-o", "made.zip"], "made.zip")
     yield from story.environment("numpy", ["numpy", "pillow"])
     shutil.unpack_archive(story.folder / "made.zip", story.folder / "given")
