@@ -174,7 +174,7 @@ def test_runs_without_a_classifier_are_refused(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = picture(tmp_path / "good.png", grey(8, 8))
-    assert_refused(capsys, "error: --run: name the folder", good)
+    assert_refused(capsys, "error: --run: name a finished run", good)
     folder = run_of("teacher", place).folder
     assert_refused(capsys, "name what to classify", f"--run={folder}")
     assert_refused(capsys, "has no privacy.json", f"--run={tmp_path}", good)

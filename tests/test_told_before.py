@@ -225,7 +225,7 @@ def test_examples_are_refused_before_a_classifier_is_made(
 
     stored: Any = Stored()
     stored.spec = spec
-    monkeypatch.setattr(loading, "opened", lambda path, flag: stored)
+    monkeypatch.setattr(loading, "opened", lambda path, flag, **_: stored)
     np.savez(tmp_path / "new.npz", x=np.zeros((3, 9, 9), np.uint8))
     assert called(classify, "--run=run", str(tmp_path / "new.npz")) == 2
     assert "and the run is of examples of (8, 8, 1)" in capsys.readouterr().err

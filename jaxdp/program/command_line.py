@@ -69,7 +69,7 @@ def parse(argv: Sequence[str], *, takes_files: bool = False, takes: str | None =
             raise InputError(f"{rest[1]}: unexpected argument; flags look like --dataset=mnist")
         return rest
     except flags.UnrecognizedFlagError as error:
-        switches = {name for name in _DEFINED if FLAGS[name].boolean}
+        switches = {name for name in _DEFINED if name in FLAGS and FLAGS[name].boolean}
         fail(unknown_flags.message(error.flagname, error.flagvalue, _DEFINED, switches))
     except (flags.Error, InputError) as error:
         fail(error)
