@@ -65,7 +65,7 @@ def test_a_card_fits_the_data(name: str, kind: str) -> None:
     assert ('data["scale"]' in text) == (kind == "distilled" and name != "table")
     new = {"images": "new.png folder/ new.npz", "table": "new.csv", "rows": "new.npz"}[name]
     assert f"jaxdp classify --run=FOLDER {new}\n" in text
-    assert f"`pip install jaxdp-{jaxdp.__version__}-py3-none-any.whl`" in text
+    assert f"`pip install jaxdp_toolkit-{jaxdp.__version__}-py3-none-any.whl`" in text
     assert ("dtype=str" in text) == (name == "table")
     record = {"images": "one image", "table": "one record", "rows": "one row"}[name]
     assert f"What is protected is {record} of the training split" in text

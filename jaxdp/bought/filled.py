@@ -118,7 +118,26 @@ def _reach(
         return
     own, wished = (_bound(wanted, facts, each, field) for each in (name, other))
     if (wished > own) if field == "upper" else (wished < own):
+        _keep_bins(wanted, facts, name, at_end=field == "upper")
         facts[name][field] = _written(wanted.columns[name], wished)
+
+
+def _keep_bins(
+    wanted: Wanted, facts: dict[str, dict[str, Any]], name: str, *, at_end: bool
+) -> None:
+    """Write the edges of one bin for each value, before wider bounds make as many bins of all.
+
+    Args:
+        wanted: what was open.
+        facts: for each column what is filled in; a number of bins becomes their inner edges.
+        name: of the column.
+        at_end: whether the upper bound is to be wider, and not the lower one.
+    """
+    if not isinstance(facts[name].get("bins"), int):
+        return
+    low, high = (_bound(wanted, facts, name, end) for end in ("lower", "upper"))
+    edges = (low + at_end + number for number in range(int(high - low) + 1))
+    facts[name]["bins"] = [_written(wanted.columns[name], edge) for edge in edges]
 
 
 def _bound(wanted: Wanted, facts: dict[str, dict[str, Any]], name: str, field: str) -> float:

@@ -122,8 +122,9 @@ def get_jaxdp() -> str:
     """Say how a recipient who has nothing else gets the library that opens a folder."""
     version = jaxdp.__version__
     return (
-        f"jaxdp {version} wrote this. Get it by `pip install jaxdp-{version}-py3-none-any.whl`. "
-        "Ask whoever passed this on for that wheel: `pip wheel --no-deps .` makes it in a checkout."
+        f"jaxdp {version} wrote this. Get it by "
+        f"`pip install jaxdp_toolkit-{version}-py3-none-any.whl`. "
+        "Ask whoever passed this on for that wheel: `pip wheel --no-deps .` makes it of a checkout."
     )
 
 

@@ -128,8 +128,10 @@ def of_made(stored: np.ndarray, y: np.ndarray | None, schema: Schema) -> pd.Data
 
     What was made is public, so identifiers may follow from it.
     """
-    content = np.ascontiguousarray(stored, np.float32).tobytes()
-    return decode(stored, y, schema, seed=hashlib.sha256(content).digest())
+    if not schema.new:
+        return decode(stored, y, schema)
+    content = np.ascontiguousarray(stored, np.float32)
+    return decode(stored, y, schema, seed=hashlib.sha256(content.data).digest())
 
 
 def to_csv(frame: pd.DataFrame, schema: Schema) -> str:

@@ -362,10 +362,24 @@ def test_bounds_of_ordered_columns_reach_as_far_as_each_other(
     filled.in_order(wanted, found)
     assert [found[name]["upper"] for name in found] == [high, high]
     assert [found[name]["lower"] for name in found] == [inside[0]] * 2
-    wanted = Wanted(OpenSchema.from_json({"columns": columns}))
     found = {"middle": dict(bounds), "end": dict(bounds)}
+    wanted = Wanted(OpenSchema.from_json({"columns": columns}))
     filled.in_order(wanted, found)
     assert found == {"middle": bounds, "end": bounds}
+
+
+def test_a_bin_for_each_value_stays_one_where_bounds_are_widened() -> None:
+    whole = {"type": "numeric", "integer": True}
+    columns = {
+        "start": whole | {"lower": 0, "upper": 200},
+        "end": whole | dict.fromkeys(["lower", "upper"]),
+    }
+    draft = {"columns": columns, "rules": [{"order": ["start", "end"]}]}
+    found: dict[str, dict[str, Any]] = {"end": {"lower": 5, "upper": 8, "bins": 4}}
+    filled.in_order(Wanted(OpenSchema.from_json(draft)), found)
+    assert found == {"end": {"lower": 5, "upper": 200, "bins": [6, 7, 8, 9]}}
+    columns["end"] |= found["end"]
+    assert Schema.from_json(draft).columns[1].bounds == (5, 200)
 
 
 @pytest.mark.parametrize("frame", [frame_of(), frame_of().drop(columns="ill")])

@@ -246,7 +246,7 @@ def test_a_pack_says_how_it_is_used(tmp_path: Path, place: Path) -> None:
     header = (tmp_path / "table" / "synthetic.csv").read_text().split("\n")[0]
     assert f"records of {header.count(',') + 1} columns, with the class" in of_table
     for text in (of_images, of_table):
-        assert f"`pip install jaxdp-{jaxdp.__version__}-py3-none-any.whl`" in text
+        assert f"`pip install jaxdp_toolkit-{jaxdp.__version__}-py3-none-any.whl`" in text
         assert 'jaxdp.load("FILE.zip")' in text
         assert "jaxdp classify --run=FILE.zip" in text
         assert "made.class_names[each] for each in classes" in text
@@ -284,7 +284,7 @@ def test_how_to_tells_images_that_it_reads_as_jaxdp_does(
     *_, first, second, last = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{paths[0]} ")
     assert second.split()[-1] in saved_folders.NAMES
-    assert last.startswith("the kernel classifier of jaxdp tells more: jaxdp classify --run=.")
+    assert last.startswith("the classifier of jaxdp tells more: jaxdp classify")
     for path in paths:
         read = image_file.with_channels(image_file.read("", path), channels)
         assert read.pixels.shape[:2] == ((63, 42) if path.suffix == ".jpg" else (42, 63))

@@ -19,8 +19,7 @@ from jaxdp import new_files
 from jaxdp.data import Spec
 from jaxdp.methods import warned
 from jaxdp.methods.settings import bad, setting
-from jaxdp.program import command_line
-from jaxdp.program.commands import images
+from jaxdp.program import command_line, named_data
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import DataFlags, RunFlags
 from jaxdp.program.runs import amounts, expected_curve, recommendation
@@ -59,7 +58,6 @@ class RecommendFlags(DataFlags):
 KINDS = command_line.define(RecommendFlags)
 USAGE = "[FOLDER_OR_FILE] [--flag=value ...]"
 TAKES_FILES = True
-_TABLES = (".csv", ".gz", ".tsv", ".parquet", ".pq")
 
 _CAVEAT = (
     "All of this is by shape, numbers of examples and classes, and epsilon: your classes may be "
@@ -190,19 +188,13 @@ def text(found: Found, epsilon: float, encoding: str | None = "utf-8") -> str:
 
 def _name_data(words: Sequence[str]) -> None:
     """Put --csv where a table is named, --dataset and --data_dir where images are."""
-    if words and Path(words[0]).suffix.lower() not in _TABLES:
-        images.name_data(words)
-    elif len(words) > 1:
-        raise InputError(f"{words[1]}: unexpected argument; give one folder or file")
-    elif words and command_line.is_given("csv"):
-        raise InputError(f"{words[0]}: leave it out, --csv names the table")
-    elif words:
-        command_line.put("csv", words[0])
+    is_table = words and Path(words[0]).suffix.lower() in named_data.TABLES
+    (named_data.name_table if is_table else named_data.name_data)(words)
 
 
 def main(argv: Sequence[str]) -> None:
     """Print what is recommended; bad input ends it with one line and exit code 2."""
-    with command_line.one_line_errors(), images.as_typed(argv[1:]):
+    with command_line.one_line_errors(), named_data.as_typed(argv[1:]):
         _name_data(argv[1:])
         asked = command_line.settings_of(RecommendFlags)
         if asked.shape is None and (asked.n, asked.classes) == (None, None):

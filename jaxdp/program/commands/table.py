@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from jaxdp.methods.settings import check_fields, setting
-from jaxdp.program import chosen, command_line, several_processes
+from jaxdp.program import chosen, command_line, named_data, several_processes
 from jaxdp.program.errors import InputError
 
 USAGE = "FILE.csv [--flag=value ...]"
@@ -65,13 +65,7 @@ def main(argv: Sequence[str]) -> None:
     with several_processes.ending_together(), command_line.one_line_errors():
         asked = command_line.settings_of(TableFlags)
         command_line.prepare()
-        words = argv[1:]
-        if len(words) > 1:
-            raise InputError(f"{words[1]}: unexpected argument; give one CSV or Parquet file")
-        if words and command_line.is_given("csv"):
-            raise InputError(f"{words[0]}: leave it out, --csv names the table")
-        if words:
-            command_line.put("csv", words[0])
+        named_data.name_table(argv[1:])
         if not command_line.is_given("csv"):
             raise InputError("name a table, a CSV or Parquet file")
         chosen.check(asked.method)

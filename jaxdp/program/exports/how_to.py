@@ -100,7 +100,7 @@ def _prepared(told: _Facts) -> list[str]:
     ]
 
 
-_MORE = 'print("the kernel classifier of jaxdp tells more: jaxdp classify --run=. FILE ...")'
+_MORE = 'print("the classifier of jaxdp tells more: jaxdp classify --run=FOLDER FILE ...")'
 
 
 def _with_numpy(told: _Facts, spec: Spec) -> str:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jaxdp import new_files
 from jaxdp.methods import warned
 from jaxdp.methods.settings import types_of
-from jaxdp.program.commands import images, recommend
+from jaxdp.program import named_data
+from jaxdp.program.commands import recommend
 from jaxdp.program.data import answers, drafts, proposed_rules, schema_files, tables
 from jaxdp.program.errors import InputError
 from jaxdp.program.report import curve_svg
@@ -139,7 +140,7 @@ def read(word: str, typed: Mapping[str, str]) -> Images | Table:
         return _table(path.absolute(), _flags(typed, _OF_TABLES))
     word = str(path.absolute()) if path.exists() else word  # a command takes it for no flag
     reading = _flags(typed, _OF_IMAGES)
-    found = recommend.facts_of_data(recommend.RecommendFlags(**images.named(word), **reading))
+    found = recommend.facts_of_data(recommend.RecommendFlags(**named_data.named(word), **reading))
     return Images(word, found.spec, found.line, found.notes, reading)
 
 

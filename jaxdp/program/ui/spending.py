@@ -15,7 +15,8 @@ from jaxdp.methods.settings import Budget, SettingsError
 from jaxdp.privacy import cell_counts, relations
 from jaxdp.privacy.certificates import whole_loss
 from jaxdp.privacy.ledger import Ledger, joint_epsilon
-from jaxdp.program.commands import images, spent
+from jaxdp.program import named_data
+from jaxdp.program.commands import spent
 from jaxdp.program.errors import InputError
 from jaxdp.program.report.values import round_up
 from jaxdp.program.run_flags import RunFlags
@@ -114,7 +115,7 @@ def of_next_run(
 def _ledger_of(chosen: Images | Table) -> Any:
     if isinstance(chosen, Table):
         return dataset_ledgers.of_run(RunFlags(csv=str(chosen.path)))
-    return dataset_ledgers.of_run(RunFlags(**images.named(chosen.word)))
+    return dataset_ledgers.of_run(RunFlags(**named_data.named(chosen.word)))
 
 
 def has_ledger(chosen: Images | Table) -> bool:
