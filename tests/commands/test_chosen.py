@@ -136,7 +136,7 @@ def test_recommend_takes_what_a_run_takes(
     assert run(recommend.main, "people.csv", "--schema=people.json") == 0
     assert "--csv=people.csv --schema=people.json" in capsys.readouterr().out
     for words, said in (
-        (("people.csv", "lesions"), "error: lesions: unexpected argument; give one folder or file"),
+        (("people.csv", "lesions"), "error: lesions: unexpected argument; give one CSV"),
         (("a.csv", "--csv=people.csv"), "error: a.csv: leave it out, --csv names the table"),
         (("a", "b"), "error: b: unexpected argument"),
     ):

@@ -107,6 +107,16 @@ def test_the_documentation_lists_every_command() -> None:
     assert listed == {name: each.about for name, each in main.COMMANDS.items()}
 
 
+def test_a_program_takes_no_flags_of_another_one() -> None:
+    """In a process of its own, as programs of one process share their flags."""
+    words = ["recommend", "--shape=8,8,1", "--n=90", "--classes=2", "--ipc=3"]
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxdp", *words], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: --ipc=3: there is no such flag")
+
+
 def test_help_imports_no_jax_and_is_asked_for_anywhere() -> None:
     for words in (["run", "teacher", "--eps=1", "-h"], ["images", "x", "--help"], ["pack", "-h"]):
         code = (
