@@ -188,8 +188,9 @@ def text(found: Found, epsilon: float, encoding: str | None = "utf-8") -> str:
 
 def _name_data(words: Sequence[str]) -> None:
     """Put --csv where a table is named, --dataset and --data_dir where images are."""
-    is_table = words and Path(words[0]).suffix.lower() in named_data.TABLES
-    (named_data.name_table if is_table else named_data.name_data)(words)
+    if words:  # or flags name the data, or say their facts
+        is_table = Path(words[0]).suffix.lower() in named_data.TABLES
+        (named_data.name_table if is_table else named_data.name_data)(words)
 
 
 def main(argv: Sequence[str]) -> None:
