@@ -105,12 +105,14 @@ def float64() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def few_public_images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Whiten public maps by a small set of images, kept in a folder of this run of the tests."""
-    from jaxdp.features import patches, whitening
+    from jaxdp.features import patches, second_layer, whitening
     from jaxdp.methods.dp_kip import kernels
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(whitening, "_NUM_IMAGES", 200)
         patch.setattr(kernels, "_NUM_IMAGES", 100)
         patch.setattr(patches, "_NUM_IMAGES", 60)
+        patch.setattr(second_layer, "_NUM_IMAGES", 60)
+        patch.setattr(second_layer, "_CELL_IMAGES", 20)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield

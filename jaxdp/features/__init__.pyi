@@ -12,6 +12,7 @@ from . import (
     public_images,
     random_networks,
     scattering,
+    second_layer,
     tangent,
     whitening,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "random_networks",
     "scatter_features",
     "scattering",
+    "second_layer",
     "second_moment",
     "squared_distance",
     "summed_features",

@@ -18,6 +18,8 @@ References:
         quantization" (random patches as words, soft thresholds).
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -44,6 +46,7 @@ _MOST_WORDS = 1024
 _CHUNK = ByBackend(cpu=16, accelerator=2048)
 
 Shape = tuple[int, int, int]
+Strengths = tuple[Float[Array, "n a b k"], Float[Array, "n a b k"]]
 
 
 def dictionary(key: Key[Array, ""], num_words: int, channels: int) -> Float[np.ndarray, "s s ch k"]:
@@ -122,17 +125,64 @@ def patch_features(
     Raises:
         ValueError: a side is too short, or filters are of another number of channels.
     """
+    found = strengths(image_shape, filters)
+    return in_chunks(lambda rows: pooled(found(rows), mirror=mirror))
+
+
+def strengths(
+    image_shape: Shape, filters: Float[np.ndarray, "s s ch k"]
+) -> Callable[[Float[Array, "n d"]], Strengths]:
+    """Return how strongly every place of rows of images looks like words, and like their opposites.
+
+    Args:
+        image_shape: (h, w, channels); no side below `SIDE` pixels.
+        filters: of `dictionary`.
+
+    Raises:
+        ValueError: a side is too short, or filters are of another number of channels.
+    """
     channels, num_words = filters.shape[2:]
     require(image_shape, num_words)
     if channels != image_shape[2]:
         raise ValueError(f"filters are of {channels} channels, and images have {image_shape[2]}")
-    over_rows, over_columns = (
-        averaging(side - SIDE + 1, count)
-        for side, count in zip(image_shape[:2], _regions(image_shape), strict=True)
-    )
     # A patch's mean, as a filter beside the words': the words' own means are taken off at once.
     mean = np.full((SIDE, SIDE, channels, 1), 1 / (SIDE**2 * channels))
     centred = filters - filters.mean(axis=(0, 1, 2), keepdims=True)
+
+    def found(rows: Float[Array, "n d"]) -> Strengths:
+        x = rows.reshape(-1, *image_shape)
+        first, second = _convolved(x, mean), _convolved(x**2, mean)
+        deviation = jnp.sqrt(jnp.maximum(second - first**2, 0) + _VARIANCE_FLOOR)
+        looks = _convolved(x, centred) / deviation
+        return jnp.maximum(looks - _THRESHOLD, 0), jnp.maximum(-looks - _THRESHOLD, 0)
+
+    return found
+
+
+def pooled(strengths: Strengths, *, mirror: bool) -> Float[Array, "n p"]:
+    """Return means over the parts of an image; with mirror, of a word and its mirror image."""
+    places, half = strengths[0].shape[1:3], strengths[0].shape[3] // 2
+    over_rows, over_columns = (averaging(side, min(_REGIONS, side)) for side in places)
+
+    def of_sign(strength: Float[Array, "n a b k"]) -> Float[Array, "n i j m"]:
+        over = (jnp.asarray(each, strength.dtype) for each in (over_rows, over_columns))
+        means = jnp.einsum(
+            "ia,nabk,jb->nijk", next(over), strength, next(over), precision="highest"
+        )
+        if not mirror:
+            return means
+        return means[..., :half] + means[:, :, ::-1, half:]
+
+    means = jnp.stack([of_sign(strength) for strength in strengths], axis=1)
+    return means.reshape(len(means), -1)
+
+
+def in_chunks(of_chunk: FeatureFn) -> FeatureFn:
+    """Return features of many images, few of them at once.
+
+    Args:
+        of_chunk: features of rows, each row's by itself.
+    """
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
         if len(rows) <= _CHUNK.here:
@@ -140,24 +190,6 @@ def patch_features(
         # Without the checkpoint a gradient would keep what every word makes of every patch.
         one = jax.checkpoint(lambda row: of_chunk(row[None])[0])
         return jax.lax.map(one, rows, batch_size=_CHUNK.here)
-
-    def of_chunk(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
-        x = rows.reshape(-1, *image_shape)
-        first, second = _convolved(x, mean), _convolved(x**2, mean)
-        deviation = jnp.sqrt(jnp.maximum(second - first**2, 0) + _VARIANCE_FLOOR)
-        looks = _convolved(x, centred) / deviation
-        found = [_pooled(jnp.maximum(sign * looks - _THRESHOLD, 0)) for sign in (1, -1)]
-        return jnp.stack(found, axis=1).reshape(len(rows), -1)
-
-    def _pooled(strength: Float[Array, "n a b k"]) -> Float[Array, "n i j m"]:
-        over = (jnp.asarray(each, strength.dtype) for each in (over_rows, over_columns))
-        means = jnp.einsum(
-            "ia,nabk,jb->nijk", next(over), strength, next(over), precision="highest"
-        )
-        if not mirror:
-            return means
-        half = num_words // 2
-        return means[..., :half] + means[:, :, ::-1, half:]
 
     return features
 

@@ -5,6 +5,8 @@ from planted_bugs.mutant import Mutant
 _MAPS, _M = "jaxdp/methods/teacher/public_maps.py", "tests/methods/teacher/test_public_maps.py::"
 _PARTS, _LEVELS = "jaxdp/features/map_parts.py", "jaxdp/features/levels.py"
 _PATCHES, _P = "jaxdp/features/patches.py", "tests/features/test_patches.py::"
+_SECOND = "jaxdp/features/second_layer.py"
+_SECOND_TESTS = "tests/features/test_second_layer.py::"
 _VIEWS, _WHITE = "jaxdp/images/views.py", "jaxdp/features/whitening.py"
 _NETWORKS, _N = "jaxdp/features/random_networks.py", "tests/features/test_random_networks.py::"
 _SUMS, _S = "jaxdp/privacy/class_sums.py", "tests/privacy/test_class_sums.py::"
@@ -52,6 +54,31 @@ MUTANTS = (
         "lambda row: of_chunk(row[None])[0])",
         "lambda row: of_chunk(rows[:1])[0])",
         (f"{_P}test_many_images_are_taken_in_chunks",),
+    ),
+    Mutant(
+        "neighbourhoods are normalised by all images of a chunk",
+        _SECOND,
+        "squares / len(chosen.words) + _FLOOR)",
+        "jnp.mean(squares, axis=0) / len(chosen.words) + _FLOOR)",
+        (
+            f"{_SECOND_TESTS}test_guarantee_a_row_has_the_same_features_whatever_others_are_beside_it[False]",
+        ),
+    ),
+    Mutant(
+        "neighbourhoods are centred by the mean of private images",
+        _SECOND,
+        "cells = _cells(strengths) - chosen.centre",
+        "cells = _cells(strengths) - jnp.mean(_cells(strengths), axis=(0, 1, 2))",
+        (
+            f"{_SECOND_TESTS}test_guarantee_a_row_has_the_same_features_whatever_others_are_beside_it[True]",
+        ),
+    ),
+    Mutant(
+        "a layer of images is kept as that of images with their mirror images",
+        _MAPS,
+        '        **{"mirror": mirror, "seed": _SECOND_SEED},',
+        '        **{"mirror": True, "seed": _SECOND_SEED},',
+        (f"{_M}test_a_second_layer_stands_beside_patches[False]",),
     ),
     Mutant(
         "whitened features are centred by the mean of private images",

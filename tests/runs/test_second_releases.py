@@ -130,7 +130,9 @@ def test_guarantee_a_state_is_kept_and_noted_before_it_is_looked_at(
 def _stored_teacher(plan: Any) -> Stored[Any]:
     return Stored(
         released=teacher.Released(np.ones((3, 10)), np.ones((10, 4))),
-        options=MapOptions(whiten=0.0, mirror=False, patches=0, brightness=0.0, unit_norm=True),
+        options=MapOptions(
+            whiten=0.0, mirror=False, patches=0, second_layer=0, brightness=0.0, unit_norm=True
+        ),
         example_shape=(8, 8, 1),
         num_classes=10,
         certificate=certified.certificate(plan),

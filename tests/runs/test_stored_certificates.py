@@ -33,7 +33,9 @@ from jaxdp.program.runs import start as run_start
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.release_log import ReleaseLog
 
-OPTIONS = MapOptions(whiten=0.1, mirror=False, patches=0, brightness=0.0, unit_norm=True)
+OPTIONS = MapOptions(
+    whiten=0.1, mirror=False, patches=0, second_layer=0, brightness=0.0, unit_norm=True
+)
 
 
 def edit_meta(path: Path, **edits: Any) -> None:

@@ -158,8 +158,12 @@ def _with_training(settings: Settings, spec: Spec) -> Settings:
 
 def _about_features(settings: Settings, spec: Spec) -> float:
     def of_images() -> float:
-        mirror, patches = bool(settings.mirror), settings.patches or 0
-        return schedule.about_features(spec.image_shape, mirror=mirror, patches=patches)
+        return schedule.about_features(
+            spec.image_shape,
+            mirror=bool(settings.mirror),
+            patches=settings.patches or 0,
+            second_layer=settings.second_layer,
+        )
 
     def of_records() -> float:
         return float(spec.in_form(BINS).dim)

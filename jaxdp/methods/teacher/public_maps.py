@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxdp.data import Spec
 from jaxdp.features import base as feature_maps
-from jaxdp.features import image_maps, levels, map_parts, patches, whitening
+from jaxdp.features import image_maps, levels, map_parts, patches, second_layer, whitening
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.levels import Level
 from jaxdp.features.map_parts import FeatureFn
@@ -24,8 +24,8 @@ from jaxdp.tables.schema import BINS
 
 # Of the squared norm. Normalised coefficients do not tell brightness: pixels do.
 _PIXEL_SHARE = 0.2
-# Of the dictionary's words; part of the method, not of a run.
-_PATCHES_SEED = 20241
+# Of the dictionaries' words; part of the method, not of a run.
+_PATCHES_SEED, _SECOND_SEED = 20241, 20242
 # Mean of the synthetic images, by their construction.
 _GREY = 0.5
 # Of the whitening of means, which noise does not ask to be fewer.
@@ -41,16 +41,20 @@ def require_image_map(options: MapOptions, spec: Spec) -> None:
         image_maps.pooled_map(shape, mirror=bool(options.mirror))
     except ValueError as error:
         raise SettingsError(f"--dataset={spec.name}: {error}") from error
-    for name in ("patches", "brightness"):
+    for name in ("patches", "second_layer", "brightness"):
         value = getattr(options, name)
         if value and not options.whiten:
             raise SettingsError(f"--{name}={value}: needs --whiten above 0")
-    if not options.patches:
-        return
-    try:
-        patches.require(levels.shrunk_shape(shape, levels.COARSE), options.patches)
-    except ValueError as error:
-        raise SettingsError(f"--patches={options.patches}: {error}; 0 takes none") from error
+    if options.second_layer and not options.patches:
+        raise SettingsError(f"--second_layer={options.second_layer}: needs --patches above 0")
+    seen = levels.shrunk_shape(shape, levels.COARSE)
+    for name, module in (("patches", patches), ("second_layer", second_layer)):
+        value = getattr(options, name)
+        try:
+            if value:
+                module.require(seen, value)
+        except ValueError as error:
+            raise SettingsError(f"--{name}={value}: {error}; 0 takes none") from error
 
 
 def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
@@ -164,8 +168,43 @@ def _white_patches(options: MapOptions, spec: Spec, cached: Cached, drawn: Drawn
         cached=cached,
         drawn=drawn,
     )
-    see = levels.shrunk(spec.image_shape, levels.COARSE)
-    return Level(shape, see, whitening.transformed(feature_fn, matrix))
+    white = whitening.transformed(feature_fn, matrix)
+    if options.second_layer:
+        white = _white_layers(options, shape, filters, matrix, cached)
+    return Level(shape, levels.shrunk(spec.image_shape, levels.COARSE), white)
+
+
+def _white_layers(
+    options: MapOptions,
+    shape: levels.Shape,
+    filters: Float[np.ndarray, "s s ch k"],
+    matrix: Float[Array, "p p"],
+    cached: Cached,
+) -> FeatureFn:
+    """Return features of patches, whitened by a matrix, and whitened ones of a layer above them."""
+    num_patches, num_words = filters.shape[3], options.second_layer
+    mirror = bool(options.mirror)
+
+    def fit(watch: Watch) -> np.ndarray:
+        del watch
+        key = jax.random.key(_SECOND_SEED)
+        return second_layer.packed(second_layer.fitted(key, filters, num_words, mirror=mirror))
+
+    what = {
+        **{"what": "second layer on dead leaves, version 1", "patches_seed": _PATCHES_SEED},
+        **{"patches": num_patches, "words": num_words, "channels": shape[2]},
+        **{"mirror": mirror, "seed": _SECOND_SEED},
+    }
+    layer = second_layer.unpacked(cached(what, fit), num_patches, num_words, mirror=mirror)
+    feature_fn = second_layer.layer_features(
+        shape, filters, layer, gamma=options.whiten or 0.0, mirror=mirror
+    )
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        below, above = jnp.split(feature_fn(rows), [len(matrix)], axis=1)
+        return jnp.concatenate([jnp.matmul(below, matrix, precision="highest"), above], axis=1)
+
+    return features
 
 
 def num_features(options: MapOptions, spec: Spec) -> int:
@@ -190,6 +229,8 @@ def _num_of_images(options: MapOptions, spec: Spec) -> int:
     phi = image_maps.pooled_map(spec.image_shape, mirror=mirror)
     shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
     words = patches.num_features(shape, options.patches or 0, mirror=mirror)
+    if options.second_layer:
+        words += second_layer.num_features(options.second_layer, mirror=mirror)
     means = shape[2] if options.brightness else 0
     return jax.eval_shape(phi, row).shape[1] + words + means
 

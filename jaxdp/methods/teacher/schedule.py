@@ -112,14 +112,25 @@ def usual_temperature(nu: float) -> float:
     return _USUAL_TEMPERATURE * max(1.0, nu / _LITTLE_BUT_NOISE) ** 0.5
 
 
-def about_features(shape: tuple[int, ...], *, mirror: bool, patches: int) -> float:
+def about_features(
+    shape: tuple[int, ...], *, mirror: bool, patches: int, second_layer: int
+) -> float:
     """Return about how many features images have: those of their first level, and of patches.
 
     Args:
         shape: (h, w, channels).
         mirror: see `settings.MapOptions`.
         patches: see there.
+        second_layer: see there.
     """
     high, wide = (math.ceil(min(side, _SEEN) / _WINDOW) for side in shape[:2])
     scattered = _PATHS * shape[2] * high * wide
-    return (scattered + 8 * patches) / (2 if mirror else 1)
+    return (scattered + 8 * patches) / (2 if mirror else 1) + features_of_second_layer(
+        second_layer, mirror=mirror
+    )
+
+
+def features_of_second_layer(num_words: int, *, mirror: bool) -> int:
+    """Return how many features a second layer of so many words has, without loading jax for it."""
+    regions, views, leading = 4, (1 if mirror else 2), 1024
+    return regions * views * min(num_words, leading // views)

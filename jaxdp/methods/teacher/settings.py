@@ -38,6 +38,12 @@ class MapOptions:
         "scattering; 0 for none (default: 512 for colour images).",
         at_least=0,
     )
+    second_layer: int = setting(
+        0,
+        "Words of a second public dictionary, of neighbourhoods of what patches show: 4096 for "
+        "tens of thousands of photographs. 0 for none.",
+        at_least=0,
+    )
     brightness: ByData[float] = setting(
         None,
         "Part of the squared norm of an image's features that the mean of each channel has at "

@@ -19,7 +19,14 @@ from jaxdp.methods.marginals.settings import MOST_PAIRED, NUM_CHAINS, steps_befo
 from jaxdp.methods.teacher.defaults import complete
 from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.program.evaluation.facts import MOST_JUDGED
-from jaxdp.program.runs.image_levels import FLOP, Level, levels_of, patches_of, seconds_of
+from jaxdp.program.runs.image_levels import (
+    FLOP,
+    Level,
+    levels_of,
+    patches_of,
+    second_of,
+    seconds_of,
+)
 from jaxdp.tables.domain import Domain
 
 # Seconds. A pixel is one value of a level, after padding.
@@ -157,16 +164,21 @@ def _public_map(parts: list[Level]) -> Estimate:
     return Estimate((Phase("public map (once)", seconds),), memory, disk)
 
 
-def _of_teacher(facts: _Data, *, mirror: bool, patches: int) -> list[Level]:
+def _of_teacher(facts: _Data, options: Any) -> list[Level]:
     """Return what the teacher's map of an image is made of."""
+    mirror = bool(options.mirror)
     parts = levels_of(facts.shape, mirror=mirror)
-    return [*parts, patches_of(patches, facts.shape, mirror=mirror)] if patches else parts
+    if options.patches:
+        parts.append(patches_of(options.patches, facts.shape, mirror=mirror))
+    if options.second_layer:
+        parts.append(second_of(options.second_layer, mirror=mirror))
+    return parts
 
 
 def _labelling(settings: Any, facts: _Data) -> Estimate:
     """Estimate a teacher of images, what it says of candidates, and the student that learns it."""
     teacher = complete(TeacherSettings(eps=settings.eps, defaults=settings.defaults), facts.spec)
-    parts = _of_teacher(facts, mirror=teacher.mirror, patches=teacher.patches)
+    parts = _of_teacher(facts, teacher)
     each, p = seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
     n, asked = facts.num_examples, settings.candidates * settings.num_synthetic
     steps, step = teacher.steps, _step_of_teacher(teacher.batch_size, facts, p)
@@ -226,7 +238,7 @@ def _seen_of_records(settings: Any, facts: _Data) -> _Seen:
 
 
 def _seen_of_images(settings: Any, facts: _Data) -> _Seen:
-    parts = _of_teacher(facts, mirror=bool(settings.mirror), patches=settings.patches)
+    parts = _of_teacher(facts, settings)
     p, pixels = (sum(column) for column in list(zip(*parts, strict=True))[1::-1])
     each, back = (seconds_of(parts, facts.shape, rate) for rate in (_FORWARD, _BACKWARD))
     public = _public_map(parts) if settings.whiten else Estimate((), 0.0, 0.0)

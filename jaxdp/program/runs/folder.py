@@ -35,6 +35,7 @@ _LOCK = ".lock"
 # What runs of before there were such settings had, and do not tell.
 _UNTOLD = {
     **{"patches": 0, "teacher_patches": 0},
+    **{"second_layer": 0, "teacher_second_layer": 0},
     **{"brightness": 0.0, "teacher_brightness": 0.0},
     **{"unit_norm": False, "teacher_unit_norm": False},
     **{"priors": "data", "teacher_priors": "data"},

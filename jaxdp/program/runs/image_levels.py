@@ -6,6 +6,8 @@ The levels are those of `jaxdp.features.levels`.
 import math
 from typing import NamedTuple
 
+from jaxdp.methods.teacher import schedule
+
 # Side of the coarse level of an image, and of its finer ones.
 _COARSE, _FINE = 32, (64, 128)
 _PATHS = 81  # scattering paths of two scales and eight angles; four angles have 25
@@ -13,6 +15,9 @@ _FINE_PATHS = 25
 # What a patch and a word of the teacher's dictionary take together, in pixels of scattering.
 _WORD = 0.014, 5.5e-5  # and more for every value of the patch
 _SIDE = 6
+# Neighbourhoods of an image, and what one and a word take together.
+_NEIGHBOURHOODS, _OF_SECOND = 49, 0.06
+_SECOND_IMAGES = 4000
 FLOP = 1 / 2e10
 """Seconds of an operation."""
 
@@ -53,6 +58,12 @@ def patches_of(words: int, shape: tuple[int, ...], *, mirror: bool) -> Level:
     height, width = (min(side, _COARSE) - _SIDE + 1 for side in shape[:2])
     each = _WORD[0] + _WORD[1] * _SIDE**2 * shape[2]
     return Level(height * width * words * each, 8 * words / (2 if mirror else 1), 10_000)
+
+
+def second_of(words: int, *, mirror: bool) -> Level:
+    """Return what a second layer adds to an image, whatever its size."""
+    features = schedule.features_of_second_layer(words, mirror=mirror)
+    return Level(_NEIGHBOURHOODS * words * _OF_SECOND, features, _SECOND_IMAGES)
 
 
 def seconds_of(parts: list[Level], shape: tuple[int, ...], rate: float) -> float:

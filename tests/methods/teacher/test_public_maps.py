@@ -99,6 +99,34 @@ def test_patches_stand_beside_scattering_features(mirror: bool, num_patches: int
     assert moment["mirror"] == mirror
 
 
+@pytest.mark.parametrize("mirror", [False, True])
+def test_a_second_layer_stands_beside_patches(mirror: bool) -> None:
+    kept = []
+
+    def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
+        kept.append(description)
+        return compute(unwatched)
+
+    spec = Spec.images("toy", (10, 16, 16), class_names=["a", "b"])
+    plain = MapOptions(whiten=0.2, mirror=mirror, patches=8)
+    more = dataclasses.replace(plain, second_layer=6)
+    rows = jax.random.uniform(jax.random.key(0), (3, 256))
+    alone = np.asarray(public_map(plain, spec, compute_anew)(rows))
+    both = np.asarray(public_map(more, spec, cached)(rows))
+    assert both.shape[1] == num_features(more, spec) == alone.shape[1] + (24 if mirror else 48)
+    np.testing.assert_allclose(both[:, : alone.shape[1]], alone, atol=2e-5)
+    layer = kept[-1]
+    assert layer["what"].startswith("second layer")
+    assert (layer["patches"], layer["words"], layer["channels"]) == (8, 6, 1)
+    assert layer["mirror"] == mirror
+    # What is kept is for any floor and any size: its moment is whitened anew.
+    assert {"gamma", "shape"}.isdisjoint(layer)
+    above = both[:, alone.shape[1] :]
+    assert np.all(np.ptp(above, axis=1) > 0)
+    higher = np.asarray(public_map(dataclasses.replace(more, whiten=2.0), spec, compute_anew)(rows))
+    assert np.linalg.norm(higher[:, alone.shape[1] :]) < 0.9 * np.linalg.norm(above)
+
+
 def means_of(rows: np.ndarray, spec: Spec) -> np.ndarray:
     """The means of channels about grey."""
     return rows.reshape(len(rows), -1, spec.image_shape[2]).mean(axis=1) - 0.5
@@ -237,6 +265,18 @@ def test_a_share_of_brightness_is_below_one(share: float) -> None:
     [
         ({"brightness": 0.1, "whiten": 0.0}, (8, 8), "--brightness=0.1: needs --whiten above 0"),
         ({"patches": 8, "whiten": 0.0}, (8, 8), "--patches=8: needs --whiten above 0"),
+        ({"second_layer": 8, "whiten": 0.0}, (16, 16), "--second_layer=8: needs --whiten above 0"),
+        ({"second_layer": 8, "whiten": 0.1}, (16, 16), "--second_layer=8: needs --patches above 0"),
+        (
+            {"second_layer": 7, "patches": 8, "whiten": 0.1},
+            (16, 16),
+            "--second_layer=7: words must be an even number",
+        ),
+        (
+            {"second_layer": 8, "patches": 8, "whiten": 0.1},
+            (15, 16),
+            "--second_layer=8: images need sides of at least 16 pixels, got 15 x 16; 0 takes none",
+        ),
         ({"patches": 7, "whiten": 0.1}, (8, 8), "--patches=7: words must be an even number"),
         ({"patches": 8, "whiten": 0.1}, (5, 8), "--patches=8: images need sides of at least 6"),
     ],

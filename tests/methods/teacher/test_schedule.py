@@ -87,7 +87,12 @@ def test_colour_images_are_taken_for_scenes() -> None:
 def test_about_as_many_features_are_reckoned_as_there_are(shape: tuple[int, ...]) -> None:
     spec = spec_of(100, shape)
     done = teacher.complete(teacher.Settings(), spec)
-    about = schedule.about_features(spec.image_shape, mirror=done.mirror, patches=done.patches)
+    about = schedule.about_features(
+        spec.image_shape,
+        mirror=done.mirror,
+        patches=done.patches,
+        second_layer=done.second_layer,
+    )
     assert about == pytest.approx(num_features(done, spec), rel=0.5)
 
 
