@@ -2,7 +2,8 @@
 
 `load_dataset(name, data_dir=...)` looks, in this order, at scikit-learn's bundled digits
 (the name "digits" is reserved for them), at `{data_dir}/{name}.npz`, at
-`{data_dir}/{name}/x_train.npy` and its like, at an image folder
+`{data_dir}/{name}/x_train.npy` and its like, at the files of MNIST, CIFAR and SVHN as their
+authors hand them out (`jaxdp.program.data.official_files`), at an image folder
 `{data_dir}/{name}/{train,test}/{class}/*.png|jpg|tif|bmp|dcm` or `{data_dir}/{name}/{class}/*`, and
 at tensorflow-datasets.
 
@@ -24,6 +25,7 @@ from jaxdp.program.data import (
     classes,
     image_folder,
     large_arrays,
+    official_files,
     resizing,
     tables,
     tfds_data,
@@ -365,6 +367,12 @@ def _read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:
     """Read the arrays from the first place that has them."""
     folder, file = root / name, root / f"{name}.npz"
     own = file.exists() or array_files.is_array_folder(folder)
+    official = None if own or name == "digits" else official_files.find(name, root)
+    if official is not None:
+        wanted.require_no_fraction(name, f"{official} has a test split")
+        wanted.require_no_channels(name, "images have theirs")
+        wanted.require_no_validation(name, "it has none")
+        return official_files.read(name, official)
     if name != "digits" and not own and image_folder.is_image_folder(folder):
         wanted.require_no_validation(name, f"{folder} is a folder of images")
         return image_folder.read_image_folder(name, folder, wanted)
@@ -389,7 +397,8 @@ def _read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:
 
 def _is_read(folder: Path) -> bool:
     try:
-        return array_files.is_array_folder(folder) or image_folder.is_image_folder(folder)
+        readers = (array_files.is_array_folder, image_folder.is_image_folder)
+        return any(is_one(folder) for is_one in (*readers, official_files.is_folder_of))
     except OSError:  # it cannot be looked into
         return False
 
