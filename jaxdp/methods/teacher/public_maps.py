@@ -184,6 +184,11 @@ def _white_layers(
     """Return features of patches, whitened by a matrix, and whitened ones of a layer above them."""
     num_patches, num_words = filters.shape[3], options.second_layer
     mirror = bool(options.mirror)
+    if isinstance(cached, whitening.Postponed) and not cached.may_begin:
+        # Who asks for shapes alone does not wait for a layer.
+        cached.is_needed = True
+        size = len(matrix) + second_layer.num_features(num_words, mirror=mirror)
+        return lambda rows: jnp.zeros((len(rows), size), rows.dtype)
 
     def fit(watch: Watch) -> np.ndarray:
         del watch

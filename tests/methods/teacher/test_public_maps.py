@@ -127,6 +127,26 @@ def test_a_second_layer_stands_beside_patches(mirror: bool) -> None:
     assert np.linalg.norm(higher[:, alone.shape[1] :]) < 0.9 * np.linalg.norm(above)
 
 
+def test_no_second_layer_is_made_before_work_may_begin() -> None:
+    asked = []
+
+    def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
+        asked.append(description["what"])
+        return compute(unwatched)
+
+    spec = Spec.images("toy", (10, 16, 16), class_names=["a", "b"])
+    options = MapOptions(whiten=0.2, mirror=True, patches=8, second_layer=6, brightness=0.1)
+    postponed = whitening.Postponed(cached)
+    early = public_map(options, spec, postponed)
+    row = jax.ShapeDtypeStruct((1, 256), jnp.float32)
+    assert jax.eval_shape(early, row).shape == (1, num_features(options, spec))
+    assert postponed.is_needed
+    assert not any("second layer" in what for what in asked)
+    postponed.may_begin = True
+    public_map(options, spec, postponed)
+    assert any("second layer" in what for what in asked)
+
+
 def means_of(rows: np.ndarray, spec: Spec) -> np.ndarray:
     """The means of channels about grey."""
     return rows.reshape(len(rows), -1, spec.image_shape[2]).mean(axis=1) - 0.5
