@@ -12,6 +12,7 @@ References:
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -79,6 +80,36 @@ def averaging(size: int, smaller: int) -> Float[np.ndarray, "k n"]:
     pixels = np.arange(size)
     overlap = np.minimum(edges[1:, None], pixels + 1) - np.maximum(edges[:-1, None], pixels)
     return np.maximum(overlap, 0) * (smaller / size)
+
+
+def region_means(
+    values: Float[Array, "n a b k"], rows: int, columns: int
+) -> Float[Array, "n rows columns k"]:
+    """Return means over so many equal parts of the places of both axes, which may be cut.
+
+    As sums over slices: on a CPU these take what is below them along, where a product with
+    `averaging` waits until all of it is in memory.
+    """
+    return _part_means(_part_means(values, rows, axis=1), columns, axis=2)
+
+
+def _part_means(values: Array, num_parts: int, *, axis: int) -> Array:
+    size = values.shape[axis]
+
+    def until(part: int) -> tuple[int, float]:
+        """Return how many places are before a part, and which share of the next one is."""
+        places, rest = divmod(part * size, num_parts)
+        return places, rest / num_parts
+
+    def mean(part: int) -> Array:
+        (first, before), (last, share) = until(part), until(part + 1)
+        total = jnp.sum(jax.lax.slice_in_dim(values, first, last, axis=axis), axis=axis)
+        for place, weight in ((first, -before), (last, share)):
+            if weight:
+                total += weight * jax.lax.index_in_dim(values, place, axis, keepdims=False)
+        return total * (num_parts / size)
+
+    return jnp.stack([mean(part) for part in range(num_parts)], axis=axis)
 
 
 def brightness(image_shape: Shape) -> FeatureFn:

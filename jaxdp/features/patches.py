@@ -8,6 +8,9 @@ The words of the dictionary are random patches of synthetic images (`jaxdp.featu
 and the same mirrored. Features are added over a word and its mirror image in mirrored
 places where only what mirror images share is wanted.
 
+A word and its mirror image are compared with a patch by one product: with `e` what sums of its
+left and right columns tell, and `o` what differences do, they find `e + o` and `e - o`.
+
 Privacy in plain words: words and whitening come from synthetic images, so no private data are used,
 and an image's features are of that image alone.
 
@@ -19,13 +22,14 @@ References:
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxdp.features.levels import averaging
+from jaxdp.features.levels import region_means
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.features.public_images import dead_leaves_images
 from jaxdp.features.whitening import whitening
@@ -43,10 +47,22 @@ _LEAST_DEVIATION = 0.05  # of a word: flat patches say nothing
 # Whitening as many features takes minutes; a stored file cannot ask for more.
 _MOST_WORDS = 1024
 # Images at once: what every word makes of every patch of few images stays in a CPU's cache.
-_CHUNK = ByBackend(cpu=16, accelerator=2048)
+_CHUNK = ByBackend(cpu=8, accelerator=2048)
 
 Shape = tuple[int, int, int]
-Strengths = tuple[Float[Array, "n a b k"], Float[Array, "n a b k"]]
+Half = Float[Array, "n a b v"]
+
+
+class Strengths(NamedTuple):
+    """How strongly every place looks like the first half of the words, and their mirror images.
+
+    Attributes:
+        like: words, then mirrored ones, both (n, a, b, k / 2).
+        unlike: the same of their opposites.
+    """
+
+    like: tuple[Half, Half]
+    unlike: tuple[Half, Half]
 
 
 def dictionary(key: Key[Array, ""], num_words: int, channels: int) -> Float[np.ndarray, "s s ch k"]:
@@ -139,41 +155,74 @@ def strengths(
         filters: of `dictionary`.
 
     Raises:
-        ValueError: a side is too short, or filters are of another number of channels.
+        ValueError: a side is too short, filters are of another number of channels, or their second
+            half does not mirror the first.
     """
     channels, num_words = filters.shape[2:]
     require(image_shape, num_words)
     if channels != image_shape[2]:
         raise ValueError(f"filters are of {channels} channels, and images have {image_shape[2]}")
-    # A patch's mean, as a filter beside the words': the words' own means are taken off at once.
-    mean = np.full((SIDE, SIDE, channels, 1), 1 / (SIDE**2 * channels))
-    centred = filters - filters.mean(axis=(0, 1, 2), keepdims=True)
+    words, mirrored = np.split(filters, 2, axis=3)
+    if not np.array_equal(mirrored, words[:, ::-1]):
+        raise ValueError("the second half of the filters must mirror the first")
+    # Of words without their means, those of patches do not matter.
+    even_words, odd_words = _halves_of_words(words - words.mean(axis=(0, 1, 2), keepdims=True))
 
     def found(rows: Float[Array, "n d"]) -> Strengths:
-        x = rows.reshape(-1, *image_shape)
-        first, second = _convolved(x, mean), _convolved(x**2, mean)
-        deviation = jnp.sqrt(jnp.maximum(second - first**2, 0) + _VARIANCE_FLOOR)
-        looks = _convolved(x, centred) / deviation
-        return jnp.maximum(looks - _THRESHOLD, 0), jnp.maximum(-looks - _THRESHOLD, 0)
+        even, odd = _halves(rows.reshape(-1, *image_shape))
+        values = SIDE**2 * channels
+        mean = np.sqrt(2) / values * jnp.sum(even, axis=-1, keepdims=True)
+        squares = sum(jnp.sum(each**2, axis=-1, keepdims=True) for each in (even, odd))
+        variance = jnp.maximum(squares / values - mean**2, 0)
+        scale = jax.lax.rsqrt(variance + _VARIANCE_FLOOR)
+        by_even = jnp.matmul(even * scale, even_words, precision="highest")
+        by_odd = jnp.matmul(odd * scale, odd_words, precision="highest")
+        looks = (by_even + by_odd, by_even - by_odd)
+        like, unlike = ((_above(sign * looks[0]), _above(sign * looks[1])) for sign in (1, -1))
+        return Strengths(like, unlike)
 
     return found
 
 
+def _above(looks: Half) -> Half:
+    return jnp.maximum(looks - _THRESHOLD, 0)
+
+
+def _halves_of_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return words (s, s, ch, h) in the coordinates of `_halves`, (s s ch / 2, h) each."""
+    left, right = words[:, : SIDE // 2], words[:, : SIDE // 2 - 1 : -1]
+    root = np.float32(np.sqrt(0.5))
+    size = words.shape[-1]
+    even, odd = (root * half.reshape(-1, size) for half in (left + right, left - right))
+    return even, odd
+
+
+def _halves(images: Float[Array, "n h w ch"]) -> tuple[Half, Half]:
+    """Return the patch at every place, as sums and as differences of its left and right columns."""
+    down, across = (side - SIDE + 1 for side in images.shape[1:3])
+    columns = [images[:, :, start : start + across] for start in range(SIDE)]
+    root = np.float32(np.sqrt(0.5))
+    pairs = [(columns[at], columns[SIDE - 1 - at]) for at in range(SIDE // 2)]
+    sums = jnp.concatenate([root * (left + right) for left, right in pairs], axis=-1)
+    differences = jnp.concatenate([root * (left - right) for left, right in pairs], axis=-1)
+    even, odd = (
+        jnp.concatenate([each[:, start : start + down] for start in range(SIDE)], axis=-1)
+        for each in (sums, differences)
+    )
+    return even, odd
+
+
 def pooled(strengths: Strengths, *, mirror: bool) -> Float[Array, "n p"]:
     """Return means over the parts of an image; with mirror, of a word and its mirror image."""
-    places, half = strengths[0].shape[1:3], strengths[0].shape[3] // 2
-    over_rows, over_columns = (averaging(side, min(_REGIONS, side)) for side in places)
 
-    def of_sign(strength: Float[Array, "n a b k"]) -> Float[Array, "n i j m"]:
-        over = (jnp.asarray(each, strength.dtype) for each in (over_rows, over_columns))
-        means = jnp.einsum(
-            "ia,nabk,jb->nijk", next(over), strength, next(over), precision="highest"
-        )
-        if not mirror:
-            return means
-        return means[..., :half] + means[:, :, ::-1, half:]
+    def of_sign(of_words: Half, of_mirrored: Half) -> Float[Array, "n i j m"]:
+        parts = [min(_REGIONS, side) for side in of_words.shape[1:3]]
+        plain, mirrored = (region_means(each, *parts) for each in (of_words, of_mirrored))
+        if mirror:
+            return plain + mirrored[:, :, ::-1]
+        return jnp.concatenate([plain, mirrored], axis=-1)
 
-    means = jnp.stack([of_sign(strength) for strength in strengths], axis=1)
+    means = jnp.stack([of_sign(*both) for both in strengths], axis=1)
     return means.reshape(len(means), -1)
 
 
@@ -192,14 +241,3 @@ def in_chunks(of_chunk: FeatureFn) -> FeatureFn:
         return jax.lax.map(one, rows, batch_size=_CHUNK.here)
 
     return features
-
-
-def _convolved(x: Array, filters: np.ndarray) -> Array:
-    return jax.lax.conv_general_dilated(
-        x,
-        jnp.asarray(filters, x.dtype),
-        window_strides=(1, 1),
-        padding="VALID",
-        dimension_numbers=("NHWC", "HWIO", "NHWC"),
-        precision="highest",
-    )

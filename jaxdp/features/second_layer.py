@@ -31,7 +31,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxdp.features import patches
-from jaxdp.features.levels import averaging
+from jaxdp.features.levels import region_means
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.features.patches import Shape, Strengths
 from jaxdp.features.public_images import dead_leaves_images
@@ -198,22 +198,30 @@ def layer_features(
     scales = _SCALE / np.sqrt(layer.variances + gamma * layer.variances.mean())
     to_white = (layer.leading * scales).astype(np.float32)
 
-    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+    def both(rows: Float[Array, "n d"]) -> Float[Array, "n v"]:
         strengths = found(rows)
-        regions = _regions(layer.words, strengths, mirror=mirror) - layer.mean
-        above = jnp.matmul(regions, to_white, precision="highest")
+        regions = _regions(layer.words, strengths, mirror=mirror)
         below = patches.pooled(strengths, mirror=mirror)
+        return jnp.concatenate([below, regions.reshape(len(rows), -1)], axis=1)
+
+    seen = patches.in_chunks(both)
+    num_below = patches.num_features(image_shape, filters.shape[3], mirror=mirror)
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        below, regions = jnp.split(seen(rows), [num_below], axis=1)
+        # Of all rows at once, as few at a time would wait for these many numbers.
+        regions = regions.reshape(-1, len(layer.mean)) - layer.mean
+        above = jnp.matmul(regions, to_white, precision="highest")
         return jnp.concatenate([below, above.reshape(len(rows), -1)], axis=1)
 
-    return patches.in_chunks(features)
+    return features
 
 
 def _cells(strengths: Strengths) -> Float[Array, "n i j c"]:
     """Return the means over cells of what words find, the words of both signs side by side."""
-    places = strengths[0].shape[1:3]
-    high, wide = (_averaging(side, _num_cells(side)) for side in places)
-    means = [_means(strength, high, wide) for strength in strengths]
-    return jnp.concatenate(means, axis=-1)
+    halves = [*strengths.like, *strengths.unlike]
+    cells = [_num_cells(side) for side in halves[0].shape[1:3]]
+    return jnp.concatenate([region_means(half, *cells) for half in halves], axis=-1)
 
 
 def _num_cells(places: int) -> int:
@@ -224,14 +232,6 @@ def _grid(image_shape: Shape) -> tuple[int, int]:
     """Return how many cells there are along the sides of an image."""
     height, width = (_num_cells(side - patches.SIDE + 1) for side in image_shape[:2])
     return height, width
-
-
-def _averaging(size: int, smaller: int) -> Float[Array, "k n"]:
-    return jnp.asarray(averaging(size, smaller), jnp.float32)
-
-
-def _means(values: Float[Array, "n a b k"], high: Array, wide: Array) -> Float[Array, "n i j k"]:
-    return jnp.einsum("ia,nabk,jb->nijk", high, values, wide, precision="highest")
 
 
 def _mirrored_words(num: int) -> np.ndarray:
@@ -320,11 +320,11 @@ def _regions(chosen: Words, strengths: Strengths, *, mirror: bool) -> Float[Arra
     split = even.shape[-1]
     by_even = jnp.matmul(even * scale, chosen.words[:split], precision="highest")
     by_odd = jnp.matmul(odd * scale, chosen.words[split:], precision="highest")
-    high, wide = (_averaging(side, _REGIONS) for side in by_even.shape[1:3])
 
     def pooled(looks: Array) -> Float[Array, "n i j v"]:
-        both = (_means(jnp.maximum(s * looks - _THRESHOLD, 0), high, wide) for s in (1, -1))
-        return jnp.concatenate([*both], axis=-1)
+        signs = (jnp.maximum(sign * looks - _THRESHOLD, 0) for sign in (1, -1))
+        means = [region_means(each, _REGIONS, _REGIONS) for each in signs]
+        return jnp.concatenate(means, axis=-1)
 
     plain, mirrored = pooled(by_even + by_odd), pooled(by_even - by_odd)
     turned = mirrored[:, :, ::-1]  # the mirror image, region by region

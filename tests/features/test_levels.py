@@ -21,6 +21,19 @@ def test_averages_are_means_over_areas() -> None:
     np.testing.assert_allclose(levels.averaging(5, 3), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("sides", "parts"), [((6, 5), (3, 2)), ((7, 27), (2, 9)), ((4, 5), (4, 3))]
+)
+def test_means_of_regions_are_means_over_areas(
+    sides: tuple[int, int], parts: tuple[int, int]
+) -> None:
+    values = np.random.default_rng(0).standard_normal((2, *sides, 3))
+    found = jax.jit(lambda values: levels.region_means(values, *parts))(values)
+    high, wide = (levels.averaging(*both) for both in zip(sides, parts, strict=True))
+    expected = np.einsum("ia,nabk,jb->nijk", high, values, wide)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_every_side_is_averaged_by_itself() -> None:
     x = jax.random.uniform(jax.random.key(0), (2, 12 * 5 * 3))
     seen = levels.shrunk((12, 5, 3), 6)(x).reshape(2, 6, 5, 3)

@@ -131,6 +131,13 @@ def test_other_images_and_numbers_are_refused(
         patches.require(shape, num_words)
 
 
+def test_filters_that_do_not_mirror_each_other_are_refused() -> None:
+    filters = filters_of(3).copy()
+    filters[0, 0, 0, -1] += 1
+    with pytest.raises(ValueError, match="the second half of the filters must mirror the first"):
+        patches.patch_features((9, 9, 3), filters, mirror=False)
+
+
 def test_filters_of_other_channels_are_refused() -> None:
     with pytest.raises(ValueError, match="filters are of 3 channels, and images have 1"):
         patches.patch_features((9, 9, 1), filters_of(3), mirror=False)

@@ -79,7 +79,11 @@ def naive_regions(row: np.ndarray, shape: tuple[int, int, int], chosen: Words) -
     found = patches.strengths(shape, filters_of(shape[2]))(jnp.asarray(row[None]))
     high, wide = (averaging(side - 5, round((side - 5) / 3)) for side in shape[:2])
     cells = np.concatenate(
-        [np.einsum("ia,abk,jb->ijk", high, np.asarray(each)[0], wide) for each in found], axis=-1
+        [
+            np.einsum("ia,abk,jb->ijk", high, np.asarray(half)[0], wide)
+            for half in jax.tree.leaves(found)
+        ],
+        axis=-1,
     )
     z = (cells - chosen.centre) @ chosen.directions
     words = plain_words(chosen)
