@@ -27,7 +27,10 @@ from jaxdp.tables.schema import BINS
 _BRIGHTNESS = 0.1
 _RIDGE = 1e-3
 # Of photographs: words of patches, beside scattering.
-_PATCHES, _LEAST_PATCHED = 512, 6
+_PATCHES, _LEAST_PATCHED, _LEAST_LAYERED = 512, 6, 16
+# Of scenes, a second layer, which takes as long again as all other features: where the budget is so
+# ample that `nu` is at most this, and a class's images have so many values for each feature.
+_WORDS, _AMPLE, _LEAST_VALUES = 4096, schedule.FLOORS[1][0], 1.8
 # Beside a distance of class means, or of generated images, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
 _COSINE_BESIDE_IMAGES = 0.3
@@ -52,6 +55,8 @@ def defaults(
     table |= settings.by_preset("teacher", spec, eps=settings.eps)
     if settings.whiten == 0:  # what these are beside is whitened
         table |= {"patches": 0, "brightness": 0.0}
+    if "second_layer" not in table:
+        table["second_layer"] = _second_layer(filled(settings, table), spec)
     steps, rate = _distillation(settings.ipc)
     table |= {"cosine_weight": 1.0, "total_variation": 0.0}
     if settings.match != "teacher":
@@ -82,6 +87,26 @@ def _map_of_records(spec: Spec, nu: float) -> dict[str, Any]:
     """Return options of the public map of records, whose features have norm 1 as they are."""
     del spec, nu
     return {"whiten": 0.0, "mirror": False, "patches": 0, "brightness": 0.0, "unit_norm": True}
+
+
+def _second_layer(settings: Settings, spec: Spec) -> int:
+    """Return how many words neighbourhoods have: none that a few images could not carry.
+
+    Args:
+        settings: with `mirror` and `patches`.
+        spec: of the examples.
+    """
+    ample = schedule.noise(settings, spec) <= _AMPLE
+    if not (ample and settings.mirror and settings.patches and settings.match == "teacher"):
+        return 0
+    sides = [min(side, schedule.SEEN) for side in spec.shape[:2]]
+    if min(sides) < _LEAST_LAYERED:
+        return 0
+    features = schedule.about_features(
+        spec.shape, mirror=True, patches=settings.patches, second_layer=_WORDS
+    )
+    values = settings.ipc * math.prod(sides) * spec.shape[2]
+    return _WORDS if values >= _LEAST_VALUES * features else 0
 
 
 def _distillation(ipc: int) -> tuple[int, float]:
@@ -162,7 +187,7 @@ def _about_features(settings: Settings, spec: Spec) -> float:
             spec.image_shape,
             mirror=bool(settings.mirror),
             patches=settings.patches or 0,
-            second_layer=settings.second_layer,
+            second_layer=settings.second_layer or 0,
         )
 
     def of_records() -> float:

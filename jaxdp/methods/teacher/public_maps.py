@@ -182,7 +182,7 @@ def _white_layers(
     cached: Cached,
 ) -> FeatureFn:
     """Return features of patches, whitened by a matrix, and whitened ones of a layer above them."""
-    num_patches, num_words = filters.shape[3], options.second_layer
+    num_patches, num_words = filters.shape[3], options.second_layer or 0
     mirror = bool(options.mirror)
     if isinstance(cached, whitening.Postponed) and not cached.may_begin:
         # Who asks for shapes alone does not wait for a layer.

@@ -37,8 +37,10 @@ _LEAST_SHARE, _MOST_SHARE = 1e-3, 0.1
 # Of mean gaps between confidence and accuracy, five for each example: noise that is aimed at.
 _NORM_OF_GAPS, _AIMED_FOR_GAPS, _MOST_FOR_GAPS = math.sqrt(5), 0.02, 0.05
 _USUAL_TEMPERATURE, _LITTLE_BUT_NOISE = 1.7, 6e-3
-# Of a scattering transform of two scales and eight angles, and pixels of a side that count.
-_PATHS, _WINDOW, _SEEN = 81, 8, 32
+# Of a scattering transform of two scales and eight angles.
+_PATHS, _WINDOW = 81, 8
+SEEN = 32
+"""Pixels of a side that features of patches see."""
 
 
 def noise(settings: Any, spec: Any) -> float:
@@ -123,7 +125,7 @@ def about_features(
         patches: see there.
         second_layer: see there.
     """
-    high, wide = (math.ceil(min(side, _SEEN) / _WINDOW) for side in shape[:2])
+    high, wide = (math.ceil(min(side, SEEN) / _WINDOW) for side in shape[:2])
     scattered = _PATHS * shape[2] * high * wide
     return (scattered + 8 * patches) / (2 if mirror else 1) + features_of_second_layer(
         second_layer, mirror=mirror

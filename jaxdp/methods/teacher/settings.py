@@ -38,10 +38,11 @@ class MapOptions:
         "scattering; 0 for none (default: 512 for colour images).",
         at_least=0,
     )
-    second_layer: int = setting(
-        0,
-        "Words of a second public dictionary, of neighbourhoods of what patches show: 4096 gives "
-        "photographs a better teacher, which few distilled images do not reach. 0 for none.",
+    second_layer: ByData[int] = setting(
+        None,
+        "Words of a second public dictionary, of neighbourhoods of what patches show; 0 for none "
+        "(default: 4096 for colour images, where the budget is ample and --ipc large enough for "
+        "images to carry what such a teacher knows).",
         at_least=0,
     )
     brightness: ByData[float] = setting(

@@ -6,11 +6,12 @@ import dataclasses
 import math
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 import jaxdp
-from jaxdp.features import patches
+from jaxdp.features import patches, second_layer
 from jaxdp.methods import teacher
 from jaxdp.methods.teacher import defaults, schedule
 from jaxdp.methods.teacher.public_maps import num_features
@@ -21,7 +22,7 @@ def spec_of(n: int, shape: tuple[int, ...] = (28, 28), classes: int = 10) -> jax
     return jaxdp.Spec.images("own", (n, *shape), class_names=[str(k) for k in range(classes)])
 
 
-def complete(n: int, shape: tuple[int, ...] = (28, 28), **settings: object) -> teacher.Settings:
+def complete(n: int, shape: tuple[int, ...] = (28, 28), **settings: Any) -> teacher.Settings:
     return teacher.complete(teacher.Settings(**settings), spec_of(n, shape))
 
 
@@ -83,10 +84,50 @@ def test_colour_images_are_taken_for_scenes() -> None:
     assert (grey.mirror, grey.patches) == (False, 0)
 
 
-@pytest.mark.parametrize("shape", [(8, 8), (28, 28), (30, 17), (32, 32, 3), (200, 300, 3)])
-def test_about_as_many_features_are_reckoned_as_there_are(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("words", "n", "shape", "options"),
+    [
+        (4096, 60_000, (32, 32, 3), {"ipc": 10}),
+        (4096, 60_000, (40, 300, 3), {"ipc": 10}),
+        (4096, 60_000, (16, 16, 3), {"ipc": 50}),
+        (8, 60_000, (32, 32, 3), {"second_layer": 8}),
+        # Too few values to carry what the teacher knows.
+        (0, 60_000, (32, 32, 3), {"ipc": 1}),
+        (0, 60_000, (16, 16, 3), {"ipc": 10}),
+        # Noise leaves little to be gained.
+        (0, 2000, (32, 32, 3), {"ipc": 10}),
+        (0, 60_000, (32, 32, 3), {"ipc": 10, "eps": 0.1}),
+        # No scenes, or nothing to be above.
+        (0, 60_000, (32, 32), {"ipc": 50}),
+        (0, 60_000, (32, 32, 3), {"ipc": 10, "mirror": False}),
+        (0, 60_000, (32, 32, 3), {"ipc": 10, "patches": 0}),
+        (0, 60_000, (32, 32, 3), {"ipc": 10, "whiten": 0.0}),
+        (0, 60_000, (15, 32, 3), {"ipc": 50}),
+        (0, 60_000, (32, 32, 3), {"ipc": 10, "match": "both"}),
+    ],
+)
+def test_scenes_have_a_second_layer_where_images_can_carry_it(
+    words: int, n: int, shape: tuple[int, ...], options: dict[str, Any]
+) -> None:
+    assert complete(n, shape, **options).second_layer == words
+
+
+def test_as_small_images_have_a_second_layer_as_can() -> None:
+    assert second_layer.LEAST_SIDE == defaults._LEAST_LAYERED
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        *(((8, 8), 0), ((28, 28), 0), ((30, 17), 0)),
+        *(((32, 32, 3), 0), ((32, 32, 3), 4096), ((200, 300, 3), 0), ((200, 300, 3), 4096)),
+    ],
+)
+def test_about_as_many_features_are_reckoned_as_there_are(
+    shape: tuple[int, ...], words: int
+) -> None:
     spec = spec_of(100, shape)
-    done = teacher.complete(teacher.Settings(), spec)
+    done = teacher.complete(teacher.Settings(second_layer=words), spec)
     about = schedule.about_features(
         spec.image_shape,
         mirror=done.mirror,
