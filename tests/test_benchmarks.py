@@ -167,6 +167,7 @@ def test_the_table_of_a_gpu_measures_by_every_benchmark_of_speed(tmp_path: Path)
         "rare_class.py",
         "rows_on_disk.py",
         "sharing.py",
+        "teacher_maps.py",
         "teacher_schedule.py",
     }
     others |= {"synthetic_tables.py", "tables.py", "two_stories.py", "unprepared_tables.py"}

@@ -43,7 +43,7 @@ from jaxdp.methods.teacher import release as releasing
 from jaxdp.methods.teacher.earlier import BESIDE
 from jaxdp.methods.teacher.mechanisms import Mechanisms
 from jaxdp.methods.teacher.probabilities import Last
-from jaxdp.methods.teacher.public_maps import mean_map, public_map
+from jaxdp.methods.teacher.public_maps import mean_map, num_features, public_map
 from jaxdp.methods.teacher.regression import SeenSupport, Taught
 from jaxdp.methods.teacher.released import FORM, Released
 from jaxdp.methods.teacher.settings import MapOptions
@@ -59,7 +59,9 @@ from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger, one_release
 
+# Rows at once. Of a CPU as many as its cache holds: a step reads them several times.
 _CHUNK_LIMIT = ByBackend(cpu=512, accelerator=8192)
+_CACHED_VALUES, _LEAST_ROWS = ByBackend(cpu=400_000, accelerator=2**32), 32
 # Settings of a training, which a run without one does not list.
 _TRAINING = (
     *("epochs", "steps", "batch_size", "learning_rate", "clip_norm"),
@@ -231,7 +233,9 @@ class TeacherPlan(base.Plan[Released]):
         if not self.uses_teacher:
             return None
         steps, noise, settings = self.mechanisms.steps, self.mechanisms.mean, self.settings
-        size = sampling.chunk_size_for(steps.expected_batch_size, limit=_CHUNK_LIMIT.here)
+        cached = _CACHED_VALUES.here // num_features(self.options, self.spec)
+        limit = min(_CHUNK_LIMIT.here, max(_LEAST_ROWS, cached))
+        size = sampling.chunk_size_for(steps.expected_batch_size, limit=limit)
         config = linear.TeacherConfig(
             optimizer=optax.sgd(settings.learning_rate),
             label_smoothing=settings.label_smoothing,
