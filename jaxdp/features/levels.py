@@ -9,6 +9,7 @@ References:
     Burt & Adelson (1983), "The Laplacian pyramid as a compact image code" (levels of an image).
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -82,15 +83,36 @@ def averaging(size: int, smaller: int) -> Float[np.ndarray, "k n"]:
     return np.maximum(overlap, 0) * (smaller / size)
 
 
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2))
 def region_means(
     values: Float[Array, "n a b k"], rows: int, columns: int
 ) -> Float[Array, "n rows columns k"]:
     """Return means over so many equal parts of the places of both axes, which may be cut.
 
     As sums over slices: on a CPU these take what is below them along, where a product with
-    `averaging` waits until all of it is in memory.
+    `averaging` waits until all of it is in memory. The VJP is given because XLA would derive one
+    that adds up as many arrays of the size of `values` as there are slices.
     """
     return _part_means(_part_means(values, rows, axis=1), columns, axis=2)
+
+
+def _region_means_forward(
+    values: Float[Array, "n a b k"], rows: int, columns: int
+) -> tuple[Float[Array, "n rows columns k"], tuple[int, ...]]:
+    return region_means(values, rows, columns), values.shape
+
+
+def _region_means_backward(
+    rows: int,
+    columns: int,
+    shape: tuple[int, ...],
+    cotangent: Float[Array, "n rows columns k"],
+) -> tuple[Float[Array, "n a b k"]]:
+    del rows, columns
+    return (_spread(_spread(cotangent, shape[1], axis=1), shape[2], axis=2),)
+
+
+region_means.defvjp(_region_means_forward, _region_means_backward)
 
 
 def _part_means(values: Array, num_parts: int, *, axis: int) -> Array:
@@ -110,6 +132,18 @@ def _part_means(values: Array, num_parts: int, *, axis: int) -> Array:
         return total * (num_parts / size)
 
     return jnp.stack([mean(part) for part in range(num_parts)], axis=axis)
+
+
+def _spread(parts: Array, size: int, *, axis: int) -> Array:
+    """Return at every place what the parts that it is in have, each by its weight."""
+
+    def at(weights: np.ndarray) -> Array:
+        having = (int(part) for part in np.flatnonzero(weights))
+        each = (weights[part] * jax.lax.index_in_dim(parts, part, axis) for part in having)
+        return functools.reduce(jnp.add, each)
+
+    of_places = averaging(size, parts.shape[axis]).astype(parts.dtype).T
+    return jnp.concatenate([at(weights) for weights in of_places], axis=axis)
 
 
 def brightness(image_shape: Shape) -> FeatureFn:

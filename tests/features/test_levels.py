@@ -32,6 +32,10 @@ def test_means_of_regions_are_means_over_areas(
     high, wide = (levels.averaging(*both) for both in zip(sides, parts, strict=True))
     expected = np.einsum("ia,nabk,jb->nijk", high, values, wide)
     np.testing.assert_allclose(found, expected, atol=1e-6)
+    _, backward = jax.vjp(lambda values: levels.region_means(values, *parts), jnp.asarray(values))
+    (slope,) = backward(found)
+    expected = np.einsum("ia,nijk,jb->nabk", high, found, wide)
+    np.testing.assert_allclose(slope, expected, atol=1e-6)
 
 
 def test_every_side_is_averaged_by_itself() -> None:
