@@ -14,6 +14,7 @@ import numpy as np
 from jaxdp.data import Spec
 from jaxdp.escapes import one_line
 from jaxdp.methods import misfits, words
+from jaxdp.methods.teacher import schedule
 
 LEAST_STRENGTH, _ENOUGH_STRENGTH = 30.0, 90.0
 _LISTED = 5
@@ -56,7 +57,7 @@ def before_work(settings: Any, spec: Spec, epsilon: float | int) -> Iterator[str
         spec: facts about the data.
         epsilon: the budget; inf without privacy.
     """
-    yield from too_many(settings, spec)
+    yield from odd_numbers(settings, spec)
     lack = too_weak(spec, epsilon)
     if lack is not None:
         yield lack
@@ -82,11 +83,28 @@ def of_made(made: Any) -> tuple[str, ...]:
     return (*lost_classes(made), *misfits.warnings(made))
 
 
-def too_many(settings: Any, spec: Spec) -> Iterator[str]:
-    """Yield a line where more examples are to be distilled than there are."""
-    made = getattr(settings, "ipc", 0) * spec.num_classes
+def odd_numbers(settings: Any, spec: Spec) -> Iterator[str]:
+    """Yield a line where more examples are to be distilled than there are, or too few.
+
+    Args:
+        settings: complete.
+        spec: facts about the data.
+    """
+    ipc = getattr(settings, "ipc", 0)
+    made, layer = ipc * spec.num_classes, getattr(settings, "second_layer", 0)
     if made > spec.num_examples:
         yield f"{made} examples are to be distilled from {spec.num_examples}; lower --ipc"
+    elif layer and not schedule.carries_second_layer(
+        spec.image_shape,
+        ipc,
+        mirror=settings.mirror,
+        patches=settings.patches,
+        second_layer=layer,
+    ):
+        yield (
+            f"--ipc={ipc}: so few images carry less of a teacher with a second layer of words than "
+            "of one without; raise --ipc, or train a teacher with --second_layer=0"
+        )
 
 
 def strength(spec: Spec, epsilon: float | int) -> float:

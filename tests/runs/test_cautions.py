@@ -107,6 +107,9 @@ def test_a_rare_class_that_is_seldom_found_could_be_found_oftener() -> None:
 # --- Before the work ---------------------------------------------------------------------------
 
 
+SPEC_OF_SCENES = Spec.images("scenes", (5000, 32, 32, 3), class_names=["no", "yes"])
+
+
 @pytest.fixture(scope="module")
 def digits() -> Dataset:
     return load_dataset("digits", data_dir="nowhere", download=False)
@@ -124,6 +127,19 @@ def test_fewer_examples_than_distilled_ones(digits: Dataset) -> None:
     assert said(digits, ipc=143) == ()
     (line,) = said(digits, ipc=144)
     assert line == "1440 examples are to be distilled from 1437; lower --ipc"
+
+
+def test_fewer_images_than_carry_a_second_layer() -> None:
+    data = SPEC_OF_SCENES
+    layered = teacher.Settings(second_layer=4096, ipc=1)
+    (line,) = warned.odd_numbers(teacher.complete(layered, data), data)
+    assert line == (
+        "--ipc=1: so few images carry less of a teacher with a second layer of words than of one "
+        "without; raise --ipc, or train a teacher with --second_layer=0"
+    )
+    for changes in ({"ipc": 5}, {"second_layer": 0}):
+        enough = dataclasses.replace(layered, **changes)
+        assert not [*warned.odd_numbers(teacher.complete(enough, data), data)]
 
 
 def test_a_class_of_which_no_example_was_held_out_is_to_be_counted() -> None:

@@ -29,8 +29,8 @@ _RIDGE = 1e-3
 # Of photographs: words of patches, beside scattering.
 _PATCHES, _LEAST_PATCHED, _LEAST_LAYERED = 512, 6, 16
 # Of scenes, a second layer, which takes as long again as all other features: where the budget is so
-# ample that `nu` is at most this, and a class's images have so many values for each feature.
-_WORDS, _AMPLE, _LEAST_VALUES = 4096, schedule.FLOORS[1][0], 1.8
+# ample that `nu` is at most this.
+_WORDS, _AMPLE = 4096, schedule.FLOORS[1][0]
 # Beside a distance of class means, or of generated images, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
 _COSINE_BESIDE_IMAGES = 0.3
@@ -99,14 +99,10 @@ def _second_layer(settings: Settings, spec: Spec) -> int:
     ample = schedule.noise(settings, spec) <= _AMPLE
     if not (ample and settings.mirror and settings.patches and settings.match == "teacher"):
         return 0
-    sides = [min(side, schedule.SEEN) for side in spec.shape[:2]]
-    if min(sides) < _LEAST_LAYERED:
-        return 0
-    features = schedule.about_features(
-        spec.shape, mirror=True, patches=settings.patches, second_layer=_WORDS
+    carries = min(spec.shape[:2]) >= _LEAST_LAYERED and schedule.carries_second_layer(
+        spec.shape, settings.ipc, mirror=True, patches=settings.patches, second_layer=_WORDS
     )
-    values = settings.ipc * math.prod(sides) * spec.shape[2]
-    return _WORDS if values >= _LEAST_VALUES * features else 0
+    return _WORDS if carries else 0
 
 
 def _distillation(ipc: int) -> tuple[int, float]:

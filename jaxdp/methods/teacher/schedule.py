@@ -41,6 +41,8 @@ _USUAL_TEMPERATURE, _LITTLE_BUT_NOISE = 1.7, 6e-3
 _PATHS, _WINDOW = 81, 8
 SEEN = 32
 """Pixels of a side that features of patches see."""
+# Of a class's images, so that they carry what a teacher with a second layer knows.
+_VALUES_OF_A_FEATURE = 1.8
 
 
 def noise(settings: Any, spec: Any) -> float:
@@ -130,6 +132,23 @@ def about_features(
     return (scattered + 8 * patches) / (2 if mirror else 1) + features_of_second_layer(
         second_layer, mirror=mirror
     )
+
+
+def carries_second_layer(
+    shape: tuple[int, ...], ipc: int, *, mirror: bool, patches: int, second_layer: int
+) -> bool:
+    """Return whether so many images of a class have values enough to carry what a teacher knows.
+
+    Args:
+        shape: (h, w, channels).
+        ipc: images of a class.
+        mirror: see `settings.MapOptions`.
+        patches: see `settings.MapOptions`.
+        second_layer: see there; > 0.
+    """
+    features = about_features(shape, mirror=mirror, patches=patches, second_layer=second_layer)
+    values = ipc * math.prod(min(side, SEEN) for side in shape[:2]) * shape[2]
+    return values >= _VALUES_OF_A_FEATURE * features
 
 
 def features_of_second_layer(num_words: int, *, mirror: bool) -> int:

@@ -42,7 +42,7 @@ def before_work(
         test: the test split.
         reused: whether the run takes what an earlier one has released, by another budget.
     """
-    found = [*warned.too_many(settings, spec)]
+    found = [*warned.odd_numbers(settings, spec)]
     missing = sorted(set(range(spec.num_classes)) - set(np.unique(test.y).tolist()))
     if missing and not getattr(settings, "unconditional", False):
         names = [ascii(spec.class_names[label])[1:-1] for label in missing[:_LISTED]]
