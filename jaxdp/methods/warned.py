@@ -14,7 +14,6 @@ import numpy as np
 from jaxdp.data import Spec
 from jaxdp.escapes import one_line
 from jaxdp.methods import misfits, words
-from jaxdp.methods.teacher import schedule
 
 LEAST_STRENGTH, _ENOUGH_STRENGTH = 30.0, 90.0
 _LISTED = 5
@@ -90,21 +89,16 @@ def odd_numbers(settings: Any, spec: Spec) -> Iterator[str]:
         settings: complete.
         spec: facts about the data.
     """
-    ipc = getattr(settings, "ipc", 0)
-    made, layer = ipc * spec.num_classes, getattr(settings, "second_layer", 0)
+    made = getattr(settings, "ipc", 0) * spec.num_classes
     if made > spec.num_examples:
         yield f"{made} examples are to be distilled from {spec.num_examples}; lower --ipc"
-    elif layer and not schedule.carries_second_layer(
-        spec.image_shape,
-        ipc,
-        mirror=settings.mirror,
-        patches=settings.patches,
-        second_layer=layer,
-    ):
-        yield (
-            f"--ipc={ipc}: so few images carry less of a teacher with a second layer of words than "
-            "of one without; raise --ipc, or train a teacher with --second_layer=0"
-        )
+    else:
+        yield from getattr(settings, "too_few_images", _nothing)(spec)
+
+
+def _nothing(spec: Spec) -> Iterator[str]:
+    del spec
+    return iter(())
 
 
 def strength(spec: Spec, epsilon: float | int) -> float:

@@ -1,6 +1,8 @@
 """Settings of the private teacher; what they are by default, `defaults` beside this file says."""
 
 import dataclasses
+from collections.abc import Iterator
+from typing import Any
 
 from jaxdp.methods.settings import (
     DATA_PRIORS,
@@ -13,6 +15,7 @@ from jaxdp.methods.settings import (
     check_fields,
     setting,
 )
+from jaxdp.methods.teacher import schedule
 
 MATCHES = ("teacher", "embedding", "both")
 
@@ -164,6 +167,21 @@ class Settings(ReleaseOptions, Distilling):
             raise bad(self, "priors", "equal needs --unit_norm and a --calibration_share above 0")
         if self.takes_equal_priors and not self.uses_teacher:
             raise bad(self, "priors", "is of a teacher, which --match=embedding does without")
+
+    def too_few_images(self, spec: Any) -> Iterator[str]:
+        """Yield a line where complete settings ask for too few to carry what a teacher knows."""
+        layer = self.second_layer
+        if layer and not schedule.carries_second_layer(
+            spec.image_shape,
+            self.ipc,
+            mirror=bool(self.mirror),
+            patches=self.patches or 0,
+            second_layer=layer,
+        ):
+            yield (
+                f"--ipc={self.ipc}: so few images carry less of a teacher with a second layer of "
+                "words than of one without; raise --ipc, or train a teacher with --second_layer=0"
+            )
 
     @property
     def uses_teacher(self) -> bool:
