@@ -55,8 +55,7 @@ def defaults(
     table |= settings.by_preset("teacher", spec, eps=settings.eps)
     if settings.whiten == 0:  # what these are beside is whitened
         table |= {"patches": 0, "brightness": 0.0}
-    if "second_layer" not in table:
-        table["second_layer"] = _second_layer(filled(settings, table), spec)
+    table.setdefault("second_layer", _second_layer(filled(settings, table), spec))
     steps, rate = _distillation(settings.ipc)
     table |= {"cosine_weight": 1.0, "total_variation": 0.0}
     if settings.match != "teacher":
