@@ -15,7 +15,6 @@ There is no baseline.
 
 import contextlib
 import functools
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from _harness import argument_parser, isolated, measure, record, report
+from _operations import operations
 
 from jaxdp import kernels, numerics
 from jaxdp.features import base as feature_maps
@@ -81,53 +81,6 @@ _STEPS = {"kip": clipped_kip, "teacher": clipped_teacher, "generator": generator
 _FREE = ("generator",)  # nothing is clipped, so nothing needs jax's 64-bit mode
 # Rows of the matrices whose product is measured: as many as keep the device busy.
 _ROWS_ON_CPU, _ROWS_ON_ACCELERATOR = 2048, 8192
-
-
-def operations(jaxpr: Any) -> dict[bool, float]:
-    """Return how many operations of a traced program are in float64, and how many are not."""
-    total = {True: 0.0, False: 0.0}
-    for equation in jaxpr.eqns:
-        inner = _inner(equation)
-        if inner is not None:
-            for is_wide, count in inner.items():
-                total[is_wide] += count
-            continue
-        types = [
-            v.aval.dtype for v in (*equation.invars, *equation.outvars) if hasattr(v.aval, "dtype")
-        ]
-        total[jnp.float64 in types] += _count(equation)
-    return total
-
-
-def _inner(equation: Any) -> dict[bool, float] | None:
-    """Return the operations of the programs that an equation calls; None where it calls none."""
-    params = equation.params
-    if equation.primitive.name == "cond":
-        return max(
-            (operations(each.jaxpr) for each in params["branches"]), key=lambda n: sum(n.values())
-        )
-    found = [each for each in params.values() if hasattr(each, "jaxpr") or hasattr(each, "eqns")]
-    if not found:
-        return None
-    times = params.get("length", 1)  # of a scan
-    each = [operations(getattr(program, "jaxpr", program)) for program in found]
-    return {is_wide: times * sum(n[is_wide] for n in each) for is_wide in (True, False)}
-
-
-def _count(equation: Any) -> float:
-    name, out = equation.primitive.name, math.prod(equation.outvars[0].aval.shape)
-    shapes = [v.aval.shape for v in equation.invars]
-    if name == "dot_general":
-        (contracted, _), _ = equation.params["dimension_numbers"]
-        return 2 * out * math.prod(shapes[0][axis] for axis in contracted)
-    if name == "conv_general_dilated":
-        kernel_out = shapes[1][equation.params["dimension_numbers"].rhs_spec[0]]
-        return 2 * out * math.prod(shapes[1]) / kernel_out
-    if name == "cholesky":
-        return out * shapes[0][-1] / 3
-    if name == "triangular_solve":
-        return out * shapes[0][-1]
-    return float(out)
 
 
 def product_rate(is_wide: bool, rows: int | None = None) -> float:
