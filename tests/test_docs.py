@@ -179,7 +179,9 @@ def defined(module: ModuleType) -> set[str]:
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page are one session; what is distilled in it stays near its start."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("jaxdp.methods.teacher.defaults._distillation", lambda ipc: (3, 0.05))
+    monkeypatch.setattr(
+        "jaxdp.methods.teacher.defaults._distillation", lambda ipc, layered: (3, 0.05)
+    )
     session: dict[str, object] = {}
     with flagsaver.flagsaver():
         for block in blocks(page, "python"):

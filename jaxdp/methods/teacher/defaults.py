@@ -5,6 +5,7 @@ A preset says otherwise for some datasets (`jaxdp.methods.presets`).
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from jaxdp.data import Spec
@@ -42,11 +43,23 @@ _PACKED, _LEAST_PACKED = 2, 16
 
 
 def defaults(
-    settings: Settings, spec: Spec, *, beside_images: bool, networks: int = 0
+    settings: Settings,
+    spec: Spec,
+    *,
+    beside_images: bool,
+    networks: int = 0,
+    of_stored: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the values for data, a budget and what images are matched with.
 
     What the training takes is not among them: `_with_training` has that.
+
+    Args:
+        settings: as given.
+        spec: facts about the data.
+        beside_images: whether images are matched with generated ones.
+        networks: how many class means are released in.
+        of_stored: options of an earlier release, which stand in the place of defaults.
     """
     table: dict[str, Any] = {"ridge": _RIDGE, "packing": 1, "networks": networks}
     table |= spec.kind.choose(images=_map_of_images, rows=_map_of_images, table=_map_of_records)(
@@ -56,7 +69,8 @@ def defaults(
     if settings.whiten == 0:  # what these are beside is whitened
         table |= {"patches": 0, "brightness": 0.0}
     table.setdefault("second_layer", _second_layer(filled(settings, table), spec))
-    steps, rate = _distillation(settings.ipc)
+    table |= of_stored or {}
+    steps, rate = _distillation(settings.ipc, bool(filled(settings, table).second_layer))
     table |= {"cosine_weight": 1.0, "total_variation": 0.0}
     if settings.match != "teacher":
         steps, rate, beside = 2 * steps, rate / 2, _COSINE_BESIDE_MEANS
@@ -104,11 +118,17 @@ def _second_layer(settings: Settings, spec: Spec) -> int:
     return _WORDS if carries else 0
 
 
-def _distillation(ipc: int) -> tuple[int, float]:
-    """Return steps and step size: the more images, the fewer steps reach the teacher."""
+def _distillation(ipc: int, layered: bool) -> tuple[int, float]:
+    """Return steps and step size: the more images, the fewer steps reach the teacher.
+
+    Args:
+        ipc: images per class.
+        layered: whether the teacher has a second layer, which is twice as far away.
+    """
     if ipc < 5:
         return 500, 0.03
-    return (150, 0.05) if ipc < 30 else (60, 0.05)
+    steps, rate = (150, 0.05) if ipc < 30 else (60, 0.05)
+    return (2 * steps, 2 * rate) if layered else (steps, rate)
 
 
 def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
@@ -142,12 +162,16 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     networks = _networks_of(settings, spec) if uses_means else 0
     if stored is not None and uses_means:
         networks = stored.options.networks
-    table = defaults(settings, spec, beside_images=images is not None, networks=networks)
-    if settings.match != "teacher":
-        table["packing"] = _packing_of(spec)
+    of_stored = None
     if stored is not None:
         stored.require_options(settings)
-        table |= dataclasses.asdict(stored.options)
+        of_stored = dataclasses.asdict(stored.options)
+    beside_images = images is not None
+    table = defaults(
+        settings, spec, beside_images=beside_images, networks=networks, of_stored=of_stored
+    )
+    if settings.match != "teacher":
+        table["packing"] = _packing_of(spec)
     return _with_training(filled(settings, table), spec)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import subprocess
 import sys
@@ -110,6 +111,24 @@ def test_scenes_have_a_second_layer_where_images_can_carry_it(
     words: int, n: int, shape: tuple[int, ...], options: dict[str, Any]
 ) -> None:
     assert complete(n, shape, **options).second_layer == words
+
+
+def test_images_take_twice_the_steps_to_a_teacher_with_a_second_layer() -> None:
+    def steps(**options: Any) -> tuple[int | None, float | None]:
+        done = complete(60_000, (32, 32, 3), **options)
+        return done.distill_steps, done.distill_learning_rate
+
+    assert steps(ipc=10) == (300, 0.1)
+    assert steps(ipc=10, second_layer=0) == (150, 0.05)
+    assert steps(ipc=50) == (120, 0.1)
+    assert steps(ipc=50, second_layer=0) == (60, 0.05)
+    # By the teacher's own map, wherever its options come from.
+    assert steps(ipc=10, eps=0.1, second_layer=8) == (300, 0.1)
+    assert steps(ipc=10, distill_steps=7) == (7, 0.1)
+    spec = spec_of(60_000, (32, 32, 3))
+    options = {"second_layer": 4096}
+    known = functools.partial(defaults.defaults, spec=spec, beside_images=False, of_stored=options)
+    assert known(teacher.Settings(ipc=10, eps=0.1))["distill_steps"] == 300
 
 
 def test_as_small_images_have_a_second_layer_as_can() -> None:
