@@ -47,7 +47,7 @@ _LEAST_DEVIATION = 0.05  # of a word: flat patches say nothing
 # Whitening as many features takes minutes; a stored file cannot ask for more.
 _MOST_WORDS = 1024
 # Images at once: what every word makes of every patch of few images stays in a CPU's cache.
-_CHUNK = ByBackend(cpu=8, accelerator=2048)
+_CHUNK = ByBackend(cpu=8, accelerator=256)
 
 Shape = tuple[int, int, int]
 Half = Float[Array, "n a b v"]
