@@ -135,6 +135,7 @@ def parts() -> str:
 # --- On a GPU ----------------------------------------------------------------------------------
 
 _GPU = "gpu_h100.txt"
+_ON_PAPER = "gpu_on_paper_cpu.txt"
 
 
 def gpu() -> str:
@@ -188,5 +189,26 @@ def gpu_compiling() -> str:
             "as it is": lambda row: row[1],
             "by `XLA_FLAGS=--xla_gpu_autotune_level=0`": lambda row: row[2] if row[2:] else "",
             "remark": lambda row: row[3].strip("()") if row[3:] else "",
+        },
+    )
+
+
+def gpu_on_paper() -> str:
+    """Rooflines of the programs of a thousand million operations or more."""
+    large = [case for case in cases(_ON_PAPER).values() if case["gflops"] >= 1]
+
+    def card(name: str) -> Any:
+        return lambda case: significant(case[f"{name}_ms"])
+
+    return table(
+        large,
+        {
+            "run: program": lambda case: code(case["case"]),
+            "operations, in thousand millions": lambda case: significant(case["gflops"]),
+            "of them float64": lambda case: f"{significant(100 * case['float64_share'])} %",
+            "memory, MB": lambda case: fixed(case["memory_mb"]),
+            "V100, ms": card("v100"),
+            "H100, ms": card("h100"),
+            "H200, ms": card("h200"),
         },
     )
