@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from benchmarks.pages.stored import Runs, cases, cited
+from benchmarks.pages.stored import Runs, cases, cited, papers
 from benchmarks.pages.text import NAMES, above, code, fixed, percent, table
 
 KRR = "krr_test_accuracy"
@@ -80,6 +80,33 @@ def teacher() -> str:
             "the teacher itself": lambda runs: percent(runs.mean("teacher_test_accuracy")),
             "runs": _count,
             "seconds": _fastest,
+            "command (`jaxdp run teacher`)": lambda runs: code(runs.command),
+        },
+    )
+
+
+def _published(runs: Runs) -> str:
+    table, key = (
+        {"3": "dpsur", "8": "de_et_al"}[runs.epsilon],
+        f"{runs.set('dataset')} {runs.epsilon}",
+    )
+    return percent(papers()[table][key] / 100) if key in papers()[table] else ""
+
+
+def teacher_of_others() -> str:
+    """The same at two more epsilons, beside private networks, which release no images."""
+    return table(
+        [
+            Runs(f"dp_kip_teacher/{data}_ipc10_eps{eps}_?")
+            for data, eps in itertools.product(NAMES, (3, 8))
+        ],
+        {
+            "data": _data,
+            "eps": _epsilon,
+            "private network (paper)": _published,
+            "the teacher": lambda runs: percent(runs.mean("teacher_test_accuracy")),
+            "ten images per class": krr,
+            "runs": _count,
             "command (`jaxdp run teacher`)": lambda runs: code(runs.command),
         },
     )
