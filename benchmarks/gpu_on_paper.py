@@ -8,7 +8,7 @@ gets, and every program that `jaxdp` compiles in it is written down. Each is low
 CUDA's libraries, and calls of Python. Operations are counted as in `float64_share.py`: a loop whose
 number of rounds is not known counts once, so steps of training are one step, and one chunk of it.
 `memory_mb` and `traffic_mb`, what is read and written, are XLA's own analysis of the program that
-it compiled for this CPU, in which every loop counts once; `seconds` are of its fastest call here.
+it compiled for this CPU, and traffic counts a loop once; `seconds` are of its fastest call here.
 
 `v100_ms`, `h100_ms` and `h200_ms` are rooflines: no call is shorter than its operations at the
 card's best rate without tensor cores, which float32 in full does not use, nor than its traffic

@@ -7,7 +7,7 @@ import ctypes
 _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8
 _KEPT_BYTES = 256 * 2**20
 # Threads that multiply wait for one another in a single heap: a step of a teacher's distillation
-# took 1.8 s with it, 1.5 s with two heaps and 1.2 s with as many as threads. But then other arrays
+# took 1.8 s with it, 1.5 s with two heaps and 1.3 s with as many as threads. But then other arrays
 # are mapped anew: 150 steps of a generator took 10 s with one or two heaps and 13 s with all.
 _HEAPS = 2
 

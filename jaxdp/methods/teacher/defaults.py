@@ -70,7 +70,8 @@ def defaults(
         table |= {"patches": 0, "brightness": 0.0}
     table.setdefault("second_layer", _second_layer(filled(settings, table), spec))
     table |= of_stored or {}
-    steps, rate = _distillation(settings.ipc, bool(filled(settings, table).second_layer))
+    layered = settings.match == "teacher" and bool(filled(settings, table).second_layer)
+    steps, rate = _distillation(settings.ipc, layered)
     table |= {"cosine_weight": 1.0, "total_variation": 0.0}
     if settings.match != "teacher":
         steps, rate, beside = 2 * steps, rate / 2, _COSINE_BESIDE_MEANS
@@ -123,7 +124,7 @@ def _distillation(ipc: int, layered: bool) -> tuple[int, float]:
 
     Args:
         ipc: images per class.
-        layered: whether the teacher has a second layer, which is twice as far away.
+        layered: whether images have a teacher with a second layer alone, which is further away.
     """
     if ipc < 5:
         return 500, 0.03

@@ -125,6 +125,9 @@ def test_images_take_twice_the_steps_to_a_teacher_with_a_second_layer() -> None:
     # By the teacher's own map, wherever its options come from.
     assert steps(ipc=10, eps=0.1, second_layer=8) == (300, 0.1)
     assert steps(ipc=10, distill_steps=7) == (7, 0.1)
+    # Beside class means, or without a teacher, steps are as they were.
+    for match in ("both", "embedding"):
+        assert steps(ipc=10, match=match, second_layer=8) == steps(ipc=10, match=match)
     spec = spec_of(60_000, (32, 32, 3))
     options = {"second_layer": 4096}
     known = functools.partial(defaults.defaults, spec=spec, beside_images=False, of_stored=options)
