@@ -1,4 +1,4 @@
-"""What every program of the methods asks of a GPU, told without one.
+"""What the programs of some runs ask of a GPU, told without one.
 
     python benchmarks/gpu_on_paper.py [--quick] [--cases=...] [--out=FILE]
 
@@ -16,6 +16,7 @@ at the bandwidth of the memory. A card reaches a part of both.
 """
 
 import argparse
+import collections
 import contextlib
 import dataclasses
 import functools
@@ -198,14 +199,21 @@ def programs(case: str, *, quick: bool) -> list[dict[str, Any]]:
         return _Jitted(jitted, name) if name.startswith("jaxdp.") else jitted
 
     with mock.patch.object(jax, "jit", jit):
-        _run(*(_QUICK_CASES if quick else _CASES)[case])
-    return [_told(case, program) for program in _found.values() if program.calls]
+        from jaxdp import numerics  # not before: what it compiles is written down, too
+
+        with mock.patch.object(numerics.ByBackend, "here", property(lambda size: size.accelerator)):
+            _run(*(_QUICK_CASES if quick else _CASES)[case])
+            told = [_told(case, program) for program in _found.values() if program.calls]
+    seen: collections.Counter[str] = collections.Counter()
+    for each in told:  # the same function, of other shapes
+        name = each["case"]
+        seen[name] += 1
+        each["case"] += f" ({seen[name]})" if seen[name] > 1 else ""
+    return told
 
 
 def _run(name: str, settings: dict[str, Any], shape: tuple[int, ...], count: int) -> None:
-    """Run a method with the chunks of a GPU."""
     import jaxdp
-    from jaxdp import numerics
     from jaxdp.methods import dp_kip, dp_ntk, teacher
 
     method = {"dp_kip": dp_kip, "dp_ntk": dp_ntk, "teacher": teacher}[name]
@@ -213,8 +221,7 @@ def _run(name: str, settings: dict[str, Any], shape: tuple[int, ...], count: int
     x = rng.integers(0, 256, (count, *shape), np.uint8)
     spec = jaxdp.Spec.images("images", x.shape, class_names=list("0123456789"), low=0, high=255)
     private = jaxdp.Private(x, np.arange(count, dtype=np.int32) % 10)
-    with mock.patch.object(numerics.ByBackend, "here", property(lambda size: size.accelerator)):
-        jaxdp.run(method, method.Settings(eps=1.0, **settings), spec, private, progress=False)
+    jaxdp.run(method, method.Settings(eps=1.0, **settings), spec, private, progress=False)
 
 
 def _told(case: str, program: Program) -> dict[str, Any]:
