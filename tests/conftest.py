@@ -40,6 +40,9 @@ for _name, _value in {
 if quick_compilation.ask_for(os.environ, jax.__version_info__):
     jax.config.update("jax_disable_most_optimizations", True)  # its environment was read by now
 
+# What runs keep of public computations stays out of the user's own cache folder.
+os.environ["XDG_CACHE_HOME"] = str(_CACHE.with_name("public"))
+
 # jax keeps many small objects, and looking through them for garbage takes an eighth of the time:
 # that is done once a module.
 gc.disable()

@@ -56,19 +56,25 @@ def test_guarantee_kept_programs_tell_nothing_of_the_data(
 def test_guarantee_nothing_private_is_written_beside_releases(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With releases that do not depend on the data, nothing does: no file, no line, to the byte."""
+    """With releases that do not depend on the data, nothing does: no file, no line, to the byte.
+
+    Nor does what runs keep of public computations, which each of the two does anew.
+    """
     driver, flags = DRIVERS[name]
     extra = ("--check_copies",) if name == "dp_ntk" else ()
     release_in_public(monkeypatch)
     out, found = tmp_path / "run", []
     for seed in (0, 1):
         private_data(tmp_path / "mine.npz", seed=seed)
+        kept = tmp_path / f"kept-{seed}"
+        monkeypatch.setenv("XDG_CACHE_HOME", str(kept))
         common = ("--dataset=mine", f"--data_dir={tmp_path}", "--delta=1e-3", "--overwrite")
         common += ("--ledger=none",)  # that the first run is before the second is no secret
         assert drivers.drive(driver.main, *flags, *extra, *common, f"--out_dir={out}") == 0
-        found.append((capfd.readouterr(), everything_in(out)))
-    (said, first), (said_again, second) = found
+        found.append((capfd.readouterr(), everything_in(out), everything_in(kept / "jaxdp")))
+    (said, first, kept_first), (said_again, second, kept_second) = found
     assert said == said_again
+    assert kept_first == kept_second
     assert sorted(first) == sorted(second)
     changed = {n: (held, second[n]) for n, held in first.items() if held != second[n]}
     assert changed == {}
