@@ -46,7 +46,7 @@ def number_reader(column: Column, missing: frozenset[str]) -> Reader:
     as_number = _moment(column) if column.type in MOMENTS else _number_as_written(column)
 
     def read(value: Any) -> float:
-        if value is None or _is_missing(value, missing):
+        if value is None or (missing and _is_missing(value, missing)):
             return math.nan
         found = as_number(value)
         if found is None and column.type in MOMENTS:

@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxdp.methods.marginals import alike, factors
 from jaxdp.methods.marginals.estimates import Counts, likeliest_strength, turn_of
-from jaxdp.methods.marginals.points import sorted_points, spread_points
+from jaxdp.methods.marginals.points import drawn_chance, sorted_points, spread_points
 from jaxdp.methods.marginals.settings import NUM_CHAINS
 
 # Looking at columns together has to tell so many times as much, as a few may depend far more.
@@ -153,7 +153,8 @@ class ApartTraining(NamedTuple):
         classes = jnp.zeros(NUM_CHAINS, jnp.int32)
         columns: dict[int, Array] = {}
         if self.target is not None:
-            classes = _cells_at(spread_points(first, classes), self.target_upto)
+            chance = jax.tree.map(lambda each: each[0], drawn_chance(first, NUM_CHAINS, 1))
+            classes = _cells_at(spread_points(chance, classes, 1), self.target_upto)
             columns[self.target] = classes
         shared, rest = jax.random.split(rest)
         for number, group in enumerate(self.groups):

@@ -27,7 +27,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxdp.methods.marginals.apart import ApartTraining, apart_model
 from jaxdp.methods.marginals.estimates import Counts
-from jaxdp.methods.marginals.points import spread_points
+from jaxdp.methods.marginals.points import Chance, drawn_chance, spread_points
 from jaxdp.methods.marginals.settings import NUM_CHAINS, steps_before
 from jaxdp.methods.steps import Watch, unwatched
 
@@ -59,14 +59,16 @@ class ColumnTables(NamedTuple):
     """What drawing a column needs.
 
     Attributes:
+        column: its number.
         start: of its cells in a row of all cells.
         features: of each cell.
         partner: the column on which it depends most; itself for none.
     """
 
+    column: Int[Array, ""]
     start: Int[Array, ""]
     features: Float[Array, "w w"]
-    partner: int
+    partner: Int[Array, ""]
 
 
 class Training(NamedTuple):
@@ -95,14 +97,21 @@ def train_model(counts: Counts, num_steps: int) -> Training | ApartTraining:
 
     def init(key: Key[Array, ""]) -> ModelState:
         start = Coefficients(jnp.log(shares), jnp.zeros((domain.dim, domain.dim)))
-        cells = _independent(key, start.single, tables, NUM_CHAINS)
-        return ModelState(jnp.zeros((), jnp.int32), start, cells)
+        nothing = jnp.zeros((NUM_CHAINS, len(tables)), jnp.int32)
+        state = ModelState(jnp.zeros((), jnp.int32), start, nothing)
+        # Of such coefficients a column does not depend on the others.
+        return state._replace(cells=_redrawn(key, state, tables)[0])
 
     @jax.jit
     def moved(
-        state: ModelState, cells: Array, single: Array, means: Array, rows: Array
+        state: ModelState,
+        cells: Array,
+        rows: Array,
+        shares_drawn: tuple[Array, ...],
+        means: tuple[Array, ...],
     ) -> tuple[ModelState, Float[Array, ""]]:
-        products = means.T @ rows / len(rows)
+        single = jnp.concatenate(shares_drawn)
+        products = jnp.concatenate(means, axis=1).T @ rows / len(rows)
         missing = target.means - (products + products.T) / 2
         rate = jnp.maximum(_RATE * (1 - state.step / num_steps), _LEAST_RATE)
         pull = target.gain * missing - target.decay * state.coefficients.pairs
@@ -115,8 +124,7 @@ def train_model(counts: Counts, num_steps: int) -> Training | ApartTraining:
         return ModelState(state.step + 1, now, cells), misfit
 
     def update(state: ModelState, key: Key[Array, ""]) -> tuple[ModelState, Float[Array, ""]]:
-        own = jax.random.fold_in(key, state.step)
-        return moved(state, *_redrawn(own, state.cells, state.coefficients, tables))
+        return moved(state, *_redrawn(key, state, tables))
 
     return Training(num_steps, init, update)
 
@@ -163,68 +171,69 @@ def column_tables(counts: Counts) -> tuple[ColumnTables, ...]:
     each = zip(domain.places, counts.bases, partners, strict=True)
     return tuple(
         ColumnTables(
-            jnp.asarray(place.start, jnp.int32), jnp.asarray(basis, jnp.float32), int(partner)
+            jnp.asarray(column, jnp.int32),
+            jnp.asarray(place.start, jnp.int32),
+            jnp.asarray(basis, jnp.float32),
+            jnp.asarray(partner, jnp.int32),
         )
-        for place, basis, partner in each
+        for column, (place, basis, partner) in enumerate(each)
     )
 
 
 def _redrawn(
-    key: Key[Array, ""],
-    cells: Int[Array, "m q"],
-    coefficients: Coefficients,
-    tables: Sequence[ColumnTables],
-) -> tuple[Int[Array, "m q"], Float[Array, " d"], Float[Array, "m d"], Float[Array, "m d"]]:
+    key: Key[Array, ""], state: ModelState, tables: Sequence[ColumnTables]
+) -> tuple[Int[Array, "m q"], Float[Array, "m d"], tuple[Array, ...], tuple[Array, ...]]:
     """Return records whose columns were drawn anew, one after the other; and what is expected.
 
-    That is the share of each cell, and each record's features as expected by its other columns.
-    The last array has its features as drawn.
+    Those are their cells and features as drawn; then for each column the share of each cell, and
+    each record's features as expected by its other columns.
     """
-    drawn = list(cells.T)
-    rows = jnp.concatenate([t.features[own] for t, own in zip(tables, drawn, strict=True)], axis=1)
+    chance, cells, rows = _begun(key, state, tuple(table.features for table in tables))
     means, shares = [], []
-    for column, table in enumerate(tables):
-        own = jax.random.fold_in(key, column)
-        drawn[column], rows, share, mean = _drawn_column(
-            own, rows, drawn[table.partner], coefficients, table.features, table.start
+    widest = max(len(table.features) for table in tables)
+    for table in tables:
+        cells, rows, share, mean = _drawn_column(
+            chance, cells, rows, state.coefficients, table, widest
         )
         means.append(mean)
         shares.append(share)
-    return jnp.stack(drawn, 1), jnp.concatenate(shares), jnp.concatenate(means, axis=1), rows
+    return cells, rows, tuple(shares), tuple(means)
+
+
+@jax.jit
+def _begun(
+    key: Key[Array, ""], state: ModelState, features: tuple[Array, ...]
+) -> tuple[Chance, Int[Array, "m q"], Float[Array, "m d"]]:
+    """Return a step's chance for all columns, its records' cells, and their features."""
+    rows = [each[state.cells[:, column]] for column, each in enumerate(features)]
+    chance = drawn_chance(jax.random.fold_in(key, state.step), *state.cells.shape)
+    return chance, state.cells, jnp.concatenate(rows, axis=1)
 
 
 # Compiled once for each width that a column has.
-@functools.partial(jax.jit, donate_argnums=1)
+@functools.partial(jax.jit, donate_argnums=2, static_argnums=5)
 def _drawn_column(
-    key: Key[Array, ""],
+    chance: Chance,
+    cells: Int[Array, "m q"],
     rows: Float[Array, "m d"],
-    groups: Int[Array, " m"],
     coefficients: Coefficients,
-    features: Float[Array, "w w"],
-    start: Int[Array, ""],
-) -> tuple[Int[Array, " m"], Float[Array, "m d"], Float[Array, " w"], Float[Array, "m w"]]:
-    """Return a column's cells as drawn given the others, all rows with it, and what is expected."""
-    width = len(features)
+    table: ColumnTables,
+    widest: int,
+) -> tuple[Int[Array, "m q"], Float[Array, "m d"], Float[Array, " w"], Float[Array, "m w"]]:
+    """Return records with a column as drawn given the others, and what is expected of it."""
+    features, start, width = table.features, table.start, len(table.features)
     single = jax.lax.dynamic_slice(coefficients.single, (start,), (width,))
     pairs = jax.lax.dynamic_slice(coefficients.pairs, (0, start), (len(coefficients.pairs), width))
     chances = jax.nn.softmax(rows @ (pairs @ features.T) + single)
-    points = spread_points(key, groups)
-    own = jnp.sum(jnp.cumsum(chances, axis=1) < points[:, None], axis=1)
+    own_chance = jax.tree.map(lambda each: each[table.column], chance)
+    points = spread_points(own_chance, cells[:, table.partner], widest)
+    # A cumulative sum, for which XLA takes longer.
+    upto = jnp.matmul(chances, jnp.triu(jnp.ones((width, width))), precision="highest")
+    own = jnp.sum(upto < points[:, None], axis=1)
     own = jnp.minimum(own, width - 1).astype(jnp.int32)
+    cells = cells.at[:, table.column].set(own)
     rows = jax.lax.dynamic_update_slice(rows, features[own], (0, start))
-    return own, rows, chances.mean(axis=0), chances @ features
-
-
-def _independent(
-    key: Key[Array, ""], single: Float[Array, " d"], tables: Sequence[ColumnTables], count: int
-) -> Int[Array, "m q"]:
-    """Return records whose columns are drawn by themselves."""
-    drawn = []
-    for column, table in enumerate(tables):
-        at = jax.lax.dynamic_slice(single, (table.start,), (len(table.features),))
-        own = jax.random.fold_in(key, column)
-        drawn.append(jax.random.categorical(own, at, shape=(count,)).astype(jnp.int32))
-    return jnp.stack(drawn, axis=1)
+    return cells, rows, chances.mean(axis=0), chances @ features
 
 
 def draw(

@@ -340,10 +340,10 @@ def _marginals(settings: Any, facts: _Data) -> Estimate:
     if q > MOST_PAIRED:
         drawing = Phase("drawing", _COMPILE + steps * 1e-3 * q)
         return Estimate((counting, drawing), 1e9 + 40.0 * q * q + 60.0 * made * q, 30.0 * made)
-    step = 2e-3 * q + NUM_CHAINS * d * d * FLOP
+    step = 1.2e-3 * q + NUM_CHAINS * d * d * FLOP
     phases = (
         counting,
-        Phase("training", 4 * _COMPILE + settings.steps * step),
+        Phase("training", _COMPILE + settings.steps * step),
         Phase("drawing", steps * step),
     )
     return Estimate(phases, 80.0 * d * d + 1e5 * d + 60.0 * made * q, 30.0 * made)

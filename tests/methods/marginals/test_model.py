@@ -12,7 +12,7 @@ from test_count_estimates import DOMAIN, cells_of, noisy_counts
 
 from jaxdp.methods.marginals import model
 from jaxdp.methods.marginals.estimates import Counts
-from jaxdp.methods.marginals.points import spread_points
+from jaxdp.methods.marginals.points import drawn_chance, spread_points
 
 KEY = jax.random.key(0)
 A, C = (next(k for k, c in enumerate(DOMAIN.columns) if c.name == name) for name in "ac")
@@ -112,7 +112,8 @@ def test_as_many_records_are_drawn_as_are_asked_for(found: Fitted, count: int) -
 
 def test_points_are_even_in_every_group() -> None:
     groups = jnp.asarray(np.random.default_rng(0).integers(0, 4, 2000))
-    points = np.asarray(spread_points(KEY, groups))
+    chance = jax.tree.map(lambda each: each[0], drawn_chance(KEY, len(groups), 1))
+    points = np.asarray(spread_points(chance, groups, 4))
     for group in range(4):
         own = np.sort(points[np.asarray(groups) == group])
         even = (np.arange(len(own)) + 0.5) / len(own)
