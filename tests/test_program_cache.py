@@ -71,13 +71,30 @@ def test_a_second_run_finds_the_programs_of_the_first(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "experiments.dp_kip", *flags, *places]
         subprocess.run(command, cwd=drivers.ROOT, env=environment, check=True, capture_output=True)
         folder = tmp_path / "cache" / "jaxdp" / "programs"
-        # Beside every program jax notes when it was last used.
-        found.append({path.name: path.read_bytes() for path in folder.glob("*-atime")})
+        found.append({path.name: path.stat().st_mtime_ns for path in folder.iterdir()})
         made.append(np.load(tmp_path / str(number) / "distilled.npz")["x"])
-    first, second = found
-    assert first
-    assert all(second[name] != used for name, used in first.items())
+    assert len(found[0]) > 10
+    assert found[1] == found[0]  # it has compiled nothing
     np.testing.assert_array_equal(made[0], made[1])
+
+
+@needs_new_jax
+@pytest.mark.parametrize("most", ["_MOST_FILES", "_MOST_BYTES"])
+def test_programs_give_way_that_were_not_used_for_longest(
+    most: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cache" / "jaxdp" / "programs"
+    folder.mkdir(parents=True)
+    for number, name in enumerate(["old", "new", "oldest"]):
+        (folder / name).write_bytes(b"1234")
+        used = {"oldest": 1, "old": 2, "new": 3}[name]
+        os.utime(folder / name, (used, 10 - number))
+    program_cache.use()
+    assert len(list(folder.iterdir())) == 3
+    del os.environ[NAME]
+    monkeypatch.setattr(program_cache, most, {"_MOST_FILES": 2, "_MOST_BYTES": 9}[most])
+    program_cache.use()
+    assert {path.name for path in folder.iterdir()} == {"old", "new"}
 
 
 def test_a_flag_keeps_none() -> None:

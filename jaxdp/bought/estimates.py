@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
-from sklearn.isotonic import isotonic_regression
 
 MOST_BINS, FEWEST_BINS = 32, 4
 # Chance that noise alone passes in any cell of a column.
@@ -189,6 +188,8 @@ def _told(
 
 def cuts_of(found: Sums) -> Cuts:
     """Return how a column is cut: spikes apart, and the rest by quantiles that noise can tell."""
+    from sklearn.isotonic import isotonic_regression  # takes a while
+
     leaves, sums = found.leaves, found.sums
     each = np.diff(sums, prepend=0.0)
     rising = np.clip(isotonic_regression(sums), 0.0, found.num_records)

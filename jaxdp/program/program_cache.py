@@ -10,17 +10,17 @@ import contextlib
 import importlib.metadata
 import os
 import warnings
+from pathlib import Path
 
 from jaxdp.saved.cache_folder import cache_folder
 
-_MOST_BYTES = 2**30
+_MOST_BYTES, _MOST_FILES = 2**30, 20_000
 # A kept program of jax 0.5.3 returned a state without its steps, on CPUs.
 _OLDEST_JAX = (0, 10)
+# Most programs are tiny, and there are a hundred of them to a first step.
 _SETTINGS = {
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    # The programs that were used last are kept. Needs filelock, as several runs may write at once.
-    "JAX_COMPILATION_CACHE_MAX_SIZE": str(_MOST_BYTES),
 }
 
 
@@ -39,5 +39,22 @@ def use() -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if os.access(folder, os.W_OK):
             os.environ.update(_SETTINGS | {"JAX_COMPILATION_CACHE_DIR": str(folder)})
+            _make_room(folder)
     # An entry that a killed run has left half written is compiled anew.
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")
+
+
+def _make_room(folder: Path) -> None:
+    """Remove the programs that were not used for longest until the others are few and small enough.
+
+    Where jax does that itself it looks through all of them whenever it adds one. Another run that
+    is about to read one of these compiles it anew.
+    """
+    files = [(each.stat(), each.path) for each in os.scandir(folder)]
+    files.sort(key=lambda each: each[0].st_atime, reverse=True)
+    left = _MOST_BYTES
+    for number, (stat, path) in enumerate(files):
+        left -= stat.st_size
+        if left < 0 or number >= _MOST_FILES:
+            with contextlib.suppress(OSError):  # another run has removed it
+                os.unlink(path)
