@@ -27,9 +27,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from unittest import mock
 
+import _random_images
 import jax
 import jax.export
-import numpy as np
 from _harness import Measurement, argument_parser, device_name, isolated, record, report
 from _operations import operations
 
@@ -202,7 +202,7 @@ def programs(case: str, *, quick: bool) -> list[dict[str, Any]]:
         from jaxdp import numerics  # not before: what it compiles is written down, too
 
         with mock.patch.object(numerics.ByBackend, "here", property(lambda size: size.accelerator)):
-            _run(*(_QUICK_CASES if quick else _CASES)[case])
+            _random_images.run(*(_QUICK_CASES if quick else _CASES)[case])
             told = [_told(case, program) for program in _found.values() if program.calls]
     seen: collections.Counter[str] = collections.Counter()
     for each in told:  # the same function, of other shapes
@@ -210,18 +210,6 @@ def programs(case: str, *, quick: bool) -> list[dict[str, Any]]:
         seen[name] += 1
         each["case"] += f" ({seen[name]})" if seen[name] > 1 else ""
     return told
-
-
-def _run(name: str, settings: dict[str, Any], shape: tuple[int, ...], count: int) -> None:
-    import jaxdp
-    from jaxdp.methods import dp_kip, dp_ntk, teacher
-
-    method = {"dp_kip": dp_kip, "dp_ntk": dp_ntk, "teacher": teacher}[name]
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 256, (count, *shape), np.uint8)
-    spec = jaxdp.Spec.images("images", x.shape, class_names=list("0123456789"), low=0, high=255)
-    private = jaxdp.Private(x, np.arange(count, dtype=np.int32) % 10)
-    jaxdp.run(method, method.Settings(eps=1.0, **settings), spec, private, progress=False)
 
 
 def _told(case: str, program: Program) -> dict[str, Any]:
