@@ -6,6 +6,7 @@ _COUNTS, _C = "jaxdp/privacy/cell_counts.py", "tests/privacy/test_cell_counts.py
 _DOMAIN, _D = "jaxdp/tables/domain.py", "tests/tables/test_domain.py::"
 _MOMENTS = "jaxdp/privacy/second_moments.py"
 _M = "tests/privacy/test_second_moments.py::"
+_W = "tests/runs/test_what_is_written.py::"
 _RELEASE = "jaxdp/methods/marginals/release.py"
 _R = "tests/methods/marginals/test_release.py::"
 _MOVES = f"{_C}test_guarantee_replacing_a_record_moves_counts_by_at_most_the_sensitivity"
@@ -33,6 +34,13 @@ MUTANTS = (
         "return math.sqrt(relations.contributions(relation))",
         "return 1.0",
         (f"{_MOVES}[columns_of-3]",),
+    ),
+    Mutant(
+        "a program for noise is of as many texts as occur",
+        _COUNTS,
+        "    num_blocks = -(-len(exact) // _BLOCK)\n    filled = np.zeros((num_blocks, _BLOCK))\n",
+        "    num_blocks = 1\n    filled = np.zeros((1, len(exact)))\n",
+        (f"{_W}test_guarantee_kept_programs_tell_not_how_many_texts_occur",),
     ),
     Mutant(
         "every block of counts gets the same noise",

@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
 from support import drivers
 from support.public_releases import everything_in, release_in_public
 from support.toy_runs import DRIVERS, planned, private_data
+from support.toy_tables import frame_of, schema_of
 
+from jaxdp.data import Private, Spec
+from jaxdp.methods import marginals
+from jaxdp.methods.runner import PlainRunner
+from jaxdp.privacy import GaussianRelease, private_key, unknown_texts
+from jaxdp.privacy.unknown_texts import Texts
 from jaxdp.program import program_cache
 from jaxdp.program.runs import start as run_start
 
@@ -48,6 +55,38 @@ def test_guarantee_kept_programs_tell_nothing_of_the_data(
         assert drivers.drive(driver.main, *flags, "--delta=1e-3", *places) == 0
         found.append({path.name for path in kept_programs.glob("*-cache")})
     assert len(found[0]) > 10
+    assert found[1] == found[0]
+
+
+@pytest.mark.skipif(not program_cache.is_right(), reason="keeps no programs")
+def test_guarantee_kept_programs_tell_not_how_many_texts_occur(kept_programs: Path) -> None:
+    """That number is private: noise is drawn for blocks of one length."""
+    release = GaussianRelease(name="texts", sensitivity=2**0.5, stddev=1.0)
+    found = []
+    for count in (3, 70, 5000):
+        jax.clear_caches()
+        column = Texts(np.arange(count), [str(number) for number in range(count)])
+        unknown_texts.release_texts(private_key(0), [column], release, threshold_delta=1e-6)
+        found.append({path.name for path in kept_programs.glob("*-cache")})
+    assert found[0]
+    assert found[2] == found[1] == found[0]
+
+
+@pytest.mark.skipif(not program_cache.is_right(), reason="keeps no programs")
+def test_guarantee_kept_programs_of_counts_tell_nothing_of_the_records(
+    kept_programs: Path,
+) -> None:
+    """All that is compiled before the counts have noise."""
+    schema = schema_of()
+    spec = Spec.table("toy", schema, 200)
+    settings = marginals.complete(marginals.Settings(eps=2.0, steps=2, num_synthetic=50), spec)
+    plan, found = marginals.make_plan(settings, spec), []
+    for seed in (0, 1):
+        jax.clear_caches()
+        private = Private.of_frame(frame_of(200, seed=seed), schema)
+        plan.release(private, private_key(0), PlainRunner(progress=False))
+        found.append({path.name for path in kept_programs.glob("*-cache")})
+    assert found[0]
     assert found[1] == found[0]
 
 
