@@ -153,7 +153,7 @@ class ApartTraining(NamedTuple):
         classes = jnp.zeros(NUM_CHAINS, jnp.int32)
         columns: dict[int, Array] = {}
         if self.target is not None:
-            chance = jax.tree.map(lambda each: each[0], drawn_chance(first, NUM_CHAINS, 1))
+            chance = drawn_chance(first, NUM_CHAINS, 1).of(0)
             classes = _cells_at(spread_points(chance, classes, 1), self.target_upto)
             columns[self.target] = classes
         shared, rest = jax.random.split(rest)

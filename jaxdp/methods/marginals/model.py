@@ -225,8 +225,7 @@ def _drawn_column(
     single = jax.lax.dynamic_slice(coefficients.single, (start,), (width,))
     pairs = jax.lax.dynamic_slice(coefficients.pairs, (0, start), (len(coefficients.pairs), width))
     chances = jax.nn.softmax(rows @ (pairs @ features.T) + single)
-    own_chance = jax.tree.map(lambda each: each[table.column], chance)
-    points = spread_points(own_chance, cells[:, table.partner], widest)
+    points = spread_points(chance.of(table.column), cells[:, table.partner], widest)
     # A cumulative sum, for which XLA takes longer.
     upto = jnp.matmul(chances, jnp.triu(jnp.ones((width, width))), precision="highest")
     own = jnp.sum(upto < points[:, None], axis=1)

@@ -195,10 +195,11 @@ class MarginalsPlan(base.Plan[Released]):
         counts, settings = self.counts(released), self.settings
         training = model.train_model(counts, settings.steps)
         key = jax.random.key(settings.seed)
+        own, rng = jax.random.fold_in(key, 1), np.random.default_rng(settings.seed)
 
         def advance(state: Any, count: int) -> tuple[Any, Array]:
             for _ in range(count):
-                state, misfit = training.update(state, jax.random.fold_in(key, 1))
+                state, misfit = training.update(state, own)
             return state, misfit
 
         state = runner.loop(
@@ -211,7 +212,6 @@ class MarginalsPlan(base.Plan[Released]):
                 every=max(1, training.num_steps // _POINTS),
             )
         )
-        own, rng = jax.random.fold_in(key, 1), np.random.default_rng(settings.seed)
         rules = maps.completed(self.domain.schema.rules, counts)
         if self.given is not None:
             drawn = model.rounds(training, state, own)

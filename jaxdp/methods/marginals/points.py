@@ -37,6 +37,10 @@ class Chance(NamedTuple):
     bits: UInt32[Array, "*q m"]
     start: Float[Array, "*q"]
 
+    def of(self, column: int | Int[Array, ""]) -> "Chance":
+        """Return the chance of one of several columns."""
+        return Chance(self.bits[column], self.start[column])
+
 
 def drawn_chance(key: Key[Array, ""], count: int, num_columns: int) -> Chance:
     """Return chance for `count` records, independent for each column."""

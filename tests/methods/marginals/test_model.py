@@ -112,9 +112,30 @@ def test_as_many_records_are_drawn_as_are_asked_for(found: Fitted, count: int) -
 
 def test_points_are_even_in_every_group() -> None:
     groups = jnp.asarray(np.random.default_rng(0).integers(0, 4, 2000))
-    chance = jax.tree.map(lambda each: each[0], drawn_chance(KEY, len(groups), 1))
-    points = np.asarray(spread_points(chance, groups, 4))
+    points = np.asarray(spread_points(drawn_chance(KEY, len(groups), 1).of(0), groups, 4))
     for group in range(4):
         own = np.sort(points[np.asarray(groups) == group])
         even = (np.arange(len(own)) + 0.5) / len(own)
         assert np.max(np.abs(own - even)) < 0.02  # chance alone would be off by 0.04
+
+
+@pytest.mark.parametrize("num_groups", [1, 4, 2**20])
+def test_points_are_in_another_order_for_each_column(num_groups: int) -> None:
+    """Of as many groups as fit no bit is left to chance, and a group has few records."""
+    count = 3000
+    groups = jnp.asarray(np.random.default_rng(0).integers(0, min(num_groups, 4), count))
+    chance = drawn_chance(KEY, count, 2)
+    points = [np.asarray(spread_points(chance.of(column), groups, num_groups)) for column in (0, 1)]
+    if num_groups < 2**20:
+        for group in range(min(num_groups, 4)):
+            first, second = (each[np.asarray(groups) == group] for each in points)
+            assert abs(np.corrcoef(first, second)[0, 1]) < 0.15
+    for each in points:
+        assert len(np.unique(each)) > 0.99 * count
+        assert 0 <= each.min() < 0.01
+        assert 0.99 < each.max() < 1
+
+
+def test_more_groups_than_whole_numbers_can_tell_are_refused() -> None:
+    with pytest.raises(AssertionError, match="too many groups"):
+        spread_points(drawn_chance(KEY, 3000, 1).of(0), jnp.zeros(3000, jnp.int32), 2**20 + 1)
