@@ -17,7 +17,7 @@ import resource
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,17 @@ def measurement(seconds: float, compile_seconds: float, before_mb: float) -> Mea
     )
 
 
+def seconds_alone(seconds: float) -> Measurement:
+    """Return a measurement of which nothing but its seconds is known."""
+    return Measurement(
+        seconds=seconds,
+        compile_seconds=None,
+        peak_mb=None,
+        process_peak_mb=None,
+        device=device_name(),
+    )
+
+
 def start_memory_mb(inputs: Any) -> float:
     """Return the memory in use before a measurement, when its inputs are there."""
     jax.block_until_ready(inputs)
@@ -236,6 +247,32 @@ def report(
         print(table, file=sys.stderr)
         if file:
             file.write(_file_text(done, table))
+
+
+def report_runs(
+    description: str,
+    told: Callable[..., list[dict[str, Any]]],
+    cases: Collection[str],
+    quick_cases: Collection[str],
+    *,
+    columns: tuple[str, ...],
+) -> None:
+    """Report what several runs tell, each in a process of its own.
+
+    Args:
+        description: of the benchmark.
+        told: `(case, quick=...)` returns records; a function of a module.
+        cases: what is run, unless `--cases` names others.
+        quick_cases: what is run in their place at toy sizes.
+        columns: as for `report`.
+    """
+    parser = argument_parser(description)
+    parser.add_argument("--cases", help="names, by commas")
+    args = parser.parse_args()
+    names = list(quick_cases if args.quick else cases)
+    names = args.cases.split(",") if args.cases else names
+    records = (record for each in names for record in isolated(told, each, quick=args.quick))
+    report(records, columns=columns, out=args.out)
 
 
 def _file_text(records: list[dict[str, Any]], table: str) -> str:

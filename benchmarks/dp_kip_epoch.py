@@ -24,11 +24,11 @@ import numpy as np
 from _harness import (
     Measurement,
     argument_parser,
-    device_name,
     isolated,
     measurement,
     record,
     report,
+    seconds_alone,
     start_memory_mb,
     timed,
 )
@@ -165,13 +165,7 @@ def start_up(arguments: tuple[str, ...], again: bool) -> Measurement:
         for _ in range(1 + again):
             seconds = _seconds_to_first_step(arguments, cache)
     # No memory: a child's peak starts at its parent's, and so does what the system reports.
-    return Measurement(
-        seconds=seconds,
-        compile_seconds=None,
-        peak_mb=None,
-        process_peak_mb=None,
-        device=device_name(),
-    )
+    return seconds_alone(seconds)
 
 
 def _seconds_to_first_step(arguments: tuple[str, ...], cache: str) -> float:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Measurement, argument_parser, device_name, record, report
+from _harness import Measurement, argument_parser, record, report, seconds_alone
 
 import jaxdp
 from jaxdp.methods import dp_kip, dp_ntk, teacher
@@ -91,15 +91,8 @@ def _measured(run: Path, checkout: Path) -> tuple[Measurement, dict[str, float]]
     with tempfile.TemporaryDirectory() as cache:
         seconds, cpu, again = _probed(run, checkout, Path(cache))
         _, kept, _ = _probed(run, checkout, Path(cache))
-    found = Measurement(
-        seconds=seconds,
-        compile_seconds=None,
-        peak_mb=None,
-        process_peak_mb=None,
-        device=device_name(),
-    )
     more = {"cpu_seconds": cpu, "again_cpu_seconds": again, "kept_cpu_seconds": kept}
-    return found, more
+    return seconds_alone(seconds), more
 
 
 def _records(flags: argparse.Namespace, runs: Path) -> Iterator[dict[str, Any]]:

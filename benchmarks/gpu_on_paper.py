@@ -15,7 +15,6 @@ card's best rate without tensor cores, which float32 in full does not use, nor t
 at the bandwidth of the memory. A card reaches a part of both.
 """
 
-import argparse
 import collections
 import contextlib
 import dataclasses
@@ -23,14 +22,14 @@ import functools
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from unittest import mock
 
 import _random_images
 import jax
 import jax.export
-from _harness import Measurement, argument_parser, device_name, isolated, record, report
+from _harness import record, report_runs, seconds_alone
 from _operations import operations
 
 _COLUMNS = (
@@ -224,16 +223,9 @@ def _told(case: str, program: Program) -> dict[str, Any]:
     memory, cost = compiled.memory_analysis(), compiled.cost_analysis()
     held = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
     traffic = cost.get("bytes accessed", 0.0)
-    measured = Measurement(
-        seconds=program.seconds,
-        compile_seconds=None,
-        peak_mb=None,
-        process_peak_mb=None,
-        device=device_name(),
-    )
     return record(
         f"{case}: {program.name.removeprefix('jaxdp.')}",
-        measured,
+        seconds_alone(program.seconds),
         None,
         calls=program.calls,
         gflops=sum(counts.values()) / 1e9,
@@ -260,17 +252,7 @@ def _lowers(text: str) -> str:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argument_parser(__doc__.splitlines()[0])
-    parser.add_argument("--cases", help="names, by commas")
-    args: argparse.Namespace = parser.parse_args()
-    cases = list(_QUICK_CASES if args.quick else _CASES)
-    cases = args.cases.split(",") if args.cases else cases
-
-    def records() -> Iterator[dict[str, Any]]:
-        for case in cases:
-            yield from isolated(programs, case, quick=args.quick)
-
-    report(records(), columns=_COLUMNS, out=args.out)
+    report_runs(__doc__.splitlines()[0], programs, _CASES, _QUICK_CASES, columns=_COLUMNS)
 
 
 if __name__ == "__main__":

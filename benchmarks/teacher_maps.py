@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Measurement, argument_parser, device_name, record, report, timed
+from _harness import argument_parser, record, report, seconds_alone, timed
 
 MAPS: dict[str, tuple[str, ...]] = {
     "scattering": ("--patches=0", "--second_layer=0"),
@@ -58,13 +58,7 @@ def run(name: str, ipc: int, eps: float, folder: Path, *, num: int, quick: bool)
     metrics = json.loads((out / "metrics.json").read_text(encoding="utf-8"))
     return record(
         f"{name} n={num} eps={eps:g} ipc={ipc}",
-        Measurement(
-            seconds=seconds,
-            compile_seconds=None,
-            peak_mb=None,
-            process_peak_mb=None,
-            device=device_name(),
-        ),
+        seconds_alone(seconds),
         None,
         teacher=100 * metrics["teacher_test_accuracy"],
         accuracy=100 * metrics["krr_test_accuracy"],

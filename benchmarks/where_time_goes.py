@@ -3,15 +3,14 @@
     python benchmarks/where_time_goes.py [--quick] [--cases=...] [--out=FILE]
 
 Each case is a run of a method on random images in a process of its own, under jax's profiler.
-A phase begins with its progress bar and ends with the next one, so `seconds` of `TEACHER: start`
-are those of imports and compilation before the first. `TEACHER / PROGRAM: OPERATION` are seconds of
+A phase begins with its progress bar and ends with the next one, so `seconds` of `teacher: start`
+are those of imports and compilation before the first. `teacher / step: dot` are seconds of
 all operations of one kind in one compiled program, added up over threads; `share` is their part of
 all operations of the run. Fusions bear the name of what they end with; `ynn_fusion` and `dot` are
 products of matrices, with what is done to them.
 Programs are compiled anew, and steps are few, so that phases of steps are short.
 """
 
-import argparse
 import collections
 import itertools
 import re
@@ -24,7 +23,7 @@ from unittest import mock
 
 import _random_images
 import jax
-from _harness import Measurement, argument_parser, device_name, isolated, record, report
+from _harness import record, report_runs, seconds_alone
 
 _GREY, _COLOUR = (28, 28, 1), (32, 32, 3)
 # A method, its settings, and the images: shape, and how many.
@@ -75,7 +74,7 @@ def _of_phases(case: str, phases: list[tuple[str, float]]) -> Iterator[dict[str,
         seconds[what] += ended - begun  # one after the other, of one name
     for what, each in seconds.items():
         share = each / sum(seconds.values())
-        yield _record(f"{case}: {what}", each, share=share, calls=None)
+        yield record(f"{case}: {what}", seconds_alone(each), None, share=share, calls=None)
 
 
 def _of_operations(
@@ -87,7 +86,8 @@ def _of_operations(
     ):
         if seconds >= _LEAST_SHARE * total:
             name = f"{case} / {program}: {operation}"
-            yield _record(name, seconds, share=seconds / total, calls=calls)
+            share = seconds / total
+            yield record(name, seconds_alone(seconds), None, share=share, calls=calls)
 
 
 def _operations(folder: Path) -> dict[tuple[str, str], tuple[float, int]]:
@@ -113,30 +113,10 @@ def _kind(operation: str) -> str:
     return re.sub(r"(\.\d+)+(\.clone)?$", "", operation.removeprefix("wrapped_"))
 
 
-def _record(case: str, seconds: float, **more: Any) -> dict[str, Any]:
-    measured = Measurement(
-        seconds=seconds,
-        compile_seconds=None,
-        peak_mb=None,
-        process_peak_mb=None,
-        device=device_name(),
-    )
-    return record(case, measured, None, **more)
-
-
 def main() -> None:
     """Run the benchmark."""
-    parser = argument_parser(__doc__.splitlines()[0])
-    parser.add_argument("--cases", help="names, by commas")
-    args: argparse.Namespace = parser.parse_args()
-    cases = list(_QUICK_CASES if args.quick else _CASES)
-    cases = args.cases.split(",") if args.cases else cases
-
-    def records() -> Iterator[dict[str, Any]]:
-        for case in cases:
-            yield from isolated(profile, case, quick=args.quick)
-
-    report(records(), columns=("seconds", "share", "calls"), out=args.out)
+    columns = ("seconds", "share", "calls")
+    report_runs(__doc__.splitlines()[0], profile, _CASES, _QUICK_CASES, columns=columns)
 
 
 if __name__ == "__main__":
