@@ -1,11 +1,13 @@
-"""Seconds of the image networks with our convolution on CPUs, beside XLA's own.
+"""Seconds of the image networks with our convolution and pooling on CPUs, beside XLA's own.
 
     python benchmarks/networks.py [--quick] [--out=FILE]
 
 `perceptual` is the feature map of a random ResNet-18 and its VJP, `convnet` the gradient of one
-training step of the ConvNet that judges distilled images. On an accelerator both are XLA's.
+training step of the ConvNet that judges distilled images, `small` that of the network that judges
+generated ones and chooses candidates. On an accelerator convolutions of both are XLA's.
 """
 
+import functools
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -20,16 +22,22 @@ from _harness import Measurement, argument_parser, isolated, measure, record, re
 from jaxdp.features import perceptual
 from jaxdp.networks import classifiers
 
-_SIZES = {"perceptual": 64, "perceptual, vjp": 64, "convnet, gradient": 100}
-_QUICK_SIZES = {"perceptual, vjp": 2, "convnet, gradient": 2}
+_SIZES = {
+    "perceptual": 64,
+    "perceptual, vjp": 64,
+    "convnet, gradient": 100,
+    "small, gradient": 100,
+}
+_QUICK_SIZES = {"perceptual, vjp": 2, "convnet, gradient": 2, "small, gradient": 2}
 _SHAPES = ((28, 28, 1), (32, 32, 3))
 _QUICK_SHAPES = ((8, 8, 1),)
 
 
 def case(name: str, shape: tuple[int, int, int], quick: bool) -> Any:
     """Return the function of rows (n, d) that is measured."""
-    if name == "convnet, gradient":
-        model: Any = classifiers.ConvNet(10, width=8 if quick else 128)
+    if name.endswith(", gradient"):
+        wide = functools.partial(classifiers.ConvNet, width=8 if quick else 128)
+        model: Any = (classifiers.SmallCnn if name.startswith("small") else wide)(10)
         params = model.init(jax.random.key(0), jnp.zeros((1, *shape)))
 
         def loss(params: Any, x: jax.Array) -> jax.Array:
@@ -45,9 +53,9 @@ def case(name: str, shape: tuple[int, int, int], quick: bool) -> Any:
 
 
 def run(name: str, shape: tuple[int, int, int], n: int, quick: bool, ours: bool) -> Measurement:
-    """Measure a case with our convolution or with flax's."""
+    """Measure a case with our convolution and pooling or with flax's."""
     if not ours:
-        classifiers.Conv = nn.Conv  # in a process of its own
+        classifiers.Conv, classifiers.max_pool = nn.Conv, nn.max_pool  # in a process of its own
     x = np.random.default_rng(0).random((n, int(np.prod(shape))), np.float32)
     measured = measure(jax.jit(case(name, shape, quick)), jnp.asarray(x))
     assert measured is not None

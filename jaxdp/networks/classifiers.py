@@ -184,9 +184,7 @@ class SmallCnn(nn.Module):
         """Return logits."""
         dtype = x.dtype
         for features in (16, 32):
-            x = _halved(
-                nn.max_pool, nn.relu(Conv(features, (5, 5), padding="SAME", dtype=dtype)(x))
-            )
+            x = _halved(max_pool, nn.relu(Conv(features, (5, 5), padding="SAME", dtype=dtype)(x)))
         while max(x.shape[1:3]) > 16:
             x = _halved(nn.avg_pool, x)
         x = nn.relu(nn.Dense(128, dtype=dtype)(x.reshape(x.shape[0], -1)))
@@ -196,6 +194,29 @@ class SmallCnn(nn.Module):
 def _halved(pool: Any, x: Array) -> Array:
     window = (min(2, x.shape[1]), min(2, x.shape[2]))
     return pool(x, window, strides=window)
+
+
+def max_pool(
+    x: Float[Array, "n h w ch"], window: tuple[int, int], strides: tuple[int, int]
+) -> Float[Array, "n p q ch"]:
+    """Return what `flax.linen.max_pool` returns, for windows that touch and do not overlap.
+
+    XLA finds the gradient of its own pooling by a search in every window, which takes a CPU as long
+    as a convolution. Here values are compared with each other. Where several are largest, they
+    share the gradient, which the first of them has there.
+
+    Raises:
+        ValueError: windows overlap, or leave places between.
+    """
+    if window != strides:
+        raise ValueError(f"windows of {window} do not touch each other at steps of {strides}")
+    for axis, size in enumerate(window, start=1):
+        whole = jax.lax.slice_in_dim(x, 0, x.shape[axis] // size * size, axis=axis)
+        shifted = [
+            jax.lax.slice_in_dim(whole, at, None, stride=size, axis=axis) for at in range(size)
+        ]
+        x = functools.reduce(jnp.maximum, shifted)
+    return x
 
 
 class WideBlock(nn.Module):

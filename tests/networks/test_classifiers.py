@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import flax.linen as nn
@@ -13,6 +14,7 @@ import pytest
 from jaxdp import numerics
 from jaxdp.networks import classifiers, linear_calls
 
+POOLS = (classifiers.max_pool, nn.max_pool)
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
@@ -74,6 +76,34 @@ def test_the_small_network_takes_images_of_any_size(shape: tuple[int, ...]) -> N
     logits, count = abstract(classifiers.SmallCnn(5), shape)
     assert logits == (2, 5)
     assert count < 1.2e6
+
+
+@pytest.mark.parametrize(("shape", "window"), [((2, 9, 3), (2, 2)), ((1, 4, 1), (1, 2))])
+def test_pooling_is_flax_s_with_its_gradient(
+    shape: tuple[int, ...], window: tuple[int, int]
+) -> None:
+    x, weights = (
+        images(2, *shape),
+        images(2, shape[0] // window[0], shape[1] // window[1], shape[2]),
+    )
+
+    def total(pool: Any, x: jax.Array) -> jax.Array:
+        return jnp.sum(weights * pool(x, window, strides=window))
+
+    ours, theirs = (jax.value_and_grad(functools.partial(total, pool))(x) for pool in POOLS)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-6)
+    np.testing.assert_array_equal(ours[1], theirs[1])
+
+
+def test_equal_values_share_the_gradient_of_pooling() -> None:
+    gradient = jax.grad(lambda x: jnp.sum(classifiers.max_pool(x, (2, 2), (2, 2))))
+    shares = gradient(jnp.ones((1, 2, 2, 1)))
+    np.testing.assert_array_equal(shares, np.full((1, 2, 2, 1), 0.25))
+
+
+def test_windows_of_pooling_that_overlap_are_refused() -> None:
+    with pytest.raises(ValueError, match="do not touch each other"):
+        classifiers.max_pool(jnp.zeros((1, 4, 4, 1)), (3, 3), (2, 2))
 
 
 def test_resnet_activations_are_stem_block_inputs_and_average() -> None:

@@ -182,7 +182,8 @@ def _labelling(settings: Any, facts: _Data) -> Estimate:
     each, p = seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
     n, asked = facts.num_examples, settings.candidates * settings.num_synthetic
     steps, step = teacher.steps, _step_of_teacher(teacher.batch_size, facts, p)
-    learning = min(asked, _STUDENT) * 1e-6 * facts.dim if settings.candidates > 1 else 0.0
+    pixels = math.prod(facts.shape[:2])
+    learning = min(asked, _STUDENT) * 1e-6 * pixels if settings.candidates > 1 else 0.0
     public = _public_map(parts)
     phases = (
         *public.phases,
