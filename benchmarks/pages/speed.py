@@ -111,11 +111,50 @@ def commands() -> str:
     )
 
 
+def phases() -> str:
+    """Where the time of short runs goes, phase by phase."""
+    found = [case for case in _where_time_goes() if case["calls"] is None]
+    return table(
+        found,
+        {
+            "run: phase": lambda case: case["case"],
+            "seconds": _whole_seconds,
+            "share": _percent,
+        },
+    )
+
+
+def operations() -> str:
+    """Of the same runs all operations that take a twentieth of their operations or more."""
+    found = [case for case in _where_time_goes() if case["calls"] and case["share"] >= 0.05]
+    return table(
+        found,
+        {
+            "run / program: operation": lambda case: case["case"],
+            "calls": lambda case: str(case["calls"]),
+            "seconds": _whole_seconds,
+            "share": _percent,
+        },
+    )
+
+
+def _where_time_goes() -> list[Case]:
+    return list(cases("where_time_goes_cpu.txt").values())
+
+
+def _whole_seconds(case: Case) -> str:
+    return significant(case["seconds"])
+
+
+def _percent(case: Case) -> str:
+    return f"{100 * case['share']:.0f} %"
+
+
 def parts() -> str:
-    """Scattering beside kymatio, networks beside XLA's convolutions, e-NTK beside `vmap(grad)`."""
+    """Scattering beside kymatio, networks beside XLA's own layers, e-NTK beside `vmap(grad)`."""
     files = {
         "scattering_cpu.txt": ("scattering", "kymatio's JAX backend"),
-        "networks_cpu.txt": ("networks", "XLA's own convolutions"),
+        "networks_cpu.txt": ("networks", "XLA's own convolutions and pooling"),
         "entk_embedding_cpu.txt": ("e-NTK", "`vmap(grad)`"),
     }
     rows = [(what, case) for file, what in files.items() for case in cases(file).values()]
