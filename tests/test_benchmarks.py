@@ -179,6 +179,7 @@ def test_the_table_of_a_gpu_measures_by_every_benchmark_of_speed(tmp_path: Path)
     others = {
         "audit.py",
         "audit_mu.py",
+        "beside_torch.py",
         "first_predict.py",
         "gpu_on_paper.py",
         "membership.py",

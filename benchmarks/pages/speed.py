@@ -39,14 +39,19 @@ def clipping() -> str:
     )
 
 
-def clipping_in_short() -> str:
-    """The range of these ratios."""
-    ratios = [case["ratio"] for case in cases("clipping_cpu.txt").values()]
-    least, most = significant(min(ratios), 1), significant(max(ratios), 3)
+def in_short() -> str:
+    """The ranges of the ratios of clipping, and of features beside torch."""
     return (
         "Clipping is exact and needs no per-example gradients: "
-        f"{least} to {most} times faster than `vmap(grad)`."
+        f"{_range('clipping_cpu.txt')} times faster than `vmap(grad)`. "
+        f"Features of images take two CPU cores {_range('beside_torch_cpu.txt')} times less than "
+        "torch, by kymatio or by its convolutions."
     )
+
+
+def _range(file: str) -> str:
+    ratios = [case["ratio"] for case in cases(file).values()]
+    return f"{significant(min(ratios))} to {significant(max(ratios))}"
 
 
 def float64() -> str:
@@ -151,9 +156,10 @@ def _percent(case: Case) -> str:
 
 
 def parts() -> str:
-    """Scattering beside kymatio, networks beside XLA's own layers, e-NTK beside `vmap(grad)`."""
+    """Features beside kymatio and torch, networks beside XLA's, e-NTK beside `vmap(grad)`."""
     files = {
         "scattering_cpu.txt": ("scattering", "kymatio's JAX backend"),
+        "beside_torch_cpu.txt": ("features", "kymatio's torch backend, torch"),
         "networks_cpu.txt": ("networks", "XLA's own convolutions and pooling"),
         "entk_embedding_cpu.txt": ("e-NTK", "`vmap(grad)`"),
     }
