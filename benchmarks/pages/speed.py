@@ -45,7 +45,7 @@ def in_short() -> str:
         "Clipping is exact and needs no per-example gradients: "
         f"{_range('clipping_cpu.txt')} times faster than `vmap(grad)`. "
         f"Features of images take two CPU cores {_range('beside_torch_cpu.txt')} times less than "
-        "torch, by kymatio or by its convolutions."
+        "torch 1.13, by kymatio or by its convolutions."
     )
 
 
@@ -123,7 +123,7 @@ def phases() -> str:
         found,
         {
             "run: phase": lambda case: case["case"],
-            "seconds": _whole_seconds,
+            "seconds": _rounded_seconds,
             "share": _percent,
         },
     )
@@ -137,7 +137,7 @@ def operations() -> str:
         {
             "run / program: operation": lambda case: case["case"],
             "calls": lambda case: str(case["calls"]),
-            "seconds": _whole_seconds,
+            "seconds": _rounded_seconds,
             "share": _percent,
         },
     )
@@ -147,7 +147,7 @@ def _where_time_goes() -> list[Case]:
     return list(cases("where_time_goes_cpu.txt").values())
 
 
-def _whole_seconds(case: Case) -> str:
+def _rounded_seconds(case: Case) -> str:
     return significant(case["seconds"])
 
 
@@ -159,7 +159,7 @@ def parts() -> str:
     """Features beside kymatio and torch, networks beside XLA's, e-NTK beside `vmap(grad)`."""
     files = {
         "scattering_cpu.txt": ("scattering", "kymatio's JAX backend"),
-        "beside_torch_cpu.txt": ("features", "kymatio's torch backend, torch"),
+        "beside_torch_cpu.txt": ("features", "kymatio on torch 1.13, torch 1.13"),
         "networks_cpu.txt": ("networks", "XLA's own convolutions and pooling"),
         "entk_embedding_cpu.txt": ("e-NTK", "`vmap(grad)`"),
     }
