@@ -1,4 +1,13 @@
-from . import classifiers, convolution, generators, gradients, linear_calls, tangent, upsampling
+from . import (
+    classifiers,
+    convolution,
+    encoder,
+    generators,
+    gradients,
+    linear_calls,
+    tangent,
+    upsampling,
+)
 from .classifiers import ConvNet, LeNet, ResNet18
 from .generators import ConvCondGen, DenseGen, ResnetG, TabularGen
 from .tangent import ColumnNetwork, Convolutional, FullyConnected1, FullyConnected2, OneLogit
@@ -18,6 +27,7 @@ __all__ = [
     "TabularGen",
     "classifiers",
     "convolution",
+    "encoder",
     "generators",
     "gradients",
     "linear_calls",

@@ -7,6 +7,7 @@ _PARTS, _LEVELS = "jaxdp/features/map_parts.py", "jaxdp/features/levels.py"
 _PATCHES, _P = "jaxdp/features/patches.py", "tests/features/test_patches.py::"
 _SECOND = "jaxdp/features/second_layer.py"
 _SECOND_TESTS = "tests/features/test_second_layer.py::"
+_ENCODER, _E = "jaxdp/features/public_encoder.py", "tests/features/test_public_encoder.py::"
 _VIEWS, _WHITE = "jaxdp/images/views.py", "jaxdp/features/whitening.py"
 _NETWORKS, _N = "jaxdp/features/random_networks.py", "tests/features/test_random_networks.py::"
 _SUMS, _S = "jaxdp/privacy/class_sums.py", "tests/privacy/test_class_sums.py::"
@@ -71,6 +72,20 @@ MUTANTS = (
         (
             f"{_SECOND_TESTS}test_guarantee_a_row_has_the_same_features_whatever_others_are_beside_it[True]",
         ),
+    ),
+    Mutant(
+        "an encoder of anybody is taken for the public one",
+        _ENCODER,
+        "    if found != DIGEST:",
+        "    if not found:",
+        (f"{_E}test_guarantee_weights_are_the_public_ones_of_this_version",),
+    ),
+    Mutant(
+        "an encoder's features are centred by the mean of private images",
+        _ENCODER,
+        "        found = regions(images)\n",
+        "        found = regions(images - jnp.mean(images))\n",
+        (f"{_E}test_guarantee_a_row_has_the_same_features_whatever_others_are_beside_it",),
     ),
     Mutant(
         "a layer of images is kept as that of images with their mirror images",

@@ -67,7 +67,7 @@ def defaults(
     )
     table |= settings.by_preset("teacher", spec, eps=settings.eps)
     if settings.whiten == 0:  # what these are beside is whitened
-        table |= {"patches": 0, "brightness": 0.0}
+        table |= {"patches": 0, "encoder": False, "brightness": 0.0}
     table.setdefault("second_layer", _second_layer(filled(settings, table), spec))
     table |= of_stored or {}
     layered = settings.match == "teacher" and bool(filled(settings, table).second_layer)
@@ -92,6 +92,7 @@ def _map_of_images(spec: Spec, nu: float) -> dict[str, Any]:
         "whiten": schedule.floor(nu),
         "mirror": scenes,
         "patches": patches,
+        "encoder": False,
         "brightness": _BRIGHTNESS,
         "unit_norm": True,
     }
@@ -100,7 +101,10 @@ def _map_of_images(spec: Spec, nu: float) -> dict[str, Any]:
 def _map_of_records(spec: Spec, nu: float) -> dict[str, Any]:
     """Return options of the public map of records, whose features have norm 1 as they are."""
     del spec, nu
-    return {"whiten": 0.0, "mirror": False, "patches": 0, "brightness": 0.0, "unit_norm": True}
+    return {
+        **{"whiten": 0.0, "mirror": False, "patches": 0, "encoder": False, "brightness": 0.0},
+        "unit_norm": True,
+    }
 
 
 def _second_layer(settings: Settings, spec: Spec) -> int:
@@ -208,6 +212,7 @@ def _about_features(settings: Settings, spec: Spec) -> float:
             mirror=bool(settings.mirror),
             patches=settings.patches or 0,
             second_layer=settings.second_layer or 0,
+            encoder=bool(settings.encoder),
         )
 
     def of_records() -> float:

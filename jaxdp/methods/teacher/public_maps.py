@@ -9,7 +9,15 @@ from jaxtyping import Array, Float
 
 from jaxdp.data import Spec
 from jaxdp.features import base as feature_maps
-from jaxdp.features import image_maps, levels, map_parts, patches, second_layer, whitening
+from jaxdp.features import (
+    image_maps,
+    levels,
+    map_parts,
+    patches,
+    public_encoder,
+    second_layer,
+    whitening,
+)
 from jaxdp.features.base import FeatureMap
 from jaxdp.features.levels import Level
 from jaxdp.features.map_parts import FeatureFn
@@ -41,7 +49,7 @@ def require_image_map(options: MapOptions, spec: Spec) -> None:
         image_maps.pooled_map(shape, mirror=bool(options.mirror))
     except ValueError as error:
         raise SettingsError(f"--dataset={spec.name}: {error}") from error
-    for name in ("patches", "second_layer", "brightness"):
+    for name in ("patches", "second_layer", "encoder", "brightness"):
         value = getattr(options, name)
         if value and not options.whiten:
             raise SettingsError(f"--{name}={value}: needs --whiten above 0")
@@ -55,6 +63,11 @@ def require_image_map(options: MapOptions, spec: Spec) -> None:
                 module.require(seen, value)
         except ValueError as error:
             raise SettingsError(f"--{name}={value}: {error}; 0 takes none") from error
+    try:
+        if options.encoder:
+            public_encoder.require(seen)
+    except ValueError as error:
+        raise SettingsError(f"--encoder: {error}") from error
 
 
 def public_map(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn:
@@ -106,6 +119,8 @@ def _map_of_images(options: MapOptions, spec: Spec, cached: Cached) -> FeatureFn
     ]
     if options.patches:
         white.append(_white_patches(options, spec, cached, drawn))
+    if options.encoder:
+        white.append(_white_encoder(options, spec, cached, drawn))
     feature_fn = levels.side_by_side(white)
     if not options.brightness:
         return feature_fn
@@ -174,6 +189,25 @@ def _white_patches(options: MapOptions, spec: Spec, cached: Cached, drawn: Drawn
     return Level(shape, levels.shrunk(spec.image_shape, levels.COARSE), white)
 
 
+def _white_encoder(options: MapOptions, spec: Spec, cached: Cached, drawn: Drawn) -> Level:
+    """Return features of the public encoder, which sees an image as large as its first level."""
+    shape = levels.shrunk_shape(spec.image_shape, levels.COARSE)
+    feature_fn = public_encoder.encoder_features(shape, mirror=bool(options.mirror))
+    matrix = whitening.on_dead_leaves(
+        feature_fn,
+        shape,
+        gamma=options.whiten or 0.0,
+        what={
+            "what": "whitening of an encoder's features on dead leaves, version 1",
+            **{"mirror": bool(options.mirror), "weights": public_encoder.DIGEST},
+        },
+        cached=cached,
+        drawn=drawn,
+    )
+    white = whitening.transformed(feature_fn, matrix)
+    return Level(shape, levels.shrunk(spec.image_shape, levels.COARSE), white)
+
+
 def _white_layers(
     options: MapOptions,
     shape: levels.Shape,
@@ -236,6 +270,8 @@ def _num_of_images(options: MapOptions, spec: Spec) -> int:
     words = patches.num_features(shape, options.patches or 0, mirror=mirror)
     if options.second_layer:
         words += second_layer.num_features(options.second_layer, mirror=mirror)
+    if options.encoder:
+        words += public_encoder.num_features()
     means = shape[2] if options.brightness else 0
     return jax.eval_shape(phi, row).shape[1] + words + means
 

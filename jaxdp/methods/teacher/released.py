@@ -58,5 +58,8 @@ FORM = Form(
     from_arrays=from_arrays,
     float32_arrays=("weights",),
     nothing=Released(),
-    untold={"patches": 0, "second_layer": 0, "brightness": 0.0, "unit_norm": False, "networks": 0},
+    untold={
+        **{"patches": 0, "second_layer": 0, "encoder": False, "brightness": 0.0},
+        **{"unit_norm": False, "networks": 0},
+    },
 )

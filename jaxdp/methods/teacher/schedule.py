@@ -41,6 +41,8 @@ _USUAL_TEMPERATURE, _LITTLE_BUT_NOISE = 1.7, 6e-3
 _PATHS, _WINDOW = 81, 8
 SEEN = 32
 """Pixels of a side that features of patches see."""
+OF_ENCODER = 1536
+"""Features of the public encoder, told without loading jax for it."""
 # Of a class's images, so that they carry what a teacher with a second layer knows.
 _VALUES_OF_A_FEATURE = 1.8
 
@@ -117,21 +119,26 @@ def usual_temperature(nu: float) -> float:
 
 
 def about_features(
-    shape: tuple[int, ...], *, mirror: bool, patches: int, second_layer: int
+    shape: tuple[int, ...],
+    *,
+    mirror: bool,
+    patches: int,
+    second_layer: int,
+    encoder: bool = False,
 ) -> float:
-    """Return about how many features images have: those of their first level, and of patches.
+    """Return about how many features images have: those of their first level, and beside them.
 
     Args:
         shape: (h, w, channels).
         mirror: see `settings.MapOptions`.
         patches: see there.
         second_layer: see there.
+        encoder: see there.
     """
     high, wide = (math.ceil(min(side, SEEN) / _WINDOW) for side in shape[:2])
     scattered = _PATHS * shape[2] * high * wide
-    return (scattered + 8 * patches) / (2 if mirror else 1) + features_of_second_layer(
-        second_layer, mirror=mirror
-    )
+    beside = features_of_second_layer(second_layer, mirror=mirror) + encoder * OF_ENCODER
+    return (scattered + 8 * patches) / (2 if mirror else 1) + beside
 
 
 def carries_second_layer(

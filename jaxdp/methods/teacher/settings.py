@@ -48,6 +48,11 @@ class MapOptions:
         "images to carry what such a teacher knows).",
         at_least=0,
     )
+    encoder: ByData[bool] = setting(
+        None,
+        "Features of a small public network beside those of patches, which has learnt from random "
+        "images (default: off).",
+    )
     brightness: ByData[float] = setting(
         None,
         "Part of the squared norm of an image's features that the mean of each channel has at "

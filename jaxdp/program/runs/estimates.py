@@ -22,6 +22,7 @@ from jaxdp.program.evaluation.facts import MOST_JUDGED
 from jaxdp.program.runs.image_levels import (
     FLOP,
     Level,
+    encoder_of,
     levels_of,
     patches_of,
     second_of,
@@ -172,6 +173,8 @@ def _of_teacher(facts: _Data, options: Any) -> list[Level]:
         parts.append(patches_of(options.patches, facts.shape, mirror=mirror))
     if options.second_layer:
         parts.append(second_of(options.second_layer, mirror=mirror))
+    if options.encoder:
+        parts.append(encoder_of(facts.shape, mirror=mirror))
     return parts
 
 

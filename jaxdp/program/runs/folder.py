@@ -36,6 +36,7 @@ _LOCK = ".lock"
 _UNTOLD = {
     **{"patches": 0, "teacher_patches": 0},
     **{"second_layer": 0, "teacher_second_layer": 0},
+    **{"encoder": False, "teacher_encoder": False},
     **{"brightness": 0.0, "teacher_brightness": 0.0},
     **{"unit_norm": False, "teacher_unit_norm": False},
     **{"priors": "data", "teacher_priors": "data"},

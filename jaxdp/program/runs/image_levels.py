@@ -18,6 +18,7 @@ _SIDE = 6
 # Neighbourhoods of an image, and what one and a word take together.
 _NEIGHBOURHOODS, _OF_SECOND = 49, 0.06
 _SECOND_IMAGES = 4000
+_OF_ENCODER = 8.0  # what a pixel takes, in pixels of scattering
 FLOP = 1 / 2e10
 """Seconds of an operation."""
 
@@ -64,6 +65,12 @@ def second_of(words: int, *, mirror: bool) -> Level:
     """Return what a second layer adds to an image, whatever its size."""
     features = schedule.features_of_second_layer(words, mirror=mirror)
     return Level(_NEIGHBOURHOODS * words * _OF_SECOND, features, _SECOND_IMAGES)
+
+
+def encoder_of(shape: tuple[int, ...], *, mirror: bool) -> Level:
+    """Return what the public encoder adds to an image of at most 32 pixels."""
+    pixels = math.prod(min(side, _COARSE) for side in shape[:2])
+    return Level(pixels * _OF_ENCODER * (2 if mirror else 1), schedule.OF_ENCODER, 10_000)
 
 
 def seconds_of(parts: list[Level], shape: tuple[int, ...], rate: float) -> float:

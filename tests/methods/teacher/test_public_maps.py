@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from jaxdp.data import Private, Spec
-from jaxdp.features import whitening
+from jaxdp.features import public_encoder, whitening
 from jaxdp.methods import presets, teacher
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.settings import SettingsError
@@ -125,6 +125,32 @@ def test_a_second_layer_stands_beside_patches(mirror: bool) -> None:
     assert np.all(np.ptp(above, axis=1) > 0)
     higher = np.asarray(public_map(dataclasses.replace(more, whiten=2.0), spec, compute_anew)(rows))
     assert np.linalg.norm(higher[:, alone.shape[1] :]) < 0.9 * np.linalg.norm(above)
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+def test_an_encoder_stands_beside_what_whitens_it(mirror: bool) -> None:
+    kept = []
+
+    def cached(description: dict[str, Any], compute: Callable[[Watch], np.ndarray]) -> np.ndarray:
+        kept.append(description)
+        return compute(unwatched)
+
+    spec = Spec.images("toy", (10, 16, 16, 3), class_names=["a", "b"])
+    plain = MapOptions(whiten=0.2, mirror=mirror, patches=8)
+    more = dataclasses.replace(plain, encoder=True)
+    rows = jax.random.uniform(jax.random.key(0), (3, 768))
+    alone = np.asarray(public_map(plain, spec, compute_anew)(rows))
+    both = np.asarray(public_map(more, spec, cached)(rows))
+    assert both.shape[1] == num_features(more, spec)
+    np.testing.assert_allclose(both[:, : alone.shape[1]], alone, atol=2e-5)
+    beside = both[:, alone.shape[1] :]
+    assert beside.shape[1] == public_encoder.num_features()
+    assert np.all(np.ptp(beside, axis=1) > 0)
+    assert kept[-1]["weights"] == public_encoder.DIGEST
+    assert kept[-1]["mirror"] == mirror
+    turned = rows.reshape(3, 16, 16, 3)[:, :, ::-1].reshape(3, -1)
+    mirrored = np.asarray(public_map(more, spec, compute_anew)(turned))[:, alone.shape[1] :]
+    assert np.allclose(mirrored, beside, atol=1e-4) == mirror
 
 
 def test_no_second_layer_is_made_before_work_may_begin() -> None:
@@ -286,6 +312,8 @@ def test_a_share_of_brightness_is_below_one(share: float) -> None:
         ({"brightness": 0.1, "whiten": 0.0}, (8, 8), "--brightness=0.1: needs --whiten above 0"),
         ({"patches": 8, "whiten": 0.0}, (8, 8), "--patches=8: needs --whiten above 0"),
         ({"second_layer": 8, "whiten": 0.0}, (16, 16), "--second_layer=8: needs --whiten above 0"),
+        ({"encoder": True, "whiten": 0.0}, (16, 16), "--encoder=True: needs --whiten above 0"),
+        ({"encoder": True, "whiten": 0.1}, (16, 15), "--encoder: images need sides of at least 16"),
         ({"second_layer": 8, "whiten": 0.1}, (16, 16), "--second_layer=8: needs --patches above 0"),
         (
             {"second_layer": 7, "patches": 8, "whiten": 0.1},

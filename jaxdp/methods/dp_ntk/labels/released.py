@@ -58,5 +58,6 @@ FORM = Form(
     options_key="labelled_config",
     options=Options,
     from_arrays=from_arrays,
-    untold=UNTOLD | {"patches": 0, "second_layer": 0, "brightness": 0.0, "unit_norm": False},
+    untold=UNTOLD
+    | {"patches": 0, "second_layer": 0, "encoder": False, "brightness": 0.0, "unit_norm": False},
 )

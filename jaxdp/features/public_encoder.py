@@ -1,0 +1,104 @@
+"""Features of a small network that has learnt from random images alone, and is part of the program.
+
+    f = means over the parts of an image of what blocks 2 and 3 of a ConvNet make of it
+
+`experiments/public_encoder.py` draws the images and trains it; what it has written is the file
+beside this module. With mirror images, features are added up over both.
+
+Privacy in plain words: the network was trained on what a program draws, so it is public. An image's
+features are of that image alone.
+
+References:
+    Wang & Isola (2020), "Understanding contrastive representation learning through alignment and
+        uniformity on the hypersphere".
+    Tang et al. (2023), "Differentially private image classification by learning priors from random
+        processes" (networks that random images have taught, for private training).
+"""
+
+import functools
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxdp.features.levels import region_means
+from jaxdp.features.map_parts import FeatureFn
+from jaxdp.features.patches import Shape
+from jaxdp.networks.encoder import EncoderTrunk
+
+LEAST_SIDE = 16
+"""Shortest side in pixels of images that it sees: two places of its third block."""
+FILE = Path(__file__).with_suffix(".npz")
+DIGEST = "1cee6dbd72e9119f7d9a00a5b4e4123fe7678e26a62c1eee322bfc550d5b045c"
+"""SHA-256 of the weights that belong to this version; whitening is kept by it."""
+_REGIONS = 2  # along a side of an image
+_CHANNELS = 3
+# The second and third block have twice and four times as many channels as the first.
+_OF_PLACE = (2 + 4) * EncoderTrunk.width
+# Brings images to mean 0 and deviation 1, about.
+_GREY, _CONTRAST = 0.5, 0.25
+
+
+def require(image_shape: Shape) -> None:
+    """Raise a `ValueError` unless the network sees images of this shape."""
+    height, width, _ = image_shape
+    if min(height, width) < LEAST_SIDE:
+        raise ValueError(
+            f"images need sides of at least {LEAST_SIDE} pixels, got {height} x {width}"
+        )
+
+
+def num_features() -> int:
+    """Return how many features an image has, whatever its size."""
+    return _REGIONS**2 * _OF_PLACE
+
+
+@functools.cache
+def weights() -> Any:
+    """Return the network's weights, in float32.
+
+    Raises:
+        ValueError: the file is not the one that belongs to this version.
+    """
+    found = hashlib.sha256(FILE.read_bytes()).hexdigest()
+    if found != DIGEST:
+        raise ValueError(f"{FILE.name} is not the encoder of this version; install jaxdp again")
+    tree: dict[str, Any] = {}
+    with np.load(FILE, allow_pickle=False) as arrays:
+        for name in arrays.files:
+            *layers, last = name.split("/")
+            place = functools.reduce(lambda inner, layer: inner.setdefault(layer, {}), layers, tree)
+            place[last] = arrays[name].astype(np.float32)
+    return tree
+
+
+def encoder_features(image_shape: Shape, *, mirror: bool) -> FeatureFn:
+    """Return features of rows of images in [0, 1].
+
+    Args:
+        image_shape: (h, w, channels); no side below `LEAST_SIDE` pixels. Grey images are seen in
+            three equal colours, and a fourth channel is not seen.
+        mirror: whether to keep only what an image and its mirror image share.
+
+    Raises:
+        ValueError: see `require` and `weights`.
+    """
+    require(image_shape)
+    params, network = {"params": weights()}, EncoderTrunk()
+
+    def regions(images: Float[Array, "n h w 3"]) -> Float[Array, "n v"]:
+        _, second, third = network.apply(params, images)  # type: ignore[misc]
+        means = [region_means(block, _REGIONS, _REGIONS) for block in (second, third)]
+        return jnp.concatenate(means, axis=-1).reshape(len(images), -1)
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n v"]:
+        images = (rows.reshape(-1, *image_shape)[..., :_CHANNELS] - _GREY) / _CONTRAST
+        if image_shape[2] == 1:
+            images = jnp.repeat(images, _CHANNELS, axis=3)
+        found = regions(images)
+        return found + regions(images[:, :, ::-1]) if mirror else found
+
+    return features
