@@ -161,10 +161,10 @@ def test_no_space_while_writing_leaves_no_half_file(
 
 
 def test_runs_of_before_there_were_more_features_go_on_without(tmp_path: Path) -> None:
-    """Their config names no patches, second layer or brightness, which may be on by default now."""
+    """Their config does not name what may be on by default now."""
     (tmp_path / "config.json").write_text("{}")
     with RunFolder(str(tmp_path), resume=True, overwrite=False) as run:
-        names = ("patches", "second_layer", "brightness")
+        names = ("patches", "second_layer", "encoder", "brightness")
         for key in (*names, *(f"teacher_{name}" for name in names)):
             run.require_same_config({key: 0})
             with pytest.raises(InputError, match=f"was started with {key}=0"):

@@ -53,7 +53,8 @@ def test_runs_of_before_there_were_more_features_have_none(
     shutil.copytree(run.folder, copy)
     expected = jaxdp.load(copy).predict_proba(run.x)
     config = json.loads((copy / "config.json").read_text())
-    assert {config.pop(name) for name in ("patches", "second_layer", "brightness")} == {0}
+    names = ("patches", "second_layer", "encoder", "brightness")
+    assert {config.pop(name) for name in names} == {0}
     (copy / "config.json").write_text(json.dumps(config))
     np.testing.assert_array_equal(jaxdp.load(copy).predict_proba(run.x), expected)
 

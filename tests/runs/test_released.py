@@ -25,7 +25,14 @@ LEDGER = Ledger(num_examples=100, delta=1e-5, steps=MECHANISM)
 CERTIFICATE = certificates.certify(LEDGER, Terms(covers=("everything",), target_epsilon=2.0))
 RELEASED = teacher.Released(weights=np.eye(3))
 OPTIONS = ReleaseOptions(
-    whiten=0.1, mirror=False, patches=0, second_layer=0, brightness=0.0, networks=0, unit_norm=True
+    whiten=0.1,
+    mirror=False,
+    patches=0,
+    second_layer=0,
+    encoder=False,
+    brightness=0.0,
+    networks=0,
+    unit_norm=True,
 )
 
 
@@ -83,7 +90,14 @@ def test_keys_are_those_of_earlier_versions(stored: Path) -> None:
     assert set(arrays) == {"weights"}
     assert set(meta) == {"map_config", "example_shape", "certificate"}
     assert meta["map_config"] == {
-        **{"whiten": 0.1, "mirror": False, "patches": 0, "second_layer": 0, "brightness": 0.0},
+        **{
+            "whiten": 0.1,
+            "mirror": False,
+            "patches": 0,
+            "second_layer": 0,
+            "encoder": False,
+            "brightness": 0.0,
+        },
         **{"unit_norm": True, "networks": 0},
     }
     assert dp_ntk.FORM.options_key == "feature_config"
@@ -96,6 +110,7 @@ def test_earlier_versions_had_neither_patches_nor_brightness_nor_unit_norm(store
         mirror=False,
         patches=0,
         second_layer=0,
+        encoder=False,
         brightness=0.0,
         networks=0,
         unit_norm=False,

@@ -131,7 +131,13 @@ def _stored_teacher(plan: Any) -> Stored[Any]:
     return Stored(
         released=teacher.Released(np.ones((3, 10)), np.ones((10, 4))),
         options=MapOptions(
-            whiten=0.0, mirror=False, patches=0, second_layer=0, brightness=0.0, unit_norm=True
+            whiten=0.0,
+            mirror=False,
+            patches=0,
+            second_layer=0,
+            encoder=False,
+            brightness=0.0,
+            unit_norm=True,
         ),
         example_shape=(8, 8, 1),
         num_classes=10,

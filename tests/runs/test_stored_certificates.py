@@ -34,7 +34,13 @@ from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.release_log import ReleaseLog
 
 OPTIONS = MapOptions(
-    whiten=0.1, mirror=False, patches=0, second_layer=0, brightness=0.0, unit_norm=True
+    whiten=0.1,
+    mirror=False,
+    patches=0,
+    second_layer=0,
+    encoder=False,
+    brightness=0.0,
+    unit_norm=True,
 )
 
 
