@@ -25,9 +25,11 @@ import numpy as np
 from _harness import argument_parser, record, report, seconds_alone, timed
 
 MAPS: dict[str, tuple[str, ...]] = {
-    "scattering": ("--patches=0", "--second_layer=0"),
-    "patches": ("--second_layer=0",),
-    "second layer": ("--second_layer=4096",),
+    "scattering": ("--patches=0", "--second_layer=0", "--encoder=false"),
+    "patches": ("--second_layer=0", "--encoder=false"),
+    "patches and encoder": ("--second_layer=0", "--encoder=true"),
+    "second layer": ("--second_layer=4096", "--encoder=false"),
+    "second layer and encoder": ("--second_layer=4096", "--encoder=true"),
 }
 _QUICK = ("--whiten=0", "--steps=2", "--distill_steps=2")
 _ROOT = Path(__file__).resolve().parents[1]
