@@ -27,7 +27,8 @@ from jaxdp.tables.schema import BINS
 # digits more.
 _BRIGHTNESS = 0.1
 _RIDGE = 1e-3
-# Of photographs: words of patches, beside scattering.
+# Of photographs: words of patches, beside scattering. From a side of 16 pixels on there is a public
+# encoder, and may be a second layer.
 _PATCHES, _LEAST_PATCHED, _LEAST_LAYERED = 512, 6, 16
 # Of scenes, a second layer, which takes as long again as all other features: where the budget is so
 # ample that `nu` is at most this.
@@ -92,7 +93,7 @@ def _map_of_images(spec: Spec, nu: float) -> dict[str, Any]:
         "whiten": schedule.floor(nu),
         "mirror": scenes,
         "patches": patches,
-        "encoder": False,
+        "encoder": scenes and min(spec.shape[:2]) >= _LEAST_LAYERED,
         "brightness": _BRIGHTNESS,
         "unit_norm": True,
     }

@@ -51,7 +51,7 @@ class MapOptions:
     encoder: ByData[bool] = setting(
         None,
         "Features of a small public network beside those of patches, which has learnt from random "
-        "images (default: off).",
+        "images (default: of colour images, with sides of 16 pixels at least).",
     )
     brightness: ByData[float] = setting(
         None,

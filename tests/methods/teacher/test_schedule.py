@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import jaxdp
-from jaxdp.features import patches, second_layer
+from jaxdp.features import patches, public_encoder, second_layer
 from jaxdp.methods import teacher
 from jaxdp.methods.teacher import defaults, schedule
 from jaxdp.methods.teacher.public_maps import num_features
@@ -76,13 +76,15 @@ def test_more_noise_asks_for_a_higher_floor_and_a_larger_share() -> None:
 
 def test_colour_images_are_taken_for_scenes() -> None:
     done = complete(2000, (32, 32, 3))
-    assert (done.mirror, done.patches) == (True, 512)
-    assert complete(2000, (32, 32, 3), whiten=0.0).patches == 0
-    small = complete(2000, (5, 8, 3))
-    assert (small.mirror, small.patches) == (True, 0)
+    assert (done.mirror, done.patches, done.encoder) == (True, 512, True)
+    plain = complete(2000, (32, 32, 3), whiten=0.0)
+    assert (plain.patches, plain.encoder) == (0, False)
+    small, smaller = complete(2000, (15, 32, 3)), complete(2000, (5, 8, 3))
+    assert (small.mirror, small.patches, small.encoder) == (True, 512, False)
+    assert (smaller.mirror, smaller.patches, smaller.encoder) == (True, 0, False)
     assert patches.SIDE == defaults._LEAST_PATCHED
     grey = complete(2000)
-    assert (grey.mirror, grey.patches) == (False, 0)
+    assert (grey.mirror, grey.patches, grey.encoder) == (False, 0, False)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +136,8 @@ def test_images_take_twice_the_steps_to_a_teacher_with_a_second_layer() -> None:
     assert known(teacher.Settings(ipc=10, eps=0.1))["distill_steps"] == 300
 
 
-def test_as_small_images_have_a_second_layer_as_can() -> None:
-    assert second_layer.LEAST_SIDE == defaults._LEAST_LAYERED
+def test_as_small_images_have_an_encoder_and_a_second_layer_as_can() -> None:
+    assert second_layer.LEAST_SIDE == public_encoder.LEAST_SIDE == defaults._LEAST_LAYERED
 
 
 @pytest.mark.parametrize(
@@ -155,6 +157,7 @@ def test_about_as_many_features_are_reckoned_as_there_are(
         mirror=done.mirror,
         patches=done.patches,
         second_layer=done.second_layer,
+        encoder=done.encoder,
     )
     assert about == pytest.approx(num_features(done, spec), rel=0.5)
 
