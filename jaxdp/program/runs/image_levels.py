@@ -18,7 +18,7 @@ _SIDE = 6
 # Neighbourhoods of an image, and what one and a word take together.
 _NEIGHBOURHOODS, _OF_SECOND = 49, 0.06
 _SECOND_IMAGES = 4000
-_OF_ENCODER = 8.0  # what a pixel takes, in pixels of scattering
+_OF_ENCODER = 4.0  # what a pixel takes, in pixels of scattering
 FLOP = 1 / 2e10
 """Seconds of an operation."""
 
