@@ -56,5 +56,6 @@ class Encoder(nn.Module):
 
 
 def _block(x: Array, channels: int) -> Array:
-    x = Conv(channels, (3, 3), use_bias=False, dtype=x.dtype)(x)
+    # Features of one machine are those of another: no products of fewer bits on a GPU.
+    x = Conv(channels, (3, 3), use_bias=False, dtype=x.dtype, precision="highest")(x)
     return nn.relu(nn.GroupNorm(num_groups=_GROUPS, dtype=x.dtype)(x))
