@@ -15,6 +15,7 @@ References:
         processes" (for private training).
 """
 
+import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,18 +25,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from absl import app, flags
 from jaxtyping import Array, Float, Key, UInt8
 from tqdm import tqdm
 
 from jaxdp.features import dead_leaves_images
 from jaxdp.networks.encoder import Encoder
-
-FLAGS = flags.FLAGS
-flags.DEFINE_string("out", None, "File for the weights (npz).", required=True)
-flags.DEFINE_integer("steps", 1900, "Steps of 256 images, 1.8 s each on two cores.", lower_bound=1)
-flags.DEFINE_integer("seed", 0, "Of images, weights and views.")
-flags.DEFINE_integer("num_images", 50_000, "Half of them are leaves.", lower_bound=10)
 
 _SIDE, _SEEN = 48, 32  # pixels of a side of an image, and of a view of it
 _BATCH, _RATE, _DECAY = 256, 3e-3, 1e-4
@@ -190,16 +184,25 @@ def write(trunk: Any, out: Path) -> None:
     np.savez(out, **{name: np.asarray(leaf, np.float16) for name, leaf in named.items()})  # type: ignore[arg-type]
 
 
-def main(argv: list[str]) -> None:
+def main() -> None:
     """Draw images, and train."""
-    del argv
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="file for the weights (npz)")
+    parser.add_argument(
+        "--steps", type=int, default=1900, help="of 256 images, 1.8 s each on two cores"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of images, weights and views")
+    parser.add_argument("--num_images", type=int, default=50_000, help="half of them are leaves")
+    args = parser.parse_args()
+    if args.steps < 1 or args.num_images < 10:
+        parser.error("--steps is at least 1, and --num_images at least 10")
     started = time.perf_counter()
-    leaves_key, networks_key = jax.random.split(jax.random.key(FLAGS.seed + 1))
-    half = FLAGS.num_images // 2
+    leaves_key, networks_key = jax.random.split(jax.random.key(args.seed + 1))
+    half = args.num_images // 2
     images = [*textured_leaves(leaves_key, half), *network_images(networks_key, half)]
     print(f"{sum(map(len, images))} images in {time.perf_counter() - started:.0f} s")
-    train(np.concatenate(images), FLAGS.steps, FLAGS.seed, Path(FLAGS.out))
+    train(np.concatenate(images), args.steps, args.seed, args.out)
 
 
 if __name__ == "__main__":
-    app.run(main)
+    main()

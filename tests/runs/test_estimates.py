@@ -20,18 +20,20 @@ from jaxdp.program.runs.estimates import Estimate, Phase
 
 GREY, COLOUR = (28, 28, 1), (32, 32, 3)
 # Method, dataset, shape, n, settings, and the seconds of the whole command on two quiet cores:
-# whole_commands_cpu.txt, large_images_cpu.txt, recommended_cpu.txt; docs/results.md has training
-# alone, to which half a minute is added. That with patches ran beside other programs.
+# whole_commands_cpu.txt, large_images_cpu.txt, recommended_cpu.txt, teacher_maps_cpu.txt;
+# docs/results.md has training alone, to which half a minute is added. That with patches ran beside other programs.
 MEASURED: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
     ("teacher", "grey", GREY, 300, {}, 17),
     ("teacher", "grey", GREY, 5000, {}, 24),
     ("teacher", "mnist", GREY, 60000, {"ipc": 50, "eps": 10.0}, 88),
-    ("teacher", "cifar10", COLOUR, 50000, {"eps": 10.0, "patches": 0}, 121),
-    ("teacher", "cifar10", COLOUR, 50000, {"ipc": 10}, 521),
+    ("teacher", "cifar10", COLOUR, 50000, {"eps": 10.0, "patches": 0, "encoder": False}, 121),
+    ("teacher", "cifar10", COLOUR, 50000, {"ipc": 10, "encoder": False}, 521),
+    ("teacher", "cifar10", COLOUR, 15000, {"eps": 10.0}, 153),
+    ("teacher", "cifar10", COLOUR, 15000, {"eps": 10.0, "ipc": 5}, 534),
     ("teacher", "mnist", GREY, 60000, {"ipc": 10, "match": "both"}, 325),
-    ("teacher", "large", (33, 47, 3), 600, {"ipc": 10, "eps": 10.0}, 70),
+    ("teacher", "large", (33, 47, 3), 600, {"ipc": 10, "eps": 10.0, "encoder": False}, 70),
     ("teacher", "large", (224, 224, 1), 2000, {"ipc": 10, "eps": 10.0}, 128),
-    ("teacher", "large", (224, 224, 3), 2000, {"ipc": 10, "eps": 10.0}, 193),
+    ("teacher", "large", (224, 224, 3), 2000, {"ipc": 10, "eps": 10.0, "encoder": False}, 193),
     ("dp_kip", "grey", GREY, 1000, {}, 12),
     ("dp_kip", "mnist", GREY, 60000, {"ipc": 10, "epochs": 10.0, "batch_size": 500}, 89),
     ("dp_kip", "mnist", GREY, 60000, {"ipc": 50, "steps": 1200, "batch_size": 500}, 917),
