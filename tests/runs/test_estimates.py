@@ -21,7 +21,8 @@ from jaxdp.program.runs.estimates import Estimate, Phase
 GREY, COLOUR = (28, 28, 1), (32, 32, 3)
 # Method, dataset, shape, n, settings, and the seconds of the whole command on two quiet cores:
 # whole_commands_cpu.txt, large_images_cpu.txt, recommended_cpu.txt, teacher_maps_cpu.txt;
-# docs/results.md has training alone, to which half a minute is added. That with patches ran beside other programs.
+# docs/results.md has training alone, to which half a minute is added. That with patches ran beside
+# other programs.
 MEASURED: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
     ("teacher", "grey", GREY, 300, {}, 17),
     ("teacher", "grey", GREY, 5000, {}, 24),
