@@ -33,7 +33,10 @@ LEAST_SIDE = 16
 """Shortest side in pixels of images that it sees: two places of its third block."""
 FILE = Path(__file__).with_suffix(".npz")
 DIGEST = "39e923ddc01866e30730098d627563eb191e282f0e7358af65b0eefd2f68e7d2"
-"""SHA-256 of the weights that belong to this version; whitening is kept by it."""
+"""SHA-256 of the weights; whitening is kept by it.
+
+Released teachers do not tell which weights they are of: other ones need another option's name.
+"""
 _REGIONS = 2  # along a side of an image
 _CHANNELS = 3
 # The second and third block have twice and four times as many channels as the first.
