@@ -29,12 +29,13 @@ from jaxtyping import Array, Float, Key, UInt8
 from tqdm import tqdm
 
 from jaxdp.features import dead_leaves_images
+from jaxdp.features.public_encoder import centred
 from jaxdp.networks.encoder import Encoder
 
 _SIDE, _SEEN = 48, 32  # pixels of a side of an image, and of a view of it
 _BATCH, _RATE, _DECAY = 256, 3e-3, 1e-4
 _UNIFORMITY_SCALE = 2.0
-_GREY, _CONTRAST = 0.5, 0.25
+_GREY = 0.5
 # Leaves of an image, their radii in pixels, and their contrast.
 _LEAVES = (
     (150, (1.0, 16.0), 0.25),
@@ -130,7 +131,7 @@ def view(key: Key[Array, ""], image: Float[Array, "s s 3"]) -> Float[Array, "v v
     grey = part.mean(axis=2, keepdims=True)
     part = grey + colour * (part - grey) + 0.1 * jax.random.uniform(keys[5], (3,), minval=-1)
     part = jnp.where(jax.random.bernoulli(keys[6], 0.2), part.mean(axis=2, keepdims=True), part)
-    return (jnp.clip(part, 0, 1) - _GREY) / _CONTRAST
+    return centred(jnp.clip(part, 0, 1))
 
 
 def loss(a: Float[Array, "n z"], b: Float[Array, "n z"]) -> Float[Array, ""]:

@@ -41,7 +41,6 @@ _REGIONS = 2  # along a side of an image
 _CHANNELS = 3
 # The second and third block have twice and four times as many channels as the first.
 _OF_PLACE = (2 + 4) * EncoderTrunk.width
-# Brings images to mean 0 and deviation 1, about.
 _GREY, _CONTRAST = 0.5, 0.25
 
 
@@ -57,6 +56,11 @@ def require(image_shape: Shape) -> None:
 def num_features() -> int:
     """Return how many features an image has, whatever its size."""
     return _REGIONS**2 * _OF_PLACE
+
+
+def centred(images: Float[Array, "*n h w ch"]) -> Float[Array, "*n h w ch"]:
+    """Return images in [0, 1] as the network sees them: of mean 0 and deviation 1, about."""
+    return (images - _GREY) / _CONTRAST
 
 
 @functools.cache
@@ -98,7 +102,7 @@ def encoder_features(image_shape: Shape, *, mirror: bool) -> FeatureFn:
         return jnp.concatenate(means, axis=-1).reshape(len(images), -1)
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n v"]:
-        images = (rows.reshape(-1, *image_shape)[..., :_CHANNELS] - _GREY) / _CONTRAST
+        images = centred(rows.reshape(-1, *image_shape)[..., :_CHANNELS])
         if image_shape[2] == 1:
             images = jnp.repeat(images, _CHANNELS, axis=3)
         found = regions(images)
