@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.teaching import SCATTERING_ALONE
 
 from jaxdp.methods import dp_ntk, teacher
 from jaxdp.methods.stored import Form, Stored
@@ -24,16 +25,7 @@ MECHANISM = one_release(100, noise_multiplier=5.0)
 LEDGER = Ledger(num_examples=100, delta=1e-5, steps=MECHANISM)
 CERTIFICATE = certificates.certify(LEDGER, Terms(covers=("everything",), target_epsilon=2.0))
 RELEASED = teacher.Released(weights=np.eye(3))
-OPTIONS = ReleaseOptions(
-    whiten=0.1,
-    mirror=False,
-    patches=0,
-    second_layer=0,
-    encoder=False,
-    brightness=0.0,
-    networks=0,
-    unit_norm=True,
-)
+OPTIONS = ReleaseOptions(**SCATTERING_ALONE, networks=0)
 
 
 def written(folder: Path, **changes: Any) -> Path:
@@ -105,16 +97,8 @@ def test_keys_are_those_of_earlier_versions(stored: Path) -> None:
 
 def test_earlier_versions_had_neither_patches_nor_brightness_nor_unit_norm(stored: Path) -> None:
     old = edited(stored, map_config={"whiten": 0.1, "mirror": False})
-    assert read(old).options == ReleaseOptions(
-        whiten=0.1,
-        mirror=False,
-        patches=0,
-        second_layer=0,
-        encoder=False,
-        brightness=0.0,
-        networks=0,
-        unit_norm=False,
-    )
+    then = SCATTERING_ALONE | {"unit_norm": False}
+    assert read(old).options == ReleaseOptions(**then, networks=0)
 
 
 def test_nan_is_refused_on_both_sides(stored: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.generated_folder import written
 from support.old_runs import of_version_0_1_0, planned_run, started
+from support.teaching import SCATTERING_ALONE
 from support.toy_runs import StoppedError, begun, forbidden, planned, run
 
 from jaxdp.methods import certified, dp_ntk, teacher
@@ -130,15 +131,7 @@ def test_guarantee_a_state_is_kept_and_noted_before_it_is_looked_at(
 def _stored_teacher(plan: Any) -> Stored[Any]:
     return Stored(
         released=teacher.Released(np.ones((3, 10)), np.ones((10, 4))),
-        options=MapOptions(
-            whiten=0.0,
-            mirror=False,
-            patches=0,
-            second_layer=0,
-            encoder=False,
-            brightness=0.0,
-            unit_norm=True,
-        ),
+        options=MapOptions(**SCATTERING_ALONE | {"whiten": 0.0}),
         example_shape=(8, 8, 1),
         num_classes=10,
         certificate=certified.certificate(plan),

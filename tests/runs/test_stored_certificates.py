@@ -14,6 +14,7 @@ import pytest
 from support import drivers
 from support.generated_folder import written
 from support.old_runs import of_version_0_1_0, planned_run, started, without_news
+from support.teaching import SCATTERING_ALONE
 from support.toy_runs import planned
 
 from jaxdp.methods import certified, dp_ntk, teacher
@@ -33,15 +34,7 @@ from jaxdp.program.runs import start as run_start
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.program.runs.release_log import ReleaseLog
 
-OPTIONS = MapOptions(
-    whiten=0.1,
-    mirror=False,
-    patches=0,
-    second_layer=0,
-    encoder=False,
-    brightness=0.0,
-    unit_norm=True,
-)
+OPTIONS = MapOptions(**SCATTERING_ALONE)
 
 
 def edit_meta(path: Path, **edits: Any) -> None:

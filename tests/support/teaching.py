@@ -18,6 +18,16 @@ plan_of = functools.partial(toy_runs.planned, "dp_kip_teacher", subset=())
 
 DIGITS = load_dataset("digits", data_dir="nowhere").spec
 TOY = ("--steps=4", "--batch_size=200", "--distill_steps=3")
+SCATTERING_ALONE: dict[str, Any] = {
+    "whiten": 0.1,
+    "mirror": False,
+    "patches": 0,
+    "second_layer": 0,
+    "encoder": False,
+    "brightness": 0.0,
+    "unit_norm": True,
+}
+"""Options of a public map to which nothing is added."""
 
 
 def read_teacher(out: Path) -> Stored[Any]:
