@@ -28,12 +28,12 @@ from jaxdp.features.public_images import dead_leaves_images
 
 Watch = Callable[[Sequence[int]], Iterable[int]]
 Cached = Callable[[dict[str, Any], Callable[[Watch], np.ndarray]], np.ndarray]
-Drawn = dict[tuple[int, int, int], Array]
+Drawn = dict[tuple[int, ...], Array]
+"""Images that were drawn before, by their number and shape."""
 
 # Of the synthetic public images; part of the method, not of a run.
 _SEED, _NUM_IMAGES = 20240, 10000
-# Of larger images, which have few features.
-_PART_OF_LARGE, _RADII = 5, (1.0, 16.0)
+_FEW, _RADII = 5, (1.0, 16.0)  # of all, one in so many
 _CHUNK = 500
 _HIGHEST = jax.lax.Precision.HIGHEST
 
@@ -173,10 +173,12 @@ def on_dead_leaves(
     what: dict[str, Any],
     cached: Cached,
     drawn: Drawn,
+    few: bool = False,
 ) -> Float[Array, "p p"]:
     """Return what whitens a public map's second moment on synthetic images from a fixed seed.
 
-    Images above 32 pixels are larger drawings of the same things, and a fifth as many.
+    Images above 32 pixels are larger drawings of the same things, and a fifth as many: they have
+    few features.
 
     Args:
         feature_fn: features of rows in [0, 1].
@@ -184,20 +186,21 @@ def on_dead_leaves(
         gamma: see `whitening`.
         what: tells this map from others.
         cached: `(description, compute) -> array`; may keep what it has computed once.
-        drawn: images that were drawn before, by their shape; these are added.
+        drawn: images that were drawn before; these are added.
+        few: whether a fifth of the images is enough.
     """
     scale = max(1.0, max(image_shape[:2]) / COARSE)
-    count = _NUM_IMAGES if scale == 1 else _NUM_IMAGES // _PART_OF_LARGE
+    count = _NUM_IMAGES // _FEW if few or scale > 1 else _NUM_IMAGES
     # Memory for features of one chunk does not grow with the images.
     chunk_size = max(1, int(_CHUNK / scale**2))
 
     def draw() -> Array:
-        if image_shape in drawn:
-            return drawn[image_shape]
+        if (count, *image_shape) in drawn:
+            return drawn[count, *image_shape]
         radii = (_RADII[0] * scale, _RADII[1] * scale)
         images = dead_leaves_images(jax.random.key(_SEED), count, image_shape, radii=radii)
         if scale == 1:  # larger ones are of one level alone
-            drawn[image_shape] = images
+            drawn[count, *image_shape] = images
         return images
 
     def compiled() -> _Programs:

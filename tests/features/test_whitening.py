@@ -78,7 +78,7 @@ def test_what_is_kept_is_told_apart_by_its_floor(monkeypatch: pytest.MonkeyPatch
     descriptions: list[dict[str, Any]] = []
     cached, drawn = (
         kept_by(descriptions),
-        {(4, 4, 1): jax.random.uniform(jax.random.key(0), (9, 16))},
+        {(9, 4, 4, 1): jax.random.uniform(jax.random.key(0), (9, 16))},
     )
     found = [
         whitening.on_dead_leaves(
@@ -88,20 +88,23 @@ def test_what_is_kept_is_told_apart_by_its_floor(monkeypatch: pytest.MonkeyPatch
     ]
     assert descriptions[0] != descriptions[1]
     for gamma, matrix in zip((0.1, 0.2), found, strict=True):
-        moment = whitening.second_moment(identity, drawn[4, 4, 1])
+        moment = whitening.second_moment(identity, drawn[9, 4, 4, 1])
         np.testing.assert_allclose(matrix, whitening.whitening(moment, gamma=gamma), rtol=1e-5)
 
 
 def test_maps_of_one_shape_are_measured_on_the_same_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    shapes = []
+    seen = []
 
     def draw(key: jax.Array, count: int, shape: tuple[int, int, int], **_: Any) -> jax.Array:
-        shapes.append(shape)
+        seen.append((count, *shape))
         return jax.random.uniform(key, (count, math.prod(shape)))
 
     monkeypatch.setattr(whitening, "dead_leaves_images", draw)
+    monkeypatch.setattr(whitening, "_NUM_IMAGES", 50)
     drawn: whitening.Drawn = {}
-    for shape in ((3, 3, 1), (3, 3, 1), (2, 3, 1), (64, 2, 1)):
+    small, other, large = (3, 3, 1), (2, 3, 1), (64, 2, 1)
+    # Few are drawn by themselves: a map does not depend on which maps were made before it.
+    for shape, few in ((small, 0), (small, 0), (small, 1), (small, 1), (other, 1), (large, 0)):
         whitening.on_dead_leaves(
             lambda rows: rows[:, :3],
             shape,
@@ -109,6 +112,7 @@ def test_maps_of_one_shape_are_measured_on_the_same_images(monkeypatch: pytest.M
             what={},
             cached=kept_by([]),
             drawn=drawn,
+            few=bool(few),
         )
-    assert shapes == [(3, 3, 1), (2, 3, 1), (64, 2, 1)]
-    assert list(drawn) == [(3, 3, 1), (2, 3, 1)]  # larger ones are of one level alone
+    assert seen == [(50, *small), (10, *small), (10, *other), (10, *large)]
+    assert list(drawn) == seen[:3]  # larger ones are of one level alone

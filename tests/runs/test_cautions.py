@@ -134,9 +134,12 @@ def test_fewer_images_than_carry_a_second_layer() -> None:
     layered = teacher.Settings(second_layer=4096, ipc=1)
     (line,) = warned.odd_numbers(teacher.complete(layered, data), data)
     assert line == (
-        "--ipc=1: so few images carry less of a teacher with a second layer of words than of one "
-        "without; raise --ipc, or train a teacher with --second_layer=0"
+        "--ipc=1: so few images may carry less of a teacher with so many features; raise --ipc, or "
+        "train a teacher with --second_layer=0"
     )
+    both = dataclasses.replace(layered, encoder=True)
+    (line,) = warned.odd_numbers(teacher.complete(both, data), data)
+    assert line.endswith("train a teacher with --second_layer=0 --encoder=false")
     for changes in ({"ipc": 5}, {"second_layer": 0}):
         enough = dataclasses.replace(layered, **changes)
         assert not [*warned.odd_numbers(teacher.complete(enough, data), data)]

@@ -27,8 +27,8 @@ from jaxdp.tables.schema import BINS
 # digits more.
 _BRIGHTNESS = 0.1
 _RIDGE = 1e-3
-# Of photographs: words of patches, beside scattering. From a side of 16 pixels on there is a public
-# encoder, and may be a second layer.
+# Of photographs: words of patches, beside scattering, from this side on. From one of 16 pixels on
+# all images have a public encoder, and photographs may have a second layer.
 _PATCHES, _LEAST_PATCHED, _LEAST_LAYERED = 512, 6, 16
 # Of scenes, a second layer, which takes as long again as all other features: where the budget is so
 # ample that `nu` is at most this.
@@ -68,7 +68,8 @@ def defaults(
     )
     table |= settings.by_preset("teacher", spec, eps=settings.eps)
     if settings.whiten == 0:  # what these are beside is whitened
-        table |= {"patches": 0, "encoder": False, "brightness": 0.0}
+        table |= {"patches": 0, "brightness": 0.0}
+    table.setdefault("encoder", _encoder(filled(settings, table), spec))
     table.setdefault("second_layer", _second_layer(filled(settings, table), spec))
     table |= of_stored or {}
     layered = settings.match == "teacher" and bool(filled(settings, table).second_layer)
@@ -93,7 +94,6 @@ def _map_of_images(spec: Spec, nu: float) -> dict[str, Any]:
         "whiten": schedule.floor(nu),
         "mirror": scenes,
         "patches": patches,
-        "encoder": scenes and min(spec.shape[:2]) >= _LEAST_LAYERED,
         "brightness": _BRIGHTNESS,
         "unit_norm": True,
     }
@@ -108,20 +108,32 @@ def _map_of_records(spec: Spec, nu: float) -> dict[str, Any]:
     }
 
 
+def _encoder(settings: Settings, spec: Spec) -> bool:
+    """Return whether images have the public encoder's features, which a few could not carry.
+
+    Args:
+        settings: with `whiten`, `mirror` and `patches`.
+        spec: of the examples.
+    """
+    if not settings.whiten or len(spec.shape) != IMAGES.axes:
+        return False
+    more = dataclasses.replace(settings, encoder=True, second_layer=0)
+    return min(spec.shape[:2]) >= _LEAST_LAYERED and schedule.are_carried(spec.image_shape, more)
+
+
 def _second_layer(settings: Settings, spec: Spec) -> int:
     """Return how many words neighbourhoods have: none that a few images could not carry.
 
     Args:
-        settings: with `mirror` and `patches`.
+        settings: with `mirror`, `patches` and `encoder`.
         spec: of the examples.
     """
     ample = schedule.noise(settings, spec) <= _AMPLE
     if not (ample and settings.mirror and settings.patches and settings.match == "teacher"):
         return 0
-    carries = min(spec.shape[:2]) >= _LEAST_LAYERED and schedule.carries_second_layer(
-        spec.shape, settings.ipc, mirror=True, patches=settings.patches, second_layer=_WORDS
-    )
-    return _WORDS if carries else 0
+    more = dataclasses.replace(settings, second_layer=_WORDS)
+    large = min(spec.shape[:2]) >= _LEAST_LAYERED
+    return _WORDS if large and schedule.are_carried(spec.image_shape, more) else 0
 
 
 def _distillation(ipc: int, layered: bool) -> tuple[int, float]:
@@ -208,13 +220,7 @@ def _with_training(settings: Settings, spec: Spec) -> Settings:
 
 def _about_features(settings: Settings, spec: Spec) -> float:
     def of_images() -> float:
-        return schedule.about_features(
-            spec.image_shape,
-            mirror=bool(settings.mirror),
-            patches=settings.patches or 0,
-            second_layer=settings.second_layer or 0,
-            encoder=bool(settings.encoder),
-        )
+        return schedule.about_features(spec.image_shape, settings)
 
     def of_records() -> float:
         return float(spec.in_form(BINS).dim)

@@ -203,6 +203,7 @@ def _white_encoder(options: MapOptions, spec: Spec, cached: Cached, drawn: Drawn
         },
         cached=cached,
         drawn=drawn,
+        few=True,  # more of them gain nothing
     )
     white = whitening.transformed(feature_fn, matrix)
     return Level(shape, levels.shrunk(spec.image_shape, levels.COARSE), white)

@@ -43,8 +43,8 @@ SEEN = 32
 """Pixels of a side that features of patches see."""
 OF_ENCODER = 1536
 """Features of the public encoder, told without loading jax for it."""
-# Of a class's images, so that they carry what a teacher with a second layer knows.
-_VALUES_OF_A_FEATURE = 1.8
+# Of a class's images, so that they carry what a teacher knows.
+_VALUES_OF_A_FEATURE = 1.5
 
 
 def noise(settings: Any, spec: Any) -> float:
@@ -118,44 +118,30 @@ def usual_temperature(nu: float) -> float:
     return _USUAL_TEMPERATURE * max(1.0, nu / _LITTLE_BUT_NOISE) ** 0.5
 
 
-def about_features(
-    shape: tuple[int, ...],
-    *,
-    mirror: bool,
-    patches: int,
-    second_layer: int,
-    encoder: bool = False,
-) -> float:
+def about_features(shape: tuple[int, ...], options: Any) -> float:
     """Return about how many features images have: those of their first level, and beside them.
 
     Args:
         shape: (h, w, channels).
-        mirror: see `settings.MapOptions`.
-        patches: see there.
-        second_layer: see there.
-        encoder: see there.
+        options: `settings.MapOptions`, in which None is nothing.
     """
     high, wide = (math.ceil(min(side, SEEN) / _WINDOW) for side in shape[:2])
+    mirror, patches = bool(options.mirror), options.patches or 0
     scattered = _PATHS * shape[2] * high * wide
-    beside = features_of_second_layer(second_layer, mirror=mirror) + encoder * OF_ENCODER
+    beside = features_of_second_layer(options.second_layer or 0, mirror=mirror)
+    beside += OF_ENCODER if options.encoder else 0
     return (scattered + 8 * patches) / (2 if mirror else 1) + beside
 
 
-def carries_second_layer(
-    shape: tuple[int, ...], ipc: int, *, mirror: bool, patches: int, second_layer: int
-) -> bool:
-    """Return whether so many images of a class have values enough to carry what a teacher knows.
+def are_carried(shape: tuple[int, ...], settings: Any) -> bool:
+    """Return whether a class's images have values enough to carry what a teacher knows.
 
     Args:
         shape: (h, w, channels).
-        ipc: images of a class.
-        mirror: see `settings.MapOptions`.
-        patches: see `settings.MapOptions`.
-        second_layer: see there; > 0.
+        settings: `settings.Settings`, in which None is nothing.
     """
-    features = about_features(shape, mirror=mirror, patches=patches, second_layer=second_layer)
-    values = ipc * math.prod(min(side, SEEN) for side in shape[:2]) * shape[2]
-    return values >= _VALUES_OF_A_FEATURE * features
+    values = settings.ipc * math.prod(min(side, SEEN) for side in shape[:2]) * shape[2]
+    return values >= _VALUES_OF_A_FEATURE * about_features(shape, settings)
 
 
 def features_of_second_layer(num_words: int, *, mirror: bool) -> int:

@@ -51,7 +51,7 @@ class MapOptions:
     encoder: ByData[bool] = setting(
         None,
         "Features of a small public network beside those of patches, which has learnt from random "
-        "images (default: of colour images, with sides of 16 pixels at least).",
+        "images (default: of images with sides of 16 pixels at least).",
     )
     brightness: ByData[float] = setting(
         None,
@@ -175,17 +175,12 @@ class Settings(ReleaseOptions, Distilling):
 
     def too_few_images(self, spec: Any) -> Iterator[str]:
         """Yield a line where complete settings ask for too few to carry what a teacher knows."""
-        layer = self.second_layer
-        if layer and not schedule.carries_second_layer(
-            spec.image_shape,
-            self.ipc,
-            mirror=bool(self.mirror),
-            patches=self.patches or 0,
-            second_layer=layer,
-        ):
+        more = {"--second_layer=0": self.second_layer, "--encoder=false": self.encoder}
+        without = [flag for flag, has in more.items() if has]
+        if without and not schedule.are_carried(spec.image_shape, self):
             yield (
-                f"--ipc={self.ipc}: so few images carry less of a teacher with a second layer of "
-                "words than of one without; raise --ipc, or train a teacher with --second_layer=0"
+                f"--ipc={self.ipc}: so few images may carry less of a teacher with so many "
+                f"features; raise --ipc, or train a teacher with {' '.join(without)}"
             )
 
     @property

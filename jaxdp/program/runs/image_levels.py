@@ -70,7 +70,7 @@ def second_of(words: int, *, mirror: bool) -> Level:
 def encoder_of(shape: tuple[int, ...], *, mirror: bool) -> Level:
     """Return what the public encoder adds to an image of at most 32 pixels."""
     pixels = math.prod(min(side, _COARSE) for side in shape[:2])
-    return Level(pixels * _OF_ENCODER * (2 if mirror else 1), schedule.OF_ENCODER, 10_000)
+    return Level(pixels * _OF_ENCODER * (2 if mirror else 1), schedule.OF_ENCODER, 2000)
 
 
 def seconds_of(parts: list[Level], shape: tuple[int, ...], rate: float) -> float:

@@ -76,15 +76,36 @@ def test_more_noise_asks_for_a_higher_floor_and_a_larger_share() -> None:
 
 def test_colour_images_are_taken_for_scenes() -> None:
     done = complete(2000, (32, 32, 3))
-    assert (done.mirror, done.patches, done.encoder) == (True, 512, True)
-    plain = complete(2000, (32, 32, 3), whiten=0.0)
-    assert (plain.patches, plain.encoder) == (0, False)
-    small, smaller = complete(2000, (15, 32, 3)), complete(2000, (5, 8, 3))
-    assert (small.mirror, small.patches, small.encoder) == (True, 512, False)
-    assert (smaller.mirror, smaller.patches, smaller.encoder) == (True, 0, False)
+    assert (done.mirror, done.patches) == (True, 512)
+    assert complete(2000, (32, 32, 3), whiten=0.0).patches == 0
+    smaller, grey = complete(2000, (5, 8, 3)), complete(2000)
+    assert (smaller.mirror, smaller.patches) == (True, 0)
     assert patches.SIDE == defaults._LEAST_PATCHED
-    grey = complete(2000)
-    assert (grey.mirror, grey.patches, grey.encoder) == (False, 0, False)
+    assert (grey.mirror, grey.patches) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "shape", "options"),
+    [
+        (True, (32, 32, 3), {"ipc": 3}),
+        (True, (40, 300, 3), {"ipc": 3, "eps": 0.1}),
+        (True, (28, 28), {"ipc": 10}),
+        (True, (16, 16), {"ipc": 50}),
+        (True, (28, 28), {"ipc": 1, "encoder": True}),
+        # Too few values to carry what the teacher knows.
+        (False, (32, 32, 3), {"ipc": 2}),
+        (False, (28, 28), {"ipc": 5}),
+        (False, (16, 16), {"ipc": 5}),
+        # Too small, or nothing to be beside.
+        (False, (15, 32, 3), {"ipc": 50}),
+        (False, (15, 16), {"ipc": 50}),
+        (False, (28, 28), {"ipc": 10, "whiten": 0.0}),
+    ],
+)
+def test_images_have_an_encoder_where_a_few_can_carry_it(
+    encoder: bool, shape: tuple[int, ...], options: dict[str, Any]
+) -> None:
+    assert complete(2000, shape, **options).encoder == encoder
 
 
 @pytest.mark.parametrize(
@@ -152,13 +173,7 @@ def test_about_as_many_features_are_reckoned_as_there_are(
 ) -> None:
     spec = spec_of(100, shape)
     done = teacher.complete(teacher.Settings(second_layer=words), spec)
-    about = schedule.about_features(
-        spec.image_shape,
-        mirror=done.mirror,
-        patches=done.patches,
-        second_layer=done.second_layer,
-        encoder=done.encoder,
-    )
+    about = schedule.about_features(spec.image_shape, done)
     assert about == pytest.approx(num_features(done, spec), rel=0.5)
 
 
