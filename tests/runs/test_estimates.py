@@ -26,14 +26,14 @@ GREY, COLOUR = (28, 28, 1), (32, 32, 3)
 MEASURED: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
     ("teacher", "grey", GREY, 300, {}, 17),
     ("teacher", "grey", GREY, 5000, {}, 24),
-    ("teacher", "mnist", GREY, 60000, {"ipc": 50, "eps": 10.0}, 88),
+    ("teacher", "mnist", GREY, 60000, {"ipc": 50, "eps": 10.0, "encoder": False}, 88),
     ("teacher", "cifar10", COLOUR, 50000, {"eps": 10.0, "patches": 0, "encoder": False}, 121),
     ("teacher", "cifar10", COLOUR, 50000, {"ipc": 10, "encoder": False}, 521),
     ("teacher", "cifar10", COLOUR, 15000, {"eps": 10.0}, 153),
     ("teacher", "cifar10", COLOUR, 15000, {"eps": 10.0, "ipc": 5}, 534),
-    ("teacher", "mnist", GREY, 60000, {"ipc": 10, "match": "both"}, 325),
+    ("teacher", "mnist", GREY, 60000, {"ipc": 10, "match": "both", "encoder": False}, 325),
     ("teacher", "large", (33, 47, 3), 600, {"ipc": 10, "eps": 10.0, "encoder": False}, 70),
-    ("teacher", "large", (224, 224, 1), 2000, {"ipc": 10, "eps": 10.0}, 128),
+    ("teacher", "large", (224, 224, 1), 2000, {"ipc": 10, "eps": 10.0, "encoder": False}, 128),
     ("teacher", "large", (224, 224, 3), 2000, {"ipc": 10, "eps": 10.0, "encoder": False}, 193),
     ("dp_kip", "grey", GREY, 1000, {}, 12),
     ("dp_kip", "mnist", GREY, 60000, {"ipc": 10, "epochs": 10.0, "batch_size": 500}, 89),
@@ -72,7 +72,7 @@ def test_estimates_are_within_a_factor_of_measured_runs(case: Any) -> None:
 # The same files have peaks of memory, in GB.
 PEAKS: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
     ("teacher", "grey", GREY, 300, {}, 0.7),
-    ("teacher", "mnist", GREY, 60000, {"ipc": 50, "eps": 10.0}, 1.1),
+    ("teacher", "mnist", GREY, 60000, {"ipc": 50, "eps": 10.0, "encoder": False}, 1.1),
     ("teacher", "cifar10", COLOUR, 50000, {"eps": 10.0, "patches": 0}, 1.5),
     ("teacher", "large", (33, 47, 3), 600, {"ipc": 10, "eps": 10.0}, 1.7),
     ("teacher", "large", (224, 224, 1), 2000, {"ipc": 10, "eps": 10.0}, 1.7),

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 
 from jaxdp import large_arrays
 from jaxdp.data import Spec
-from jaxdp.methods.dp_ntk.labels.settings import GENERATOR, TEACHER
+from jaxdp.methods.dp_ntk.labels.settings import GENERATOR, TEACHER, teacher_settings
 from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS
 from jaxdp.methods.marginals.settings import MOST_PAIRED, NUM_CHAINS, steps_before
-from jaxdp.methods.teacher.defaults import complete
-from jaxdp.methods.teacher.settings import Settings as TeacherSettings
 from jaxdp.program.evaluation.facts import MOST_JUDGED
 from jaxdp.program.runs.image_levels import (
     FLOP,
@@ -180,7 +178,7 @@ def _of_teacher(facts: _Data, options: Any) -> list[Level]:
 
 def _labelling(settings: Any, facts: _Data) -> Estimate:
     """Estimate a teacher of images, what it says of candidates, and the student that learns it."""
-    teacher = complete(TeacherSettings(eps=settings.eps, defaults=settings.defaults), facts.spec)
+    teacher = teacher_settings(settings, facts.spec)
     parts = _of_teacher(facts, teacher)
     each, p = seconds_of(parts, facts.shape, _FORWARD), sum(level.features for level in parts)
     n, asked = facts.num_examples, settings.candidates * settings.num_synthetic

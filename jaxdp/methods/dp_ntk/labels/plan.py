@@ -201,7 +201,7 @@ def make_plan(
     check_earlier(earlier, spec, generator.features.dim)
     noise = _embedding_release(settings, generator, earlier)
     beside = (by_removal(noise, spec.num_examples),) if earlier.stored is None else ()
-    asked = teacher_settings(settings, spec)
+    asked = teacher_settings(settings, spec, earlier)
     taught = make_teacher_plan(asked, spec, cached=cached, beside=beside)
     return LabelledPlan(
         settings=settings,

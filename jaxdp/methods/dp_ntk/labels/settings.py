@@ -11,10 +11,12 @@ from jaxdp.methods.settings import (
     SettingsError,
     bad,
     budget,
+    part_of,
     require_classes,
     setting,
 )
 from jaxdp.methods.teacher import settings as teaching
+from jaxdp.methods.teacher.settings import MapOptions
 
 GENERATOR, TEACHER = "generator", "teacher"
 LABELS = (GENERATOR, TEACHER)
@@ -74,8 +76,16 @@ def generation_settings(settings: Settings) -> generation.Settings:
     return generation.Settings(**{name: getattr(settings, name) for name in names})
 
 
-def teacher_settings(settings: Settings, spec: Any) -> teaching.Settings:
-    """Return the settings of the teacher, of which all but the budget have their defaults."""
+def teacher_settings(settings: Settings, spec: Any, earlier: Any = None) -> teaching.Settings:
+    """Return the settings of the teacher, of which all but the budget have their defaults.
+
+    Args:
+        settings: complete.
+        spec: facts about the data.
+        earlier: an embedding and a teacher to use again, whose features are those it was made with.
+    """
+    stored = None if earlier is None else earlier.stored
+    options = {} if stored is None else dataclasses.asdict(part_of(stored.options, MapOptions))
     asked = teaching.Settings(
         eps=settings.eps,
         delta=settings.delta,
@@ -84,6 +94,9 @@ def teacher_settings(settings: Settings, spec: Any) -> teaching.Settings:
         noise_seed=settings.noise_seed,
         defaults=settings.defaults,
         priors=settings.priors,
+        # What it knows goes into all images that it labels, which can carry more than a few.
+        ipc=max(1, settings.num_synthetic // spec.num_classes),
+        **options,
     )
     from jaxdp.methods.teacher.defaults import complete
 

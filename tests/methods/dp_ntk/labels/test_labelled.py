@@ -101,6 +101,28 @@ def test_guarantee_the_embedding_has_the_noise_that_it_says(
     assert np.std(drawn) == pytest.approx(plan.release_of_embedding.stddev, rel=0.15)
 
 
+def test_a_teacher_that_was_released_before_keeps_its_features() -> None:
+    """Defaults may have changed since, and its weights fit none but its own."""
+    spec = jaxdp.Spec.images("own", (100, 16, 16), class_names=["a", "b"])
+    asked = labelled.Settings(labels="teacher", features="rff", num_synthetic=50)
+    plan = labelled.make_plan(labelled.complete(asked, spec), spec)
+    assert plan.teaching.options.encoder
+    then = {"whiten": 0.7, "encoder": False, "brightness": 0.0, "unit_norm": False}
+    stored = Stored(
+        released=labelled.Released(np.zeros((2, plan.generation.features.dim)), np.zeros((3, 2))),
+        options=dataclasses.replace(plan.form.chosen, **then),
+        example_shape=spec.shape,
+        num_classes=2,
+        certificate=certified.certificate(plan),
+        source="labelled.npz",
+    )
+    earlier = Earlier(stored)
+    again = labelled.make_plan(labelled.complete(asked, spec, earlier), spec, earlier)
+    options = dataclasses.asdict(again.teaching.options)
+    assert then.items() <= options.items()
+    assert options.items() <= dataclasses.asdict(stored.options).items()
+
+
 def test_the_teacher_labels_what_the_generator_draws() -> None:
     asked = labelled.Settings(labels="teacher", eps=10.0, num_synthetic=200)
     made, certificate = jaxdp.run(labelled, asked, SPEC, private(), progress=False)
