@@ -1,8 +1,13 @@
 """Images that a teacher may be asked about: drawn ones, and varied copies of them.
 
 A generator draws few kinds of images. Where they are moved, or have other colours, and where two of
-them meet, there is more to ask a teacher. Which of its answers are worth keeping is found out in
+them meet, there is more to ask a teacher; in colour also where they meet what nobody drew, things
+that hide each other. Which of its answers are worth keeping is found out in
 `jaxdp.methods.dp_ntk.labels.student`.
+
+References:
+    Frank & Davis (2025), "What makes a good dataset for knowledge distillation?" (a teacher can be
+        learnt on images of random processes).
 """
 
 import jax
@@ -10,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Shaped
 
 from jaxdp.data import Codec
+from jaxdp.features import dead_leaves_images
 from jaxdp.images import augmented, colour_jittered, cutmix
 
 # By held-out training images, as docs/tried.md tells. A side's shift is in parts of it.
@@ -17,6 +23,8 @@ _SHIFT, _SCALING, _ROTATION = 1 / 14, 0.2, 15.0
 _MOVED = 0.5  # of grey copies; coloured ones lose by it
 # Parts of grey and of coloured copies that get rectangles of others, and how many.
 _MIXED, _RECTANGLES = (0.5, 0.8), (1, 2)
+# Part of those whose rectangles come from dead leaves, and of how many, at a side of 32 pixels.
+_HIDDEN, _LEAVES, _LARGEST, _SIDE = (0.0, 0.5), 10_000, 16.0, 32
 _PART = 5000
 
 
@@ -26,7 +34,8 @@ def with_copies(
     """Return images, and after them all copies of all of them, varied.
 
     Half of the grey copies are shifted, scaled or turned, and half of them have a rectangle of
-    another. Coloured ones have other colours, and four fifths of them have two rectangles.
+    another. Coloured ones have other colours, and four fifths of them have two rectangles, which
+    come from others or from dead leaves.
 
     Args:
         images: as stored.
@@ -48,9 +57,28 @@ def _copies(images: np.ndarray, codec: Codec, seed: np.random.SeedSequence) -> n
     parts = [_varied(codec.to_unit(images[start : start + _PART]), rng) for start in starts]
     varied = np.concatenate([codec.from_unit(part) for part in parts])
     chosen = rng.random(len(images)) < _MIXED[coloured]
-    own = int(rng.integers(2**32))
-    varied[chosen] = cutmix(varied[chosen], varied, rectangles=_RECTANGLES[coloured], seed=own)
+    hidden = chosen & (rng.random(len(images)) < _HIDDEN[coloured])
+    _mix(varied, chosen & ~hidden, varied, rng)
+    if hidden.any():
+        _mix(varied, hidden, _leaves(images, codec), rng)
     return varied
+
+
+def _mix(
+    images: np.ndarray, some: np.ndarray, others: np.ndarray, rng: np.random.Generator
+) -> None:
+    """Put rectangles of others into some of the images."""
+    number = _RECTANGLES[images.shape[-1] > 1]
+    own = int(rng.integers(2**32))
+    images[some] = cutmix(images[some], others, rectangles=number, seed=own)
+
+
+def _leaves(like: np.ndarray, codec: Codec) -> np.ndarray:
+    """Return as many dead leaves as there are images, or some thousand, as stored."""
+    shape = like.shape[1:]
+    radii = (1.0, _LARGEST * max(1.0, max(shape[:2]) / _SIDE))
+    drawn = dead_leaves_images(jax.random.key(0), min(_LEAVES, len(like)), shape, radii=radii)
+    return codec.from_unit(np.asarray(drawn).reshape(-1, *shape))
 
 
 def _varied(unit: np.ndarray, rng: np.random.Generator) -> np.ndarray:

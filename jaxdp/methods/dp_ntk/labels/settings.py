@@ -23,7 +23,8 @@ LABELS = (GENERATOR, TEACHER)
 # What networks learn most of, once a teacher labels what is drawn. Steps on images of more values
 # are too slow for the fast preset.
 _IMAGE_FEATURES, _FAST_VALUES = "scatter_rbf", 32 * 32
-_CANDIDATES, _FAST_CANDIDATES = 4, 2
+# Candidates of an image. In colour a teacher has three times the features, and takes as long.
+_CANDIDATES, _FEW_CANDIDATES = 4, 2
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class Settings(generation.Settings):
         None,
         "With --labels=teacher: so many images are labelled for each one that is kept, drawn ones "
         "and varied copies of them; those are kept that a network learns most from. 1 keeps what "
-        "is drawn (default: 4 for images, 2 with --preset=fast).",
+        "is drawn (default: 4 for grey images, 2 for others and with --preset=fast).",
         at_least=1,
         at_most=100,
         fixed=False,
@@ -138,7 +139,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
 
 def _candidates(settings: Settings, spec: Any) -> int:
     """Return how many images are labelled for each one that is kept."""
-    of_images = _FAST_CANDIDATES if settings.preset == "fast" else _CANDIDATES
+    few = settings.preset == "fast" or spec.shape[-1] > 1
+    of_images = _FEW_CANDIDATES if few else _CANDIDATES
     by_default = spec.kind.choose(images=of_images, rows=1, table=1)
     if by_default == 1 and settings.candidates not in (None, 1):
         raise bad(settings, "candidates", "is for images")

@@ -49,6 +49,30 @@ def test_copies_are_varied_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) 
     assert moved.mean() == pytest.approx(0.5, abs=0.08)
 
 
+def test_half_of_the_rectangles_in_colour_come_from_dead_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Copies of flat images of one colour have others where something else hides them."""
+    flat = np.full((400, 8, 8, 3), 90, np.uint8)
+    monkeypatch.setattr(candidates, "colour_jittered", lambda unit, **_: unit)
+    monkeypatch.setattr(candidates, "_leaves", lambda images, _: 0 * images[:50])
+    copies = with_copies(flat, BYTES, 3, seed=0)[400:]
+    hidden = (copies == 0).any(axis=(1, 2, 3))
+    assert set(np.unique(copies)) == {0, 90}
+    assert hidden.mean() == pytest.approx(0.4, abs=0.05)
+    grey = with_copies(flat[..., :1], BYTES, 3, seed=0)
+    assert np.all(grey == 90)
+
+
+@pytest.mark.parametrize("codec", [BYTES, FLOATS])
+def test_dead_leaves_are_stored_as_images_are(codec: Codec) -> None:
+    like = codec.from_unit(np.zeros((7, 9, 40, 3), np.float32))
+    found = candidates._leaves(like, codec)
+    assert (found.shape, found.dtype) == (like.shape, like.dtype)
+    unit = codec.to_unit(found)
+    assert 0 <= unit.min() < 0.3 < 0.7 < unit.max() <= 1
+
+
 def test_colours_change_and_values_stay_in_range() -> None:
     images = np.random.default_rng(0).uniform(-1, 1, (50, 6, 6, 3)).astype(np.float32)
     found = with_copies(images, FLOATS, 2, seed=0)
