@@ -51,7 +51,8 @@ class MapOptions:
     encoder: ByData[bool] = setting(
         None,
         "Features of a small public network beside those of patches, which has learnt from random "
-        "images (default: of images with sides of 16 pixels at least).",
+        "images (default: of images with sides of 16 pixels at least, where --ipc is large enough "
+        "to carry them).",
     )
     brightness: ByData[float] = setting(
         None,
