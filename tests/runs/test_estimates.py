@@ -20,12 +20,14 @@ from jaxdp.program.runs.estimates import Estimate, Phase
 
 GREY, COLOUR = (28, 28, 1), (32, 32, 3)
 # Method, dataset, shape, n, settings, and the seconds of the whole command on two quiet cores:
-# whole_commands_cpu.txt, large_images_cpu.txt, recommended_cpu.txt, teacher_maps_cpu.txt;
-# docs/results.md has training alone, to which half a minute is added. That with patches ran beside
-# other programs.
+# whole_commands_cpu.txt, large_images_cpu.txt, recommended_cpu.txt, teacher_maps_cpu.txt, and of
+# 1998 examples docs/tried.md; docs/results.md has training alone, to which half a minute is added.
+# That with patches ran beside other programs.
 MEASURED: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
     ("teacher", "grey", GREY, 300, {}, 17),
     ("teacher", "grey", GREY, 5000, {}, 24),
+    ("teacher", "grey", GREY, 1998, {"ipc": 10}, 48),
+    ("teacher", "grey", GREY, 1998, {"ipc": 10, "encoder": False}, 25),
     ("teacher", "mnist", GREY, 60000, {"ipc": 50, "eps": 10.0, "encoder": False}, 88),
     ("teacher", "cifar10", COLOUR, 50000, {"eps": 10.0, "patches": 0, "encoder": False}, 121),
     ("teacher", "cifar10", COLOUR, 50000, {"ipc": 10, "encoder": False}, 521),
@@ -72,6 +74,8 @@ def test_estimates_are_within_a_factor_of_measured_runs(case: Any) -> None:
 # The same files have peaks of memory, in GB.
 PEAKS: list[tuple[str, str, tuple[int, ...], int, dict[str, Any], float]] = [
     ("teacher", "grey", GREY, 300, {}, 0.7),
+    ("teacher", "grey", GREY, 1998, {"ipc": 10}, 1.1),
+    ("teacher", "mnist", GREY, 60000, {"ipc": 10, "eps": 10.0}, 1.6),
     ("teacher", "mnist", GREY, 60000, {"ipc": 50, "eps": 10.0, "encoder": False}, 1.1),
     ("teacher", "cifar10", COLOUR, 50000, {"eps": 10.0, "patches": 0}, 1.5),
     ("teacher", "large", (33, 47, 3), 600, {"ipc": 10, "eps": 10.0}, 1.7),
