@@ -17,11 +17,25 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxdp import numerics
+from jaxdp.features.levels import COARSE
 from jaxdp.features.map_parts import OPPONENT
 
 # Typical contrast of the opponent channels of photographs, relative to luminance.
 _OPPONENT_CONTRAST = (1.0, 0.35, 0.2)
+_RADII = (1.0, 16.0)
 _IMAGE_CHUNK = 200
+
+
+def leaf_radii(image_shape: tuple[int, int, int]) -> tuple[float, float]:
+    """Return radii of leaves that look alike in images of all sizes: 1 to 16 pixels up to 32 x 32.
+
+    Examples:
+        >>> from jaxdp.features.public_images import leaf_radii
+        >>> leaf_radii((28, 28, 1)), leaf_radii((64, 48, 3))
+        ((1.0, 16.0), (2.0, 32.0))
+    """
+    scale = max(1.0, max(image_shape[:2]) / COARSE)
+    return scale * _RADII[0], scale * _RADII[1]
 
 
 def dead_leaves_images(
@@ -30,7 +44,7 @@ def dead_leaves_images(
     image_shape: tuple[int, int, int],
     *,
     num_leaves: int = 150,
-    radii: tuple[float, float] = (1.0, 16.0),
+    radii: tuple[float, float] = _RADII,
     contrast: float = 0.25,
 ) -> Float[Array, "n d"]:
     """Return images in [0, 1] of discs that occlude each other: edges at all scales.

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 from jaxdp import numerics
 from jaxdp.features.levels import COARSE, Level
 from jaxdp.features.map_parts import FeatureFn
-from jaxdp.features.public_images import dead_leaves_images
+from jaxdp.features.public_images import dead_leaves_images, leaf_radii
 
 Watch = Callable[[Sequence[int]], Iterable[int]]
 Cached = Callable[[dict[str, Any], Callable[[Watch], np.ndarray]], np.ndarray]
@@ -33,7 +33,7 @@ Drawn = dict[tuple[int, ...], Array]
 
 # Of the synthetic public images; part of the method, not of a run.
 _SEED, _NUM_IMAGES = 20240, 10000
-_FEW, _RADII = 5, (1.0, 16.0)  # of all, one in so many
+_FEW = 5  # of all, one in so many
 _CHUNK = 500
 _HIGHEST = jax.lax.Precision.HIGHEST
 
@@ -197,8 +197,8 @@ def on_dead_leaves(
     def draw() -> Array:
         if (count, *image_shape) in drawn:
             return drawn[count, *image_shape]
-        radii = (_RADII[0] * scale, _RADII[1] * scale)
-        images = dead_leaves_images(jax.random.key(_SEED), count, image_shape, radii=radii)
+        key, radii = jax.random.key(_SEED), leaf_radii(image_shape)
+        images = dead_leaves_images(key, count, image_shape, radii=radii)
         if scale == 1:  # larger ones are of one level alone
             drawn[count, *image_shape] = images
         return images

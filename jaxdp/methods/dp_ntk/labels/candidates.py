@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Shaped
 
 from jaxdp.data import Codec
-from jaxdp.features import dead_leaves_images
+from jaxdp.features.public_images import dead_leaves_images, leaf_radii
 from jaxdp.images import augmented, colour_jittered, cutmix
 
 # By held-out training images, as docs/tried.md tells. A side's shift is in parts of it.
@@ -23,8 +23,8 @@ _SHIFT, _SCALING, _ROTATION = 1 / 14, 0.2, 15.0
 _MOVED = 0.5  # of grey copies; coloured ones lose by it
 # Parts of grey and of coloured copies that get rectangles of others, and how many.
 _MIXED, _RECTANGLES = (0.5, 0.8), (1, 2)
-# Part of those whose rectangles come from dead leaves, and of how many, at a side of 32 pixels.
-_HIDDEN, _LEAVES, _LARGEST, _SIDE = (0.0, 0.5), 10_000, 16.0, 32
+# Part of these in colour whose rectangles come from dead leaves, and of how many at most.
+_HIDDEN, _LEAVES = 0.5, 10_000
 _PART = 5000
 
 
@@ -47,20 +47,25 @@ def with_copies(
         As stored, `k = several m`; image `j m + i` is made from image `i`.
     """
     seeds = np.random.SeedSequence(seed).spawn(several - 1)
-    return np.concatenate([images, *(_copies(images, codec, each) for each in seeds)])
+    leaves = _leaves(images, codec) if seeds and images.shape[-1] > 1 else None
+    return np.concatenate([images, *(_copies(images, leaves, codec, each) for each in seeds)])
 
 
-def _copies(images: np.ndarray, codec: Codec, seed: np.random.SeedSequence) -> np.ndarray:
+def _copies(
+    images: np.ndarray, leaves: np.ndarray | None, codec: Codec, seed: np.random.SeedSequence
+) -> np.ndarray:
     rng = np.random.default_rng(seed)
     coloured = images.shape[-1] > 1
     starts = range(0, len(images), _PART)  # floats take four times more
     parts = [_varied(codec.to_unit(images[start : start + _PART]), rng) for start in starts]
     varied = np.concatenate([codec.from_unit(part) for part in parts])
     chosen = rng.random(len(images)) < _MIXED[coloured]
-    hidden = chosen & (rng.random(len(images)) < _HIDDEN[coloured])
+    if leaves is None:
+        _mix(varied, chosen, varied, rng)
+        return varied
+    hidden = chosen & (rng.random(len(images)) < _HIDDEN)
     _mix(varied, chosen & ~hidden, varied, rng)
-    if hidden.any():
-        _mix(varied, hidden, _leaves(images, codec), rng)
+    _mix(varied, hidden, leaves, rng)
     return varied
 
 
@@ -76,8 +81,8 @@ def _mix(
 def _leaves(like: np.ndarray, codec: Codec) -> np.ndarray:
     """Return as many dead leaves as there are images, or some thousand, as stored."""
     shape = like.shape[1:]
-    radii = (1.0, _LARGEST * max(1.0, max(shape[:2]) / _SIDE))
-    drawn = dead_leaves_images(jax.random.key(0), min(_LEAVES, len(like)), shape, radii=radii)
+    count, radii = min(_LEAVES, len(like)), leaf_radii(shape)
+    drawn = dead_leaves_images(jax.random.key(0), count, shape, radii=radii)
     return codec.from_unit(np.asarray(drawn).reshape(-1, *shape))
 
 

@@ -25,6 +25,9 @@ LABELS = (GENERATOR, TEACHER)
 _IMAGE_FEATURES, _FAST_VALUES = "scatter_rbf", 32 * 32
 # Candidates of an image. In colour a teacher has three times the features, and takes as long.
 _CANDIDATES, _FEW_CANDIDATES = 4, 2
+# Images of a class that carry all that a teacher knows. How many are drawn decides on no features:
+# that may change after the release.
+_LABELLED = 1000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -95,8 +98,7 @@ def teacher_settings(settings: Settings, spec: Any, earlier: Any = None) -> teac
         noise_seed=settings.noise_seed,
         defaults=settings.defaults,
         priors=settings.priors,
-        # What it knows goes into all images that it labels, which can carry more than a few.
-        ipc=max(1, settings.num_synthetic // spec.num_classes),
+        ipc=_LABELLED,
         **options,
     )
     from jaxdp.methods.teacher.defaults import complete

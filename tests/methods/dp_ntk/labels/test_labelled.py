@@ -101,6 +101,18 @@ def test_guarantee_the_embedding_has_the_noise_that_it_says(
     assert np.std(drawn) == pytest.approx(plan.release_of_embedding.stddev, rel=0.15)
 
 
+@pytest.mark.parametrize("shape", [(28, 28), (32, 32, 3)])
+def test_a_labelling_teacher_has_all_features_however_few_images_are_drawn(shape: Any) -> None:
+    spec = jaxdp.Spec.images("own", (60_000, *shape), class_names=["a", "b"])
+    few, many = (
+        planning.teacher_settings(labelled.complete(asked, spec), spec)
+        for asked in (labelled.Settings(labels="teacher", num_synthetic=n) for n in (2, 60_000))
+    )
+    assert few == many
+    assert few.encoder
+    assert bool(few.second_layer) == (len(shape) == 3)
+
+
 def test_a_teacher_that_was_released_before_keeps_its_features() -> None:
     """Defaults may have changed since, and its weights fit none but its own."""
     spec = jaxdp.Spec.images("own", (100, 16, 16), class_names=["a", "b"])
