@@ -57,6 +57,18 @@ def test_features_are_those_of_a_slow_version(shape: tuple[int, int, int]) -> No
     np.testing.assert_allclose(both, expected + turned, atol=4e-4 * np.abs(expected).max())
 
 
+def test_many_rows_have_the_features_and_the_gradients_of_a_few() -> None:
+    features = public_encoder.encoder_features((16, 16, 3), mirror=True)
+    rows = rows_of((16, 16, 3), 19)
+
+    def looks(rows: jax.Array) -> jax.Array:
+        return jnp.sum(features(rows) ** 2)
+
+    for found in (features, jax.grad(looks)):
+        few = np.concatenate([found(rows[at : at + 1]) for at in range(len(rows))])
+        np.testing.assert_allclose(jax.jit(found)(rows), few, atol=2e-5 * np.abs(few).max())
+
+
 def test_guarantee_a_row_has_the_same_features_whatever_others_are_beside_it() -> None:
     features = jax.jit(public_encoder.encoder_features((16, 16, 3), mirror=True))
     rows = rows_of((16, 16, 3), 3)
