@@ -13,12 +13,17 @@ from jaxdp.program.report.canvas import ACCENT, FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from jaxdp.data import TableCodec
     from jaxdp.tables.columns import Column
 
 _MOST_COLUMNS, _ACROSS, _MOST_BARS = 24, 4, 12
 _MOST_PAIRS = 40
+# In inches, at 72 pixels each: places are given, as a layout that finds them takes longer than all
+# that it draws.
+_WIDTH, _TITLE, _ROW, _SQUARE, _NAMES = 14.0, 0.5, 2.4, 5.0, 1.4
+_BAR, _GAP = 0.2, 0.25
 
 
 def table_png(
@@ -43,20 +48,23 @@ def table_png(
     columns = codec.schema.columns
     shown = min(len(columns), _MOST_COLUMNS)
     down = math.ceil(shown / _ACROSS)
-    figure = Figure(figsize=(14, 2.4 * down + 6.5), layout="constrained")
-    parts: Any = figure.subfigures(2, 1, height_ratios=[2.4 * down, 6])
-    above, below = parts
+    below = _SQUARE + _NAMES + _TITLE
+    height = 1.2 * _TITLE + _ROW * down + below
+    figure = Figure(figsize=(_WIDTH, height))
     left = f" (the first {shown} of {len(columns)} columns)" if shown < len(columns) else ""
-    above.suptitle(f"{title}: made records{left}", color=INK, fontsize=14)
+    figure.suptitle(
+        f"{title}: made records{left}", y=1 - 0.3 / height, va="center", color=INK, fontsize=14
+    )
     cells = codec.layout.cells(stored)
-    grid = above.subplots(down, _ACROSS, squeeze=False)
-    for number, axes in enumerate(grid.flat):
-        if number < shown:
-            _histogram(axes, codec, number, cells[:, number], y, class_names)
-        else:
-            axes.set_axis_off()
-    grid[0, 0].legend(fontsize=8, frameon=False)
-    _correlations(below.subplots(), stored, y, codec)
+    top, bottom = 1 - 1.5 * _TITLE / height, (below + 0.5) / height
+    edges = {"left": 0.04, "right": 0.99, "top": top, "bottom": bottom}
+    grid = figure.add_gridspec(down, _ACROSS, wspace=0.18, hspace=0.42, **edges)
+    for number in range(shown):
+        axes = figure.add_subplot(grid[number])
+        _histogram(axes, codec, number, cells[:, number], y, class_names)
+        if number == 0 and len(class_names) > 1:
+            axes.legend(fontsize=8, frameon=False)
+    _correlations(figure, stored, y, codec)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=72)
     return buffer.getvalue()
@@ -100,7 +108,12 @@ def name_cells(axes: Axes, title: str, texts: Sequence[str], order: np.ndarray) 
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _correlations(axes: Axes, stored: np.ndarray, y: np.ndarray, codec: TableCodec) -> None:
+def _correlations(figure: Figure, stored: np.ndarray, y: np.ndarray, codec: TableCodec) -> None:
+    width, height = figure.get_size_inches()
+    left = (width - _SQUARE) / 2
+    axes = figure.add_axes((left / width, _NAMES / height, _SQUARE / width, _SQUARE / height))
+    beside = left + _SQUARE + _GAP
+    bar_axes = figure.add_axes((beside / width, _NAMES / height, _BAR / width, _SQUARE / height))
     columns = codec.schema.columns[:_MOST_PAIRS]
     values = present(stored[:, : len(columns)], columns)
     names = [column.name for column in columns]
@@ -111,7 +124,7 @@ def _correlations(axes: Axes, stored: np.ndarray, y: np.ndarray, codec: TableCod
     size = 8 if len(names) <= 20 else 6
     axes.set_xticks(range(len(names)), [short(n, 18) for n in names], rotation=90, fontsize=size)
     axes.set_yticks(range(len(names)), [short(n, 18) for n in names], fontsize=size)
-    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8, panchor=(0.5, 0.5))
+    bar = figure.colorbar(image, cax=bar_axes)
     bar.ax.tick_params(labelsize=8, colors=FAINT)
 
 
