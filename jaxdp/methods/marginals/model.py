@@ -111,7 +111,7 @@ def train_model(counts: Counts, num_steps: int) -> Training | ApartTraining:
         means: tuple[Array, ...],
     ) -> tuple[ModelState, Float[Array, ""]]:
         single = jnp.concatenate(shares_drawn)
-        products = jnp.concatenate(means, axis=1).T @ rows / len(rows)
+        products = jnp.concatenate(means) @ rows.T / len(cells)
         missing = target.means - (products + products.T) / 2
         rate = jnp.maximum(_RATE * (1 - state.step / num_steps), _LEAST_RATE)
         pull = target.gain * missing - target.decay * state.coefficients.pairs
@@ -182,11 +182,12 @@ def column_tables(counts: Counts) -> tuple[ColumnTables, ...]:
 
 def _redrawn(
     key: Key[Array, ""], state: ModelState, tables: Sequence[ColumnTables]
-) -> tuple[Int[Array, "m q"], Float[Array, "m d"], tuple[Array, ...], tuple[Array, ...]]:
+) -> tuple[Int[Array, "m q"], Float[Array, "d m"], tuple[Array, ...], tuple[Array, ...]]:
     """Return records whose columns were drawn anew, one after the other; and what is expected.
 
     Those are their cells and features as drawn; then for each column the share of each cell, and
-    each record's features as expected by its other columns.
+    each record's features as expected by its other columns. Records are the last axis of features:
+    they are many, and a processor takes many numbers of an axis at once.
     """
     chance, cells, rows = _begun(key, state, tuple(table.features for table in tables))
     means, shares = [], []
@@ -197,42 +198,42 @@ def _redrawn(
         )
         means.append(mean)
         shares.append(share)
-    return cells, rows, tuple(shares), tuple(means)
+    return cells.T, rows, tuple(shares), tuple(means)
 
 
 @jax.jit
 def _begun(
     key: Key[Array, ""], state: ModelState, features: tuple[Array, ...]
-) -> tuple[Chance, Int[Array, "m q"], Float[Array, "m d"]]:
+) -> tuple[Chance, Int[Array, "q m"], Float[Array, "d m"]]:
     """Return a step's chance for all columns, its records' cells, and their features."""
     rows = [each[state.cells[:, column]] for column, each in enumerate(features)]
     chance = drawn_chance(jax.random.fold_in(key, state.step), *state.cells.shape)
-    return chance, state.cells, jnp.concatenate(rows, axis=1)
+    return chance, state.cells.T, jnp.concatenate(rows, axis=1).T
 
 
 # Compiled once for each width that a column has.
-@functools.partial(jax.jit, donate_argnums=2, static_argnums=5)
+@functools.partial(jax.jit, donate_argnums=(1, 2), static_argnums=5)
 def _drawn_column(
     chance: Chance,
-    cells: Int[Array, "m q"],
-    rows: Float[Array, "m d"],
+    cells: Int[Array, "q m"],
+    rows: Float[Array, "d m"],
     coefficients: Coefficients,
     table: ColumnTables,
     widest: int,
-) -> tuple[Int[Array, "m q"], Float[Array, "m d"], Float[Array, " w"], Float[Array, "m w"]]:
+) -> tuple[Int[Array, "q m"], Float[Array, "d m"], Float[Array, " w"], Float[Array, "w m"]]:
     """Return records with a column as drawn given the others, and what is expected of it."""
     features, start, width = table.features, table.start, len(table.features)
     single = jax.lax.dynamic_slice(coefficients.single, (start,), (width,))
-    pairs = jax.lax.dynamic_slice(coefficients.pairs, (0, start), (len(coefficients.pairs), width))
-    chances = jax.nn.softmax(rows @ (pairs @ features.T) + single)
-    points = spread_points(chance.of(table.column), cells[:, table.partner], widest)
+    pairs = jax.lax.dynamic_slice(coefficients.pairs, (start, 0), (width, len(coefficients.pairs)))
+    chances = jax.nn.softmax((features @ pairs) @ rows + single[:, None], axis=0)
+    points = spread_points(chance.of(table.column), cells[table.partner], widest)
     # A cumulative sum, for which XLA takes longer.
-    upto = jnp.matmul(chances, jnp.triu(jnp.ones((width, width))), precision="highest")
-    own = jnp.sum(upto < points[:, None], axis=1)
+    upto = jnp.matmul(jnp.tril(jnp.ones((width, width))), chances, precision="highest")
+    own = jnp.sum(upto < points, axis=0)
     own = jnp.minimum(own, width - 1).astype(jnp.int32)
-    cells = cells.at[:, table.column].set(own)
-    rows = jax.lax.dynamic_update_slice(rows, features[own], (0, start))
-    return cells, rows, chances.mean(axis=0), chances @ features
+    cells = cells.at[table.column].set(own)
+    rows = jax.lax.dynamic_update_slice(rows, features[own].T, (start, 0))
+    return cells, rows, chances.mean(axis=1), features.T @ chances
 
 
 def draw(
