@@ -80,6 +80,17 @@ def test_there_are_never_more_distilled_images_than_real_ones_where_there_is_one
             assert ipc * c <= max(n, c) or len(shape) == 1
 
 
+@pytest.mark.parametrize(
+    ("n", "classes", "ipc"),
+    [(19, 2, 1), (40, 2, 2), (200, 2, 10), (1998, 2, 10), (1000, 10, 10), (300, 10, 3)],
+)
+def test_a_teacher_gets_up_to_ten_images_per_class_and_a_tenth_of_the_real_ones(
+    n: int, classes: int, ipc: int
+) -> None:
+    first = of((28, 28, 1), n, classes, 1)[0]
+    assert commands.parsed(first.command)[1]["ipc"] == str(ipc)
+
+
 def test_scores_are_those_of_measured_sets_and_others_are_said_to_be_extrapolated() -> None:
     mnist = of((28, 28, 1), 60_000, 10, 1)[0].expected
     assert mnist.startswith("accuracy of 89 to 98 % (measured on")
@@ -102,7 +113,7 @@ def test_noise_that_hides_all_is_said() -> None:
 def test_what_does_better_is_another_command_or_a_larger_budget() -> None:
     spec = recommendation.spec_of((16, 16, 3), 310, 3)
     found = recommendation.better(spec, 1, method="dp_kip", settings=None, source="--dataset=own")
-    assert found.endswith("jaxdp run teacher --dataset=own --ipc=1 --eps=1")
+    assert found.endswith("jaxdp run teacher --dataset=own --ipc=10 --eps=1")
     found = recommendation.better(spec, 1, method="teacher", settings=None, source="--dataset=own")
     assert found.startswith("a larger --eps")
     found = recommendation.better(spec, 0.1, method="dp_kip", settings=None, source="")

@@ -30,9 +30,10 @@ _RIDGE = 1e-3
 # Of photographs: words of patches, beside scattering, from this side on. From one of 16 pixels on
 # all images have a public encoder, and photographs may have a second layer.
 _PATCHES, _LEAST_PATCHED, _LEAST_LAYERED = 512, 6, 16
-# Of scenes, a second layer, which takes as long again as all other features: where the budget is so
-# ample that `nu` is at most this.
-_WORDS, _AMPLE = 4096, schedule.FLOORS[1][0]
+# Of scenes, a second layer: where the budget is so ample that `nu` is at most this. Beside a public
+# encoder it is worth half a point then. Where `nu` is 1.5e-4 it is worth a tenth, for three times
+# the time.
+_WORDS, _AMPLE = 4096, 1.1e-4
 # Beside a distance of class means, or of generated images, whose weight is 1.
 _COSINE_BESIDE_MEANS = 0.06
 _COSINE_BESIDE_IMAGES = 0.3

@@ -120,6 +120,8 @@ def test_images_have_an_encoder_where_a_few_can_carry_it(
         (0, 60_000, (16, 16, 3), {"ipc": 10}),
         # Noise leaves little to be gained.
         (0, 2000, (32, 32, 3), {"ipc": 10}),
+        (0, 5000, (32, 32, 3), {"ipc": 10, "eps": 10.0}),
+        (4096, 6000, (32, 32, 3), {"ipc": 10, "eps": 10.0}),
         (0, 60_000, (32, 32, 3), {"ipc": 10, "eps": 0.1}),
         # No scenes, or nothing to be above.
         (0, 60_000, (32, 32), {"ipc": 50}),
