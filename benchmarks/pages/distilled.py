@@ -112,10 +112,10 @@ def teacher_of_others() -> str:
     )
 
 
-def teacher_of_one() -> str:
-    """The same with one image per class, for the page on choosing."""
+def teacher_of_ten() -> str:
+    """The same with ten images per class, for the page on choosing."""
     return table(
-        [runs for runs in TEACHERS if runs.set("ipc") == 1],
+        [runs for runs in TEACHERS if runs.set("ipc") == 10],
         {
             "data": _data,
             "epsilon": _epsilon,
