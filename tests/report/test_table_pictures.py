@@ -36,3 +36,18 @@ def test_a_column_of_one_value_or_of_none_has_no_correlation() -> None:
     values = np.column_stack([np.ones(9), np.arange(9.0), np.full(9, np.nan)])
     np.testing.assert_array_equal(tables.correlations(values)[[0, 2]], 0)
     assert tables.correlations(values)[1, 1] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("short", "short"),
+        (" two\n words ", "two words"),
+        ("blood_pressure_1", "blood_pressure_1"),
+        ("blood_pressure_10", "blood_pres…re_10"),
+        ("income of a year in $", r"income of … in \$"),
+    ],
+)
+def test_long_names_keep_both_ends_and_no_dollar_begins_a_formula(text: str, shown: str) -> None:
+    assert tables.short(text) == shown
+    assert len(shown.replace("\\", "")) <= 16

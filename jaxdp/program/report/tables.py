@@ -151,6 +151,12 @@ def correlations(values: np.ndarray) -> np.ndarray:
 
 
 def short(text: str, limit: int = 16) -> str:
-    """Return a text that fits into a picture; a dollar sign is only a dollar sign."""
-    text = " ".join(str(text).split()).replace("$", r"\$")
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """Return a text that fits into a picture, cut in its middle, as many names begin alike.
+
+    A dollar sign is only a dollar sign.
+    """
+    text = " ".join(str(text).split())
+    if len(text) > limit:
+        end = limit // 3
+        text = f"{text[: limit - 1 - end]}…{text[-end:]}"
+    return text.replace("$", r"\$")
