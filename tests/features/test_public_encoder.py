@@ -69,10 +69,12 @@ def test_many_rows_have_the_features_and_the_gradients_of_a_few() -> None:
         np.testing.assert_allclose(jax.jit(found)(rows), few, atol=2e-5 * np.abs(few).max())
 
 
-def test_guarantee_a_row_has_the_same_features_whatever_others_are_beside_it() -> None:
+@pytest.mark.parametrize("count", [3, 19])
+def test_guarantee_a_row_has_the_same_features_whatever_others_are_beside_it(count: int) -> None:
+    """Of a few rows, and of so many that they are seen in parts."""
     features = jax.jit(public_encoder.encoder_features((16, 16, 3), mirror=True))
-    rows = rows_of((16, 16, 3), 3)
-    others = rows.at[1].set(1e6).at[2].set(jnp.nan)
+    rows = rows_of((16, 16, 3), count)
+    others = rows.at[1].set(1e6).at[2:].set(jnp.nan)
     np.testing.assert_array_equal(features(rows)[0], features(others)[0])
 
 
