@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from benchmarks.pages.generated import mean_of
 from benchmarks.pages.stored import Runs, cases, cited, papers
 from benchmarks.pages.text import NAMES, above, code, fixed, percent, table
 
@@ -395,12 +396,6 @@ CONVNETS = [
 ]
 
 
-def of_runs(runs: Runs, path: str) -> str:
-    """Return a mean over runs with its standard deviation, where there are several."""
-    shown = percent(runs.mean(path))
-    return shown if len(runs.values(path)) == 1 else f"{shown} ({percent(runs.deviation(path))})"
-
-
 def of_dosser(runs: Runs) -> str:
     """Return the published figure by the recipe of condensation."""
     return percent(cited("dosser", *_cell(runs)) / 100)
@@ -420,7 +415,7 @@ def by_condensation() -> str:
                 percent(runs.values("judged.convnet")[0]) if _has(runs, "convnet") else ""
             ),
             "by the recipe of condensation (`convnet_dsa`)": lambda runs: above(
-                of_runs(runs, "judged.convnet_dsa"), of_dosser(runs)
+                mean_of(runs, "judged.convnet_dsa"), of_dosser(runs)
             ),
             "each run": lambda runs: ", ".join(
                 fixed(100 * figure, 2) for figure in runs.values("judged.convnet_dsa")
