@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from typing import Any
 
-from benchmarks.pages.stored import Runs, cited, lines
+from benchmarks.pages.stored import Runs, cases, cited
 from benchmarks.pages.text import NAMES, above, code, fixed, percent, significant, table
 
 _LINEAR = ("logistic", "mlp")
@@ -230,22 +230,20 @@ def wide_network() -> str:
 
 
 def fidelity() -> str:
-    """How near generated images are to real ones."""
-    names = {
-        "mnist, without a student": "MNIST, all that is drawn, without a student",
-        "mnist": "MNIST",
-        "fashion_mnist": "Fashion-MNIST",
-    }
+    """How near generated images are to real ones, beside other real images."""
 
-    def scientific(row: Sequence[str]) -> str:
-        return f"{float(row[1]):.1e}".replace("e-0", "e-")
+    def said(case: dict[str, Any]) -> str:
+        data, _, what = case["case"].partition(": ")
+        return f"{NAMES[data]}, {what}"
 
     return table(
-        list(lines("fidelity_labelled_cpu.txt")),
+        cases("fidelity_cpu.txt").values(),
         {
-            "data, epsilon 1, one run each": lambda row: names[row[0]],
-            "Frechet distance of scattering features": scientific,
-            "density": lambda row: significant(float(row[2])),
-            "coverage": lambda row: significant(float(row[3])),
+            "images": said,
+            "Frechet distance of scattering features": lambda case: (
+                f"{case['distance']:.1e}".replace("e-0", "e-")
+            ),
+            "density": lambda case: significant(case["density"]),
+            "coverage": lambda case: significant(case["coverage"]),
         },
     )
