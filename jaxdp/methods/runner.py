@@ -49,6 +49,7 @@ _SECONDS = 1.0
 # Parts before which the time that remains would be told by the first one, which compiles.
 _TELLING = 5
 _CHUNK = ByBackend(cpu=128, accelerator=2048)
+_SMALLEST_CHUNK = 8
 _MOST_PROGRAMS = 3
 # Values of rows mapped at once: 64 MB of them.
 _MOST_VALUES = ByBackend(cpu=2**24, accelerator=2**26)
@@ -411,9 +412,7 @@ def in_chunks(
     """
     if len(x) == 0:
         raise ValueError("there are no rows")
-    size = devices.local_count() * min(
-        _CHUNK.here, max(1, _MOST_VALUES.here // x.shape[1]), -(-len(x) // devices.local_count())
-    )
+    size = _chunk_size(*x.shape)
     kept = jax.dtypes.canonicalize_dtype(x.dtype)  # float32 of float64, outside of 64-bit mode
     like = jax.ShapeDtypeStruct((size, x.shape[1]), kept)
     # Compiled here for the threads that call it.
@@ -426,6 +425,19 @@ def in_chunks(
         return np.asarray(compiled(jnp.asarray(padded)))[: len(chunk)]
 
     return part(0), numerics.side_by_side(part, range(size, len(x), size))
+
+
+def _chunk_size(num_rows: int, dim: int) -> int:
+    """Return how many rows a chunk has, which others may fill up.
+
+    Sizes are few, so that other numbers of rows seldom wait for a program of their own.
+    """
+    count = devices.local_count()
+    most = min(_CHUNK.here, max(1, _MOST_VALUES.here // dim))
+    size = _SMALLEST_CHUNK
+    while size < most and size * count < num_rows:
+        size *= 4
+    return count * min(size, most)
 
 
 def _compiled(
