@@ -116,6 +116,29 @@ def commands() -> str:
     )
 
 
+def waits() -> str:
+    """Commands by another commit and by this one, in turn: the first time, and again."""
+
+    def both(key: str) -> Any:
+        return lambda case: f"{_whole(case['baseline_' + key])} / {_whole(case[key])}"
+
+    return table(
+        cases("waits_cpu.txt").values(),
+        {
+            "case": lambda case: case["case"],
+            "command": lambda case: code(case["command"]),
+            "seconds, nothing kept": both("seconds"),
+            "again": both("again_seconds"),
+            "seconds of both cores": both("cpu_seconds"),
+            "memory, MB": both("peak_mb"),
+        },
+    )
+
+
+def _whole(value: float) -> str:
+    return fixed(value) if value >= 10 else significant(value)
+
+
 def phases() -> str:
     """Where the time of short runs goes, phase by phase."""
     found = [case for case in _where_time_goes() if case["calls"] is None]
