@@ -130,8 +130,7 @@ def choose_features() -> str:
 
 # --- With labels of a private teacher ----------------------------------------------------------
 
-# The first two runs of MNIST at epsilon 1 are from before there were candidates for labels. Third
-# runs of Fashion-MNIST, from before teachers had a public network, are those of later tables.
+# Runs of teachers that have the public network. Earlier ones are those of later tables.
 _RUNS_OF = {
     ("mnist", 1): "5",
     ("mnist", 10): "3",

@@ -17,12 +17,14 @@ from sklearn.datasets import load_digits
 
 import jaxdp
 from jaxdp.methods import certified
+from jaxdp.methods import runner as runner_module
 from jaxdp.methods.base import Story
 from jaxdp.methods.made import from_regression, shares, softmax
 from jaxdp.methods.runner import PlainRunner, in_chunks, slices
 from jaxdp.methods.settings import Budget, SettingsError
 from jaxdp.methods.steps import RowMap
 from jaxdp.methods.stored import NOTHING
+from jaxdp.numerics import ByBackend
 from jaxdp.privacy import GaussianRelease, Ledger
 
 PIXELS, LABELS = load_digits(return_X_y=True)
@@ -298,6 +300,28 @@ def test_few_programs_serve_any_number_of_rows() -> None:
         found = runner.rows(row_map, rows[:number], what="doubled")
         np.testing.assert_array_equal(found, 2 * rows[:number])
     assert traced == [8, 32, 128]
+
+
+def test_maps_of_one_runner_have_programs_of_their_own() -> None:
+    rows = np.arange(12, dtype=np.float32).reshape(6, 2)
+    runner = PlainRunner(progress=False)
+    doubled, tripled = (RowMap(fn, {}, np.float32) for fn in (lambda x: 2 * x, lambda x: 3 * x))
+    for row_map, factor in ((doubled, 2), (tripled, 3), (doubled, 2)):
+        np.testing.assert_array_equal(runner.rows(row_map, rows, what="rows"), factor * rows)
+
+
+def test_wide_rows_are_mapped_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner_module, "_MOST_VALUES", ByBackend(cpu=2 * 5, accelerator=2 * 5))
+    traced = []
+
+    def double(x: jax.Array) -> jax.Array:
+        traced.append(len(x))
+        return 2 * x
+
+    rows = np.arange(44, dtype=np.float32).reshape(22, 2)
+    found = PlainRunner(progress=False).rows(RowMap(double, {}, np.float32), rows, what="doubled")
+    np.testing.assert_array_equal(found, 2 * rows)
+    assert traced == [5]
 
 
 def test_guarantee_a_plan_made_again_has_the_ledger_that_was_entered() -> None:
