@@ -146,6 +146,13 @@ def seconds_alone(seconds: float) -> Measurement:
     )
 
 
+def environment_of(checkout: Path, cache: Path) -> dict[str, str]:
+    """Return the environment of a process that runs a checkout and has its cache in a folder."""
+    found = os.environ | {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(cache)}
+    found.pop("JAX_COMPILATION_CACHE_DIR", None)
+    return found
+
+
 def start_memory_mb(inputs: Any) -> float:
     """Return the memory in use before a measurement, when its inputs are there."""
     jax.block_until_ready(inputs)

@@ -12,7 +12,6 @@ other work. The folders are of toy runs: how long they were trained changes noth
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Measurement, argument_parser, record, report, seconds_alone
+from _harness import (
+    Measurement,
+    argument_parser,
+    environment_of,
+    record,
+    report,
+    seconds_alone,
+)
 
 import jaxdp
 from jaxdp.methods import dp_kip, dp_ntk, teacher
@@ -74,11 +80,9 @@ def _make(case: str, folder: Path) -> None:
 
 def _probed(run: Path, checkout: Path, cache: Path) -> list[float]:
     """Return the seconds until the first prediction, those of the processor, and of the next."""
-    environment = os.environ | {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(cache)}
-    environment.pop("JAX_COMPILATION_CACHE_DIR", None)
     done = subprocess.run(
         [sys.executable, "-P", "-c", _PROBE, str(run)],
-        env=environment,
+        env=environment_of(checkout, cache),
         capture_output=True,
         text=True,
     )

@@ -11,6 +11,7 @@ Inputs are drawn here, but for those cases that need a dataset of `--data_dir`.
 """
 
 import argparse
+import dataclasses
 import os
 import subprocess
 import sys
@@ -21,7 +22,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from _harness import Measurement, argument_parser, device_name, record, report
+from _harness import (
+    Measurement,
+    argument_parser,
+    environment_of,
+    record,
+    report,
+    seconds_alone,
+)
 
 _KINDS = ("again_seconds", "cpu_seconds", "again_cpu_seconds")
 _COLUMNS = (
@@ -101,8 +109,7 @@ def _inputs(folder: Path, *, quick: bool) -> dict[str, str]:
 
 def _timed(words: list[str], checkout: Path, folder: Path, cache: Path) -> tuple[float, ...]:
     """Return the seconds of a command, of all cores, and its peak memory in MB."""
-    environment = os.environ | {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(cache)}
-    environment.pop("JAX_COMPILATION_CACHE_DIR", None)
+    environment = environment_of(checkout, cache)
     started = time.perf_counter()
     with tempfile.TemporaryFile() as said:
         command = [sys.executable, "-P", "-m", "jaxdp", *words, "--overwrite", "--ledger=none"]
@@ -133,13 +140,7 @@ def _measured(
             rounds.append(found)
     results = []
     for (seconds, cpu, peak), (again, again_cpu, _) in zip(*rounds, strict=True):
-        measured = Measurement(
-            seconds=seconds,
-            compile_seconds=None,
-            peak_mb=peak,
-            process_peak_mb=peak,
-            device=device_name(),
-        )
+        measured = dataclasses.replace(seconds_alone(seconds), peak_mb=peak)
         results.append((measured, dict(zip(_KINDS, (again, cpu, again_cpu), strict=True))))
     return results
 

@@ -120,7 +120,7 @@ def waits() -> str:
     """Commands by another commit and by this one, in turn: the first time, and again."""
 
     def both(key: str) -> Any:
-        return lambda case: f"{_whole(case['baseline_' + key])} / {_whole(case[key])}"
+        return lambda case: f"{significant(case['baseline_' + key])} / {significant(case[key])}"
 
     return table(
         cases("waits_cpu.txt").values(),
@@ -129,14 +129,10 @@ def waits() -> str:
             "command": lambda case: code(case["command"]),
             "seconds, nothing kept": both("seconds"),
             "again": both("again_seconds"),
-            "seconds of both cores": both("cpu_seconds"),
+            "seconds of both cores, nothing kept": both("cpu_seconds"),
             "memory, MB": both("peak_mb"),
         },
     )
-
-
-def _whole(value: float) -> str:
-    return fixed(value) if value >= 10 else significant(value)
 
 
 def phases() -> str:
