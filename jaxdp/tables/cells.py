@@ -192,10 +192,12 @@ def numbers_of(missing: frozenset[str]) -> Callable[[np.ndarray, Reader], np.nda
     return read_all
 
 
-def distinct(values: np.ndarray, read: Reader) -> np.ndarray:
+def distinct(
+    values: np.ndarray, read: Callable[[Any], Any], dtype: type = np.float64
+) -> np.ndarray:
     """Return what is read of an array of numbers, each that occurs once; 0.0 and -0.0 are two."""
     bits, at = np.unique(values.view(f"u{values.dtype.itemsize}"), return_inverse=True)
-    return np.fromiter(map(read, bits.view(values.dtype)), np.float64)[at.reshape(-1)]
+    return np.fromiter(map(read, bits.view(values.dtype)), dtype)[at.reshape(-1)]
 
 
 def untyped(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:

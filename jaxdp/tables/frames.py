@@ -153,7 +153,7 @@ def to_csv(frame: pd.DataFrame, schema: Schema) -> str:
     )
 
 
-def _as_written(column: Column, values: pd.Series, missing: str) -> list[str]:
+def _as_written(column: Column, values: pd.Series, missing: str) -> np.ndarray:
     """Return the texts of numbers, dates or times, however a frame holds them."""
     read = cells.number_reader(column, frozenset())
 
@@ -163,7 +163,12 @@ def _as_written(column: Column, values: pd.Series, missing: str) -> list[str]:
         return column.write(read(value))
 
     found, null = cells.untyped(values)
-    return [missing if gone else text_of(value) for value, gone in zip(found, null, strict=True)]
+    there, written = ~null, np.full(len(found), missing, object)
+    if found.dtype == object:
+        written[there] = [text_of(value) for value in found[there]]
+    else:
+        written[there] = cells.distinct(found[there], text_of, object)
+    return written
 
 
 def header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:

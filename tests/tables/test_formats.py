@@ -158,3 +158,18 @@ def test_decimals_are_what_is_written_and_bounds_hold() -> None:
     )
     assert made["x"].tolist() == [3.14, 9.99, 0.25]
     assert frames.to_csv(made, schema) == "x\n3.14%\n9.99%\n0.25%\n"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Int64", "int8", "category", "object"])
+def test_numbers_that_come_again_are_written_as_each_alone(dtype: str) -> None:
+    schema = one_column({"type": "numeric", "lower": -9, "upper": 9, "suffix": " kg"})
+    numbers: list[float | None] = [3, -5, 3, 0, -5, 7]
+    if dtype not in ("int8", "object"):
+        numbers[4] = None
+    column = pd.Series(numbers, dtype=dtype)
+    alone = [
+        frames.to_csv(pd.DataFrame({"x": column[at : at + 1]}), schema).splitlines()[1]
+        for at in range(len(column))
+    ]
+    assert frames.to_csv(pd.DataFrame({"x": column}), schema).splitlines()[1:] == alone
+    assert alone[:4] == ["3 kg", "-5 kg", "3 kg", "0 kg"]
