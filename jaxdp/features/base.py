@@ -51,6 +51,8 @@ class FeatureMap(NamedTuple):
         factors: where features are products, the function from rows (n, d) to pairs of factors,
             `a (n, q, r)` and `b (n, q, o)`: a row's features are the entries of every `a^T b`, one
             pair after the other.
+        leading: where the others are dear, the map whose features come first, and its share: enough
+            to train a generator on. None where all are needed.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -67,6 +69,7 @@ class FeatureMap(NamedTuple):
     together: int = 0
     explicit: bool = False
     factors: Factored | None = None
+    leading: "tuple[FeatureMap, float] | None" = None
 
 
 def is_usable(norms: Array) -> Array:

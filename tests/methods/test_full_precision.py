@@ -19,6 +19,7 @@ from jaxdp.methods.teacher.settings import MapOptions
 pytestmark = pytest.mark.usefixtures("few_public_images")
 
 IMAGES = Spec.images("toy", (10, 8, 8), class_names=["a", "b"])
+LARGER = Spec.images("toy", (10, 16, 16), class_names=["a", "b"])
 ON_IMAGES = [name for name in FEATURES if "image" in FEATURES[name].kinds]
 ROWS = jax.ShapeDtypeStruct((4, IMAGES.dim), jnp.float32)
 
@@ -63,12 +64,13 @@ def test_gram_matrices_are_not_rounded(name: str, whiten: float) -> None:
     assert not products.rounded(jax.grad(lambda x: jnp.sum(kernel.cross(x, x + 1))), ROWS)
 
 
-def check_embedding(features: FeatureMap) -> None:
+def check_embedding(features: FeatureMap, dim: int = IMAGES.dim) -> None:
     weights = jax.ShapeDtypeStruct((4,), jnp.float32)
-    blocks = jax.ShapeDtypeStruct((2, 2, IMAGES.dim), jnp.float32)
+    rows = jax.ShapeDtypeStruct((4, dim), jnp.float32)
+    blocks = jax.ShapeDtypeStruct((2, 2, dim), jnp.float32)
     shares = jax.ShapeDtypeStruct((2,), jnp.float32)
-    assert not products.rounded(features.weighted_sum, ROWS, weights)
-    on_gpus = products.ForCuda(features.weighted_sum, ROWS, weights)
+    assert not products.rounded(features.weighted_sum, rows, weights)
+    on_gpus = products.ForCuda(features.weighted_sum, rows, weights)
     assert not on_gpus.rounded()
     if features.explicit:  # see `numerics.rounded_once`
         assert on_gpus.rounded_once >= 1
@@ -89,7 +91,8 @@ def test_embedded_features_are_not_rounded(name: str) -> None:
         length_scale=0.7,
         product_share=0.2 if name == "hermite" else 0.0,
     )
-    check_embedding(build_features(options, IMAGES, 10, compute_anew))
+    images = LARGER if name == "encoder_rbf" else IMAGES
+    check_embedding(build_features(options, images, 10, compute_anew), images.dim)
 
 
 @pytest.mark.parametrize("network", ["cnn2d", "lenet5", "cnn_2l"])

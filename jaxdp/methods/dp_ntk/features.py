@@ -17,6 +17,7 @@ _NUM_FREQUENCIES = 10000
 _NUM_WAVES, _WHITEN = 4000, 0.1
 # 5 for 28 x 28 pixels in [0, 1], whose images are about 10 apart.
 _NUM_PIXEL_WAVES, _PIXEL_SHARE, _PIXEL_SCALE = 2000, 0.2, 0.18
+_ENCODER_SHARE, _NUM_ENCODER_WAVES = 0.5, 4000
 _HERMITE_ORDER = 100
 _PRODUCT_ORDER, _NUM_PAIRS = 20, 10
 _MOST_PAIR_CELLS = 500_000
@@ -212,6 +213,44 @@ def _scatter_rbf(options: "FeatureOptions", spec: Any, num_logits: int, cached: 
     )
 
 
+def _encoder_rbf(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
+    import jax
+
+    from jaxdp.features import base as feature_maps
+    from jaxdp.features import fourier, levels, public_encoder, whitening
+
+    image = spec.image_shape
+    shape = levels.shrunk_shape(image, levels.COARSE)
+    try:
+        encoded = public_encoder.encoder_features(shape, mirror=False)
+    except ValueError as error:
+        raise SettingsError(f"--features=encoder_rbf: {error}") from error
+    first = _scatter_rbf(options, spec, num_logits, cached)
+    matrix = whitening.on_dead_leaves(
+        encoded,
+        shape,
+        gamma=_WHITEN,
+        what={
+            "what": "whitening of an encoder's features on dead leaves, version 1",
+            **{"mirror": False, "weights": public_encoder.DIGEST},
+        },
+        cached=cached,
+        drawn={},
+        few=True,
+    )
+    waves = fourier.directional_fourier_features(
+        encoded,
+        matrix,
+        jax.random.fold_in(jax.random.key(options.seed), 2),
+        num_features=_NUM_ENCODER_WAVES,
+        length_scale=options.length_scale,
+    )
+    seen = levels.then(levels.shrunk(image, levels.COARSE), waves)
+    share = 1 - _ENCODER_SHARE
+    parts = [(first, share), (feature_maps.unit_features(seen, spec.dim), _ENCODER_SHARE)]
+    return feature_maps.joined(parts)._replace(leading=parts[0])
+
+
 def _marginals(options: "FeatureOptions", spec: Any, num_logits: int, cached: Any) -> Any:
     del num_logits, cached
     from jaxdp.features import marginals
@@ -265,6 +304,12 @@ FEATURES = Registry(
             help="best: random Fourier features of scattering features and of pixels",
             kinds=("image",),
         ),
+        "encoder_rbf": Entry(
+            build=_encoder_rbf,
+            help="these, and as many of a network that random images have taught: best of many "
+            "colour images at a large epsilon, and slow",
+            kinds=("image",),
+        ),
     },
     otherwise="use --features=entk, rff or hermite",
 )
@@ -297,8 +342,8 @@ class FeatureOptions:
     )
     length_scale: ByData[float] = setting(
         None,
-        "Length scale of rff and hermite, in units of [0, 1], and of scatter_rbf, in units of a "
-        "feature vector's length (default: public).",
+        "Length scale of rff and hermite, in units of [0, 1], and of scatter_rbf and encoder_rbf, "
+        "in units of a feature vector's length (default: public).",
         at_least=0,
     )
     product_share: ByData[float] = setting(

@@ -11,6 +11,7 @@ References:
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -147,6 +148,14 @@ def train_generator(
         return GeneratorState(state.step + 1, params, stats, average, opt_state), loss
 
     return GeneratorTraining(jax.jit(init), jax.jit(update))
+
+
+def leading_part(features: FeatureMap, released: Released) -> Released:
+    """Return the embedding by the leading features alone, all where none lead."""
+    if features.leading is None:
+        return released
+    part, share = features.leading
+    return released._replace(mu=released.mu[:, : part.dim] / math.sqrt(share))
 
 
 def published_schedule(learning_rate: float, interval: int) -> optax.Schedule:

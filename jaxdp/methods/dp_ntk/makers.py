@@ -47,13 +47,15 @@ class NetworkMaker(Maker):
 
     Attributes:
         module: the network.
-        training: of it.
+        features: the map that the embedding is made with.
+        training: of the network.
         settings: complete.
         spec: facts about the data.
         class_names: in the order of the labels.
     """
 
     module: Any
+    features: FeatureMap
     training: training_module.GeneratorTraining
     settings: Settings
     spec: Spec
@@ -74,8 +76,9 @@ class NetworkMaker(Maker):
         """Return the trained generator, and the released shares."""
         settings = self.settings
         assert settings.code_dim is not None
+        leading = training_module.leading_part(self.features, released)
         state = training_module.finish(
-            self.training, released, runner, seed=settings.seed, num_steps=settings.steps
+            self.training, leading, runner, seed=settings.seed, num_steps=settings.steps
         )
         generator = Generator(
             module=self.module,
@@ -159,6 +162,7 @@ def maker_for(
     module = build_network(str(settings.generator), spec)
     return NetworkMaker(
         module=module,
+        features=features,
         training=_training(module, features, settings, len(class_names)),
         settings=settings,
         spec=spec,
@@ -188,4 +192,5 @@ def _training(
         )
     except ValueError as error:
         raise bad(settings, "batch_size", str(error)) from error
-    return training_module.train_generator(module, features, config)
+    led = features if features.leading is None else features.leading[0]
+    return training_module.train_generator(module, led, config)

@@ -13,6 +13,7 @@ from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods import base, bought_schema, certified
 from jaxdp.methods.base import Story
+from jaxdp.methods.dp_ntk import flow
 from jaxdp.methods.dp_ntk import release as releasing
 from jaxdp.methods.dp_ntk.drawing import balanced_labels
 from jaxdp.methods.dp_ntk.features import FeatureOptions, build_features
@@ -113,6 +114,9 @@ class NtkPlan(base.Plan[Released]):
         x, rows = generator.drawn(labels, key, watch=runner.watched("drawing"))
         if not np.all(np.isfinite(rows)):
             raise bad(settings, "learning_rate", "training has diverged; lower it")
+        if settings.flow_passes:
+            rows = self._moved(rows, labels, released, runner)
+            x = generator.stored(rows, labels)
         return Made(
             spec=self.spec,
             x=x,
@@ -124,6 +128,25 @@ class NtkPlan(base.Plan[Released]):
             arrays={"x": x, "y": labels, "class_names": np.array(self.class_names)},
             name=STORY.result,
             generator=generator,
+        )
+
+    def _moved(
+        self, rows: np.ndarray, labels: np.ndarray, released: Released, runner: Runner
+    ) -> np.ndarray:
+        """Return drawn images, in [0, 1], where they have the released embedding."""
+        passes = self.settings.flow_passes
+        assert passes is not None
+        stddev = _stddev(self.releases or _stored_releases(self.earlier.stored))
+        return flow.moved(
+            self.features,
+            rows,
+            labels,
+            released,
+            shape=self.spec.image_shape,
+            noise=stddev**2 * released.mu.size,
+            passes=passes,
+            seed=self.settings.seed,
+            watch=runner.watched("moving images"),
         )
 
     def config(self) -> dict[str, Any]:

@@ -87,6 +87,14 @@ class Settings(FeatureOptions, ByPreset):
         at_least=0,
         below=1,
     )
+    flow_passes: ByData[int] = setting(
+        None,
+        "How often each drawn image is moved to where all have the released embedding, 0 for never "
+        "(default: 5 with scatter_rbf, 8 with encoder_rbf; fewer with --preset=fast; else 0).",
+        at_least=0,
+        at_most=1000,
+        fixed=False,
+    )
     num_synthetic: ByData[int] = setting(
         None,
         "Size of the synthetic dataset (default: 60000, of a table with a schema as many as it has "
@@ -125,17 +133,28 @@ _GENERAL: dict[str, Any] = {
     "ema_decay": 0.99,
     "code_dim": 5,
 }
+# How often images are moved to an embedding that tells much of them.
+_FLOW_PASSES = {"scatter_rbf": 5, "encoder_rbf": 8}
+_FEW_PASSES = {"encoder_rbf": 2}
+# Features that are computed image by image, at once for all classes.
+_FLOWING = ("rff", "scatter", *_FLOW_PASSES)
 # Dear steps; Hermite's is the paper's, and random Fourier features' five times theirs.
-_LARGEST_BATCH = {"scatter": 500, "scatter_rbf": 500, "rff": 500, "hermite": 200}
+_LARGEST_BATCH = {
+    "scatter": 500,
+    "scatter_rbf": 500,
+    "encoder_rbf": 500,
+    "rff": 500,
+    "hermite": 200,
+}
 # With --preset=fast, chosen on held-out images: at most so many steps, of at most so many examples,
 # and codes of at least this length. A step's time grows with the values of its examples, so larger
 # ones are fewer: as many as these have values at 32 x 32 grey pixels.
-_FAST = {"scatter_rbf": (600, 300)}
+_FAST = dict.fromkeys(("scatter_rbf", "encoder_rbf"), (600, 300))
 _FAST_OTHERS = (1200, 500)
 _FAST_PIXELS, _FEWEST = 32 * 32, 32
 _FAST_CODE = 16
 # A kernel that rewards variety, and DP-HP's own.
-_SHORTEST_CODE = {"scatter_rbf": 16, "hermite": 15}
+_SHORTEST_CODE = {"scatter_rbf": 16, "encoder_rbf": 16, "hermite": 15}
 _NETWORK = {"network": "fc_1l", "ntk_width": "800"}
 # Widths of two layers, where a network of so many is asked for and no others are told.
 _TWO_LAYERS, _THEIR_WIDTHS = ("fc_2l", "cnn_2l"), "200_100"
@@ -173,9 +192,24 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     if stored is not None:
         table |= dataclasses.asdict(stored.options)
     done = filled(settings, table)
+    _check_flow(done, spec)
     if done.unconditional and done.takes_equal_priors:
         raise bad(settings, "priors", "is of classes, which --unconditional does not tell apart")
     return dataclasses.replace(done, weights_share=0.0) if done.unconditional else done
+
+
+def _check_flow(done: Settings, spec: Any) -> None:
+    """Raise a `SettingsError` where nothing can be moved, or nothing is that should be."""
+    are_images = spec.kind.choose(images=True, rows=False, table=False)
+    if done.flow_passes and not (are_images and done.features in _FLOWING):
+        allowed = ", ".join(_FLOWING)
+        raise bad(done, "flow_passes", f"is for images and --features={allowed}; leave it out")
+    if done.features == "encoder_rbf" and not done.flow_passes:
+        raise bad(
+            done,
+            "flow_passes",
+            "half of --features=encoder_rbf is for images that are moved; use scatter_rbf",
+        )
 
 
 def defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
@@ -188,6 +222,7 @@ def defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
     table |= {
         "unconditional": spec.num_classes < 2,
         "weights_share": share,
+        "flow_passes": _FLOW_PASSES.get(features, 0),
         "num_synthetic": _num_synthetic(spec),
     }
     table["generator"] = generator_for(features, spec, settings.preset)
@@ -221,6 +256,7 @@ def _shortened(table: dict[str, Any], features: str, spec: Any) -> dict[str, Any
         "steps": min(table["steps"], steps),
         "batch_size": min(table["batch_size"], fewer),
         "code_dim": max(table["code_dim"], _FAST_CODE),
+        "flow_passes": _FEW_PASSES.get(features, 0),
     }
 
 
@@ -237,7 +273,8 @@ def generator_for(features: str, spec: Any, preset: str | None) -> str:
 def feature_rules(features: str, spec: Any) -> dict[str, Any]:
     """Return what features are made from, by their name and the data."""
     # Two random rows in [0, 1]^d are sqrt(d / 6) apart on average.
-    scales = {"rff": math.sqrt(spec.dim / 6), "hermite": math.sqrt(0.15), "scatter_rbf": 0.7}
+    scales = {"rff": math.sqrt(spec.dim / 6), "hermite": math.sqrt(0.15)}
+    scales |= dict.fromkeys(("scatter_rbf", "encoder_rbf"), 0.7)
     own = {
         "features": features,
         "moments": 1,

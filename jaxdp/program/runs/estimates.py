@@ -304,10 +304,12 @@ def _generator(settings: Any, facts: _Data) -> Estimate:
     if settings.features in COUNTS:
         return _counts(settings, facts)
     n, d, made = facts.num_examples, facts.dim, settings.num_synthetic
-    phases, per_example, forward, memory, disk = [], 0.0, 0.0, 0.0, 0.0
-    if settings.features == "scatter_rbf":
+    phases, per_example, forward, encoded, memory, disk = [], 0.0, 0.0, 0.0, 0.0, 0.0
+    if settings.features in ("scatter_rbf", "encoder_rbf"):
         parts = levels_of(facts.shape, fine=True)
-        public = _public_map(parts)
+        dear = [encoder_of(facts.shape, mirror=False)] if settings.features == "encoder_rbf" else []
+        encoded = sum(each.pixels for each in dear)
+        public = _public_map(parts + dear)
         phases, memory, disk = list(public.phases), public.memory, public.disk
         pixels, p = (sum(column) for column in list(zip(*parts, strict=True))[:2])
         products = (p * 4000 + min(d, 3072) * 2000) * FLOP / 3
@@ -323,11 +325,16 @@ def _generator(settings: Any, facts: _Data) -> Estimate:
     else:
         width = _WIDTHS.get(settings.features, _WIDEST)
         per_example, forward = 2 * d * width * FLOP, d * width * FLOP / 2
+    moving = (
+        settings.flow_passes * made * (per_example + forward + (_FORWARD + _BACKWARD) * encoded)
+    )
     per_example += _of_generator(settings.generator, facts)
-    phases.append(Phase("mean embedding", _COMPILE + n * forward))
+    phases.append(Phase("mean embedding", _COMPILE + n * (forward + _FORWARD * encoded)))
     step = settings.batch_size * per_example
     phases.append(Phase("training", 2 * _COMPILE + settings.steps * step))
     phases.append(Phase("drawing", 2.0 + made * _of_generator(settings.generator, facts) / 3))
+    if moving:
+        phases.append(Phase("moving images", _COMPILE + moving))
     memory += 12.0 * made * d + 2e2 * settings.batch_size * d + 1e9
     return Estimate(tuple(phases), memory, disk + made * d * 1.0 + 1e7)
 

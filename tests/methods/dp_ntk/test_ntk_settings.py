@@ -88,3 +88,38 @@ def test_equal_priors_need_no_shares_of_classes() -> None:
     for given in ({"weights_share": 0.2}, {"unconditional": True}):
         with pytest.raises(SettingsError, match="priors"):
             complete(Settings(priors="equal", **given), rows)
+
+
+@pytest.mark.parametrize(
+    ("given", "shape", "passes"),
+    [
+        ({"features": "scatter_rbf"}, (28, 28, 1), 5),
+        ({"features": "encoder_rbf"}, (32, 32, 3), 8),
+        ({"features": "scatter_rbf", "preset": "fast"}, (28, 28, 1), 0),
+        ({"features": "encoder_rbf", "preset": "fast"}, (32, 32, 3), 2),
+        ({"features": "rff"}, (28, 28, 1), 0),
+        ({"features": "rff", "flow_passes": 3}, (28, 28, 1), 3),
+        ({}, (28, 28, 1), 0),
+        ({}, (9,), 0),
+    ],
+)
+def test_images_are_moved_to_embeddings_that_tell_much_of_them(
+    given: dict[str, Any], shape: tuple[int, ...], passes: int
+) -> None:
+    assert completed("own", shape, **given).flow_passes == passes
+
+
+@pytest.mark.parametrize(
+    ("given", "shape", "said"),
+    [
+        ({"flow_passes": 1}, (28, 28, 1), "is for images and --features=rff, scatter, scatter_rbf"),
+        ({"features": "rff", "flow_passes": 1}, (9,), "is for images"),
+        ({"features": "encoder_rbf", "flow_passes": 0}, (32, 32, 3), "use scatter_rbf"),
+        ({"flow_passes": -1}, (28, 28, 1), "must be 0 or above"),
+    ],
+)
+def test_moves_of_what_cannot_be_moved_are_refused(
+    given: dict[str, Any], shape: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        completed("own", shape, **given)

@@ -1,0 +1,138 @@
+"""Drawn images that are moved to where they have the released embedding.
+
+A generator has few weights, and comes near the embedding at best. Images have a value for each
+pixel. With `nu` the embedding of all that was drawn, and `mu` the released one, an image x of class
+k moves down the gradient of their squared distance:
+
+    x <- x - eta g / |g|,    g = s(x) B grad_x <nu_k - mu_k, phi(x)>,
+    s(x) = sqrt(x (1 - x) + 0.001)
+
+`B` smooths over pixels, as neighbours move together: otherwise images get a grain that no real one
+has. By `s` black and white stay what they are, as in the last layer of a generator. `eta` falls to
+0 as the distance falls to that of the noise: who came nearer would have its features.
+
+Nothing here is given private data, only the noisy embedding: it is post-processing.
+
+References:
+    Arbel, Korba, Salim & Gretton (2019), "Maximum mean discrepancy gradient flow" (moving examples
+        down the gradient of the squared distance between their embedding and another).
+    Neuberger (1997), "Sobolev gradients and differential equations" (smoothed gradients).
+    Morozov (1966), "On the solution of functional equations by the method of regularization" (no
+        nearer to noisy data than their noise).
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from jaxdp.features.base import FeatureMap, squared_distance
+from jaxdp.images.smoothing import smooth_rows
+from jaxdp.methods.dp_ntk.released import Released
+from jaxdp.methods.steps import Watch, unwatched
+
+_CHUNK = 500
+# By held-out training images, as docs/tried.md tells. Lengths are those of a usual move of a pixel,
+# whose range is 1; they end at 0 as a cosine does.
+_LONGEST, _WIDTH = 0.03, 0.8
+_LEAST_SLOPE, _TINY = 1e-3, 1e-30
+
+
+class _Mover(NamedTuple):
+    """Compiled functions of a chunk of rows (b, d) and which class each is of, (c, b).
+
+    Attributes:
+        sums: of features, (c, p).
+        step: `(rows, of_class, nu, length) -> (rows, nu)`, moved; a row of no class stays.
+    """
+
+    sums: Callable[[ArrayLike, ArrayLike], Array]
+    step: Callable[[ArrayLike, ArrayLike, Array, float], tuple[Array, Array]]
+
+
+def moved(
+    features: FeatureMap,
+    rows: Float[np.ndarray, "n d"],
+    labels: Int[np.ndarray, " n"],
+    released: Released,
+    *,
+    shape: tuple[int, int, int],
+    noise: float,
+    passes: int,
+    seed: int,
+    watch: Watch = unwatched,
+) -> Float[np.ndarray, "n d"]:
+    """Return drawn images after so many moves of each.
+
+    Args:
+        features: the map that the embedding was made with; its features are computed.
+        rows: of drawn images, in [0, 1].
+        labels: the class that each was drawn for.
+        released: the embedding.
+        shape: height, width and channels, whose product is d.
+        noise: expected squared norm of the embedding's noise.
+        passes: moves of each image, >= 0.
+        seed: public; of the order in which they are moved.
+        watch: sees the numbers of chunks of images.
+
+    Guarantee:
+        Post-processing: no argument takes private data.
+    """
+    found = np.array(rows, np.float32)
+    counts = np.bincount(labels, minlength=len(released.mu))
+    each = np.asarray(released.class_weights, np.float32) / np.maximum(counts, 1)
+    mover = _mover(features, released, each, shape, noise)
+    chunks = list(_chunks(np.arange(len(found)), min(_CHUNK, len(found)), labels, len(counts)))
+    nu = jnp.zeros(released.mu.shape, jnp.float32)
+    for at, of_class in chunks:
+        nu += mover.sums(found[at], of_class) * each[:, None]
+    rng = np.random.default_rng(seed)
+    numbers = iter(watch(range(passes * len(chunks))))
+    for number in range(passes):
+        length = _LONGEST * (1 + math.cos(math.pi * number / passes)) / 2
+        order = rng.permutation(len(found))
+        for at, of_class in _chunks(order, min(_CHUNK, len(found)), labels, len(counts)):
+            next(numbers)
+            there = of_class.any(axis=0)
+            chunk, nu = mover.step(found[at], of_class, nu, length)
+            found[at[there]] = np.asarray(chunk)[there]
+    return found
+
+
+def _mover(
+    features: FeatureMap,
+    released: Released,
+    each: np.ndarray,
+    shape: tuple[int, int, int],
+    noise: float,
+) -> _Mover:
+    """Return what moves a chunk, `each` being the weight of one image of each class."""
+    sums = jax.vmap(features.weighted_sum, in_axes=(None, 0))
+    mu = released.mu
+
+    def step(rows: Array, of_class: Array, nu: Array, length: Array) -> tuple[Array, Array]:
+        before, pull = jax.vjp(lambda rows: sums(rows, of_class), rows)
+        (gradient,) = pull(nu - mu)
+        beyond = jnp.maximum(1 - noise / squared_distance(mu, nu), 0)
+        slope = jnp.sqrt(rows * (1 - rows) + _LEAST_SLOPE)
+        ahead = slope * smooth_rows(gradient, shape=shape, width=_WIDTH)
+        usual = jnp.sqrt(jnp.mean(ahead**2, axis=1, keepdims=True) + _TINY)
+        after = jnp.clip(rows - beyond * length * ahead / usual, 0, 1)
+        return after, nu + (sums(after, of_class) - before) * each[:, None]
+
+    return _Mover(jax.jit(sums), jax.jit(step))
+
+
+def _chunks(
+    order: np.ndarray, size: int, labels: np.ndarray, num_classes: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the places of chunks of one size, and which class each is of; none where it fills."""
+    for start in range(0, len(order), size):
+        part = order[start : start + size]
+        of_class = np.zeros((num_classes, size), np.float32)
+        of_class[labels[part], np.arange(len(part))] = 1
+        yield np.resize(part, size), of_class
