@@ -106,7 +106,8 @@ def test_images_folders_and_arrays_are_told_alike(
     predicted = found.made.classifier.predict(found.x)
     assert [line["class"] for line in lines[3:]] == ["abc"[label] for label in predicted]
     told = [[float(line[f"p_{name}"]) for name in "abc"] for line in lines[3:]]
-    np.testing.assert_allclose(told, found.made.classifier.predict_proba(found.x), atol=1e-5)
+    # 93 images and 90 are mapped in chunks of other sizes, which round otherwise.
+    np.testing.assert_allclose(told, found.made.classifier.predict_proba(found.x), atol=1e-4)
     assert "the private teacher of teacher.npz" in said.err
     assert "MUST NOT BE RELEASED" in said.err
 
