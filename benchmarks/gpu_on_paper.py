@@ -86,7 +86,7 @@ _QUICK_CASES: dict[str, tuple[str, dict[str, Any], tuple[int, ...], int]] = {
         _TINY,
         60,
     ),
-    "rff": ("dp_ntk", {**_DRAWN, "features": "rff"}, (8, 8, 1), 60),
+    "rff": ("dp_ntk", {**_DRAWN, "features": "rff", "flow_passes": 1}, (8, 8, 1), 60),
     "labelled": ("dp_ntk", {**_DRAWN, "ntk_width": "4", "labels": "teacher"}, (8, 8, 1), 60),
 }
 

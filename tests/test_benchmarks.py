@@ -77,6 +77,7 @@ def check_lowered_for_a_gpu(records: list[dict[str, Any]]) -> None:
         "privacy.class_sums._of_chunk.narrow",
         "methods.teacher.finish.distill.step",
         "methods.dp_ntk.finish.train_generator.update",
+        "methods.dp_ntk.flow._mover.step",
         "methods.dp_ntk.labels.student._student.step",
         "methods.runner._compiled.<lambda>",
     }
