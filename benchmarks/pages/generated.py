@@ -145,6 +145,9 @@ LABELLED = [
     )
     for data, eps in itertools.product(NAMES, (1, 10))
 ]
+_WITH_NETWORK = Runs(
+    "dp_ntk/fashion_mnist_labelled_encoder_eps10_0", f"--features=encoder_rbf {_TEACHER}"
+)
 HARD, SOFT = "accuracy.cnn.mean", "accuracy.cnn_soft.mean"
 
 
@@ -156,7 +159,7 @@ def of_feta(runs: Runs) -> str:
 def labelled() -> str:
     """A small network on 60,000 generated images that a teacher labels; means over runs."""
     return table(
-        LABELLED,
+        [*LABELLED, _WITH_NETWORK],
         {
             "data": _data,
             "eps": lambda runs: runs.epsilon,
