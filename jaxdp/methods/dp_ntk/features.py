@@ -306,8 +306,8 @@ FEATURES = Registry(
         ),
         "encoder_rbf": Entry(
             build=_encoder_rbf,
-            help="these, and as many of a network that random images have taught: best of many "
-            "colour images at a large epsilon, and slow",
+            help="these, and as many of a network that random images have taught: slow, for tens "
+            "of thousands of images at epsilon 10",
             kinds=("image",),
         ),
     },
