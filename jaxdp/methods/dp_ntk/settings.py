@@ -90,7 +90,8 @@ class Settings(FeatureOptions, ByPreset):
     flow_passes: ByData[int] = setting(
         None,
         "How often each drawn image is moved to where all have the released embedding, 0 for never "
-        "(default: 5 with scatter_rbf, 8 with encoder_rbf; fewer with --preset=fast; else 0).",
+        "(default: 8 with encoder_rbf, 2 with --preset=fast as well, 0 with other features). For "
+        "classes of about one size.",
         at_least=0,
         at_most=1000,
         fixed=False,
@@ -133,11 +134,12 @@ _GENERAL: dict[str, Any] = {
     "ema_decay": 0.99,
     "code_dim": 5,
 }
-# How often images are moved to an embedding that tells much of them.
-_FLOW_PASSES = {"scatter_rbf": 5, "encoder_rbf": 8}
+# How often images are moved to an embedding of which a generator sees a part alone. Others wait for
+# a check on unequal classes, whose shares an embedding has and drawn images do not.
+_FLOW_PASSES = {"encoder_rbf": 8}
 _FEW_PASSES = {"encoder_rbf": 2}
 # Features that are computed image by image, at once for all classes.
-_FLOWING = ("rff", "scatter", *_FLOW_PASSES)
+_FLOWING = ("rff", "scatter", "scatter_rbf", *_FLOW_PASSES)
 # Dear steps; Hermite's is the paper's, and random Fourier features' five times theirs.
 _LARGEST_BATCH = {
     "scatter": 500,

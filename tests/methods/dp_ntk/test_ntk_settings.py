@@ -93,7 +93,7 @@ def test_equal_priors_need_no_shares_of_classes() -> None:
 @pytest.mark.parametrize(
     ("given", "shape", "passes"),
     [
-        ({"features": "scatter_rbf"}, (28, 28, 1), 5),
+        ({"features": "scatter_rbf"}, (28, 28, 1), 0),
         ({"features": "encoder_rbf"}, (32, 32, 3), 8),
         ({"features": "scatter_rbf", "preset": "fast"}, (28, 28, 1), 0),
         ({"features": "encoder_rbf", "preset": "fast"}, (32, 32, 3), 2),
