@@ -28,6 +28,8 @@ from jaxdp.networks import generators
 
 # Looks at the distance in a run.
 _POINTS = 40
+# About what a generator leaves of the mean features of a class, squared; those have norm 1 at most.
+_LEFT = 0.1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -156,6 +158,30 @@ def leading_part(features: FeatureMap, released: Released) -> Released:
         return released
     part, share = features.leading
     return released._replace(mu=released.mu[:, : part.dim] / math.sqrt(share))
+
+
+def evened(released: Released, *, noise: float) -> Released:
+    """Return an embedding by which rare classes are trained on as much as others.
+
+    A class's part has its share in it, so that a rare one hardly moves the squared distance. Parts
+    are divided by `sqrt(w_k^2 + noise / left)`: each has a weight in inverse proportion to the
+    squared error that is to be expected of its mean features, `left + noise / w_k^2`. Those of
+    classes that noise hides count for less.
+
+    Args:
+        released: the embedding.
+        noise: expected squared norm of the noise of one class.
+
+    Returns:
+        Both arrays times a number for each class; all are 1 where classes are equal.
+
+    References:
+        Aitken (1936), "On least squares and linear combination of observations".
+    """
+    shares = np.asarray(released.class_weights, np.float64)
+    factors = 1 / np.sqrt(shares**2 + noise / _LEFT)
+    scale = jnp.asarray(factors / np.sqrt(np.mean(factors**2)), jnp.float32)
+    return Released(released.mu * scale[:, None], released.class_weights * scale)
 
 
 def published_schedule(learning_rate: float, interval: int) -> optax.Schedule:

@@ -23,8 +23,15 @@ from jaxdp.methods.steps import Runner
 from jaxdp.tables.pairs import Pairs
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Maker(abc.ABC):
-    """Turns what was released into something that draws examples; it sees no data."""
+    """Turns what was released into something that draws examples; it sees no data.
+
+    Attributes:
+        stddev: of the embedding's noise.
+    """
+
+    stddev: float
 
     @property
     @abc.abstractmethod
@@ -76,9 +83,12 @@ class NetworkMaker(Maker):
         """Return the trained generator, and the released shares."""
         settings = self.settings
         assert settings.code_dim is not None
-        leading = training_module.leading_part(self.features, released)
         state = training_module.finish(
-            self.training, leading, runner, seed=settings.seed, num_steps=settings.steps
+            self.training,
+            self._trained_on(released),
+            runner,
+            seed=settings.seed,
+            num_steps=settings.steps,
         )
         generator = Generator(
             module=self.module,
@@ -90,6 +100,13 @@ class NetworkMaker(Maker):
             class_weights=self._shares_of_classes(released),
         )
         return generator, np.asarray(released.class_weights)
+
+    def _trained_on(self, released: Released) -> Released:
+        """Return the leading features of an embedding, of which no class counts for too little."""
+        leading = training_module.leading_part(self.features, released)
+        share = 1.0 if self.features.leading is None else self.features.leading[1]
+        noise = leading.mu.shape[1] * self.stddev**2 / share
+        return training_module.evened(leading, noise=noise)
 
     def _shares_of_classes(self, released: Released) -> tuple[float, ...] | None:
         """Return the released shares, in which records are drawn; images are drawn evenly."""
@@ -104,13 +121,11 @@ class CellMaker(Maker):
     Attributes:
         codec: of rows that are one-hot over cells.
         pairs: part of the features that counts pairs of columns; 0 for columns alone.
-        stddev: of the embedding's noise.
         class_names: in the order of the labels.
     """
 
     codec: TableCodec
     pairs: float
-    stddev: float
     class_names: tuple[str, ...]
 
     @property
@@ -164,6 +179,7 @@ def maker_for(
         module=module,
         features=features,
         training=_training(module, features, settings, len(class_names)),
+        stddev=stddev,
         settings=settings,
         spec=spec,
         class_names=class_names,

@@ -13,11 +13,11 @@ from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods import base, bought_schema, certified
 from jaxdp.methods.base import Story
-from jaxdp.methods.dp_ntk import flow
+from jaxdp.methods.dp_ntk import flow, shares
 from jaxdp.methods.dp_ntk import release as releasing
 from jaxdp.methods.dp_ntk.drawing import balanced_labels
 from jaxdp.methods.dp_ntk.features import FeatureOptions, build_features
-from jaxdp.methods.dp_ntk.makers import Maker, maker_for
+from jaxdp.methods.dp_ntk.makers import Maker, NetworkMaker, maker_for
 from jaxdp.methods.dp_ntk.released import FORM, Released
 from jaxdp.methods.dp_ntk.settings import COUNTS, Settings
 from jaxdp.methods.dp_ntk.story import COVERS, STORY, TABLE
@@ -103,8 +103,10 @@ class NtkPlan(base.Plan[Released]):
     def finish(self, released: Released, runner: Runner) -> Made:
         """Return what a generator draws that was trained on the embedding."""
         settings, codec = self.settings, self.spec.codec
-        generator, weights = self.maker.make(released, runner)
-        if settings.takes_equal_priors:
+        informed = self._with_shares(released)
+        generator, weights = self.maker.make(informed, runner)
+        # Told shares are for training alone.
+        if informed is not released or settings.takes_equal_priors:
             weights = np.full(len(weights), 1 / len(weights))
             if generator.class_weights is not None:
                 equal = tuple(map(float, weights))
@@ -115,7 +117,7 @@ class NtkPlan(base.Plan[Released]):
         if not np.all(np.isfinite(rows)):
             raise bad(settings, "learning_rate", "training has diverged; lower it")
         if settings.flow_passes:
-            rows = self._moved(rows, labels, released, runner)
+            rows = self._moved(rows, labels, informed, runner)
             x = generator.stored(rows, labels)
         return Made(
             spec=self.spec,
@@ -130,13 +132,34 @@ class NtkPlan(base.Plan[Released]):
             generator=generator,
         )
 
+    @property
+    def _all_releases(self) -> tuple[GaussianRelease, ...]:
+        """Of this run, or of the earlier one."""
+        return self.releases or _stored_releases(self.earlier.stored)
+
+    def _with_shares(self, released: Released) -> Released:
+        """Return an embedding with the classes' shares that it tells a network, if none has left.
+
+        Counts of cells tell theirs by themselves.
+        """
+        named = {release.name for release in self._all_releases}
+        if releasing.WEIGHTS in named or not isinstance(self.maker, NetworkMaker):
+            return released
+        return shares.with_shares(
+            released,
+            self.features,
+            str(self.options.features),
+            shape=self.spec.shape,
+            stddev=_stddev(self._all_releases),
+        )
+
     def _moved(
         self, rows: np.ndarray, labels: np.ndarray, released: Released, runner: Runner
     ) -> np.ndarray:
         """Return drawn images, in [0, 1], where they have the released embedding."""
         passes = self.settings.flow_passes
         assert passes is not None
-        stddev = _stddev(self.releases or _stored_releases(self.earlier.stored))
+        stddev = _stddev(self._all_releases)
         return flow.moved(
             self.features,
             rows,
@@ -216,13 +239,13 @@ def make_plan(
 
 def _releases(settings: Settings, spec: Spec, features: FeatureMap) -> tuple[GaussianRelease, ...]:
     share = settings.weights_share or 0.0
-    shares = {releasing.EMBEDDING: 1 - share}
+    parts = {releasing.EMBEDDING: 1 - share}
     if share:
-        shares[releasing.WEIGHTS] = share
+        parts[releasing.WEIGHTS] = share
     bounds = releasing.sensitivities(
         features, spec.num_examples, class_weights=share > 0, relation=settings.relation
     )
-    return bought_schema.calibrate(settings, spec, bounds, shares)
+    return bought_schema.calibrate(settings, spec, bounds, parts)
 
 
 def _stored_releases(stored: Stored[Any] | None) -> tuple[GaussianRelease, ...]:

@@ -50,8 +50,9 @@ class Settings(FeatureOptions, ByPreset):
     )
     weights_share: ByData[float] = setting(
         None,
-        "Part of the budget, in [0, 1), that releases the classes' shares; 0 takes them as equal "
-        "(default: 0 for images, 0.1 for tables).",
+        "Part of the budget, in [0, 1), that releases the classes' shares, in which examples are "
+        "drawn then; with 0 a generator learns from those that the embedding tells, and draws "
+        "equally many of each class (default: 0 for images, 0.1 for tables).",
         at_least=0,
         at_most=1 - LEAST_SHARE,
     )
@@ -90,8 +91,7 @@ class Settings(FeatureOptions, ByPreset):
     flow_passes: ByData[int] = setting(
         None,
         "How often each drawn image is moved to where all have the released embedding, 0 for never "
-        "(default: 8 with encoder_rbf, 2 with --preset=fast as well, 0 with other features). For "
-        "classes of about one size.",
+        "(default: 8 with encoder_rbf, 2 with --preset=fast as well, 0 with other features).",
         at_least=0,
         at_most=1000,
         fixed=False,
@@ -134,8 +134,7 @@ _GENERAL: dict[str, Any] = {
     "ema_decay": 0.99,
     "code_dim": 5,
 }
-# How often images are moved to an embedding of which a generator sees a part alone. Others wait for
-# a check on unequal classes, whose shares an embedding has and drawn images do not.
+# How often images are moved to an embedding of which a generator sees a part alone.
 _FLOW_PASSES = {"encoder_rbf": 8}
 _FEW_PASSES = {"encoder_rbf": 2}
 # Features that are computed image by image, at once for all classes.

@@ -251,7 +251,5 @@ def _embedding_release(
 
 
 def _with_noise(plan: generation.NtkPlan, noise: GaussianRelease) -> generation.NtkPlan:
-    maker = plan.maker
-    if isinstance(maker, CellMaker):
-        maker = dataclasses.replace(maker, stddev=noise.stddev)
+    maker = dataclasses.replace(plan.maker, stddev=noise.stddev)
     return dataclasses.replace(plan, releases=(noise,), maker=maker)
