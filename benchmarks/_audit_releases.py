@@ -49,6 +49,7 @@ _SIZES = {
     "_NUM_FREQUENCIES": 500,
     "_NUM_WAVES": 400,
     "_NUM_PIXEL_WAVES": 200,
+    "_NUM_ENCODER_WAVES": 200,
     "_HERMITE_ORDER": 20,
 }
 _CONFIGS: dict[str, tuple[float, tuple[int, ...]]] = {
@@ -57,6 +58,7 @@ _CONFIGS: dict[str, tuple[float, tuple[int, ...]]] = {
     "hermite": (0.5, (64,)),
     "scatter": (0.0, (8, 8, 1)),
     "scatter_rbf": (0.25, (16, 16, 1)),
+    "encoder_rbf": (0.25, (16, 16, 1)),
 }
 """Length scales and shapes of examples."""
 _NUM_LOGITS = 10

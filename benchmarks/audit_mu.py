@@ -149,7 +149,7 @@ def _class_means(epsilon: float) -> Case:
 CASES: dict[str, Callable[[float], Case]] = {
     **{
         f"embedding {name}": _embedding(name)
-        for name in ("entk", "rff", "hermite", "scatter", "scatter_rbf")
+        for name in ("entk", "rff", "hermite", "scatter", "scatter_rbf", "encoder_rbf")
     },
     "counts of columns": _counts("marginals"),
     "counts of pairs": _counts("pairs"),
