@@ -37,7 +37,8 @@ FILE = Path(__file__).with_suffix(".npz")
 DIGEST = "39e923ddc01866e30730098d627563eb191e282f0e7358af65b0eefd2f68e7d2"
 """SHA-256 of the weights; whitening is kept by it.
 
-Released teachers do not tell which weights they are of: other ones need another option's name.
+Released teachers and embeddings do not tell which weights they are of: other ones need another
+name of the option, and of the features.
 """
 _REGIONS = 2  # along a side of an image
 _CHANNELS = 3
