@@ -138,16 +138,18 @@ _RUNS_OF = {
     ("fashion_mnist", 10): "3",
 }
 _TEACHER = "--labels=teacher"
-LABELLED = [
-    Runs(
-        f"dp_ntk/{data}_labelled_eps{eps}_{_RUNS_OF.get((data, eps), '?')}",
-        f"{_TEACHER} {_CONV} --steps=2000" if data == "cifar10" else _TEACHER,
-    )
-    for data, eps in itertools.product(NAMES, (1, 10))
-]
-_WITH_NETWORK = Runs(
-    "dp_ntk/fashion_mnist_labelled_encoder_eps10_0", f"--features=encoder_rbf {_TEACHER}"
-)
+
+
+def _labelled(data: str, eps: int) -> Runs:
+    # At epsilon 10 images have the network's features by default, which these runs had not.
+    parts = ["--features=scatter_rbf"] * (eps == 10) + [_TEACHER]
+    parts += [_CONV, "--steps=2000"] * (data == "cifar10")
+    run = _RUNS_OF.get((data, eps), "?")
+    return Runs(f"dp_ntk/{data}_labelled_eps{eps}_{run}", " ".join(parts))
+
+
+LABELLED = [_labelled(data, eps) for data, eps in itertools.product(NAMES, (1, 10))]
+_WITH_NETWORK = Runs("dp_ntk/fashion_mnist_labelled_encoder_eps10_0", _TEACHER)
 HARD, SOFT = "accuracy.cnn.mean", "accuracy.cnn_soft.mean"
 
 

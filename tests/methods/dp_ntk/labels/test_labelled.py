@@ -330,6 +330,35 @@ def test_images_are_embedded_by_the_features_that_networks_learn_most_of() -> No
     assert labelled.complete(labelled.Settings(labels="teacher"), SPEC).features == "marginals"
 
 
+@pytest.mark.parametrize(
+    ("n", "side", "given", "expected"),
+    [
+        (3000, 16, {"eps": 10.0}, "encoder_rbf"),
+        (2999, 16, {"eps": 10.0}, "scatter_rbf"),
+        (2999, 16, {"eps": 10.0, "teacher_share": 0.4}, "encoder_rbf"),
+        (30_000, 16, {"eps": 1.0}, "encoder_rbf"),
+        (3000, 15, {"eps": 10.0}, "scatter_rbf"),
+        (3000, 16, {"eps": 10.0, "flow_passes": 0}, "scatter_rbf"),
+        (3000, 16, {"eps": 10.0, "preset": "fast"}, "scatter_rbf"),
+        (300, 16, {"eps": float("inf")}, "encoder_rbf"),
+    ],
+)
+def test_where_noise_is_small_images_are_moved_to_a_finer_embedding(
+    n: int, side: int, given: dict[str, Any], expected: str
+) -> None:
+    images = jaxdp.Spec.images("own", (n, side, side, 1), class_names=["a", "b", "c"])
+    found = labelled.complete(labelled.Settings(labels="teacher", **given), images)
+    assert found.features == expected
+    assert (found.flow_passes > 0) == (expected == "encoder_rbf")
+
+
+def test_noise_of_persons_is_counted_where_an_embedding_is_chosen() -> None:
+    images = jaxdp.Spec.images("own", (3000, 16, 16, 1), class_names=["a", "b", "c"])
+    asked = labelled.Settings(labels="teacher", eps=10.0)
+    found = [labelled.complete(asked, spec).features for spec in (images, images.of_persons(2))]
+    assert found == ["encoder_rbf", "scatter_rbf"]
+
+
 def test_equal_priors_draw_and_label_all_classes_equally() -> None:
     """Nine records in ten are of one class."""
     rng = np.random.default_rng(0)
