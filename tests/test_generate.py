@@ -123,6 +123,21 @@ def test_sample_draws_more_from_a_finished_run(finished: Path, tmp_path: Path) -
     assert sample(f"--run={finished}", f"--out={missing}") == 2
 
 
+def test_sample_says_what_a_run_has_done_after_drawing(tmp_path: Path) -> None:
+    assert sampling_driver.done_after_drawing(str(tmp_path)) is None
+    for config, expected in (
+        ({"flow_passes": 0, "labels": "generator"}, None),
+        ({"flow_passes": 2}, "those of the run were then moved to its embedding"),
+        (
+            {"flow_passes": 2, "labels": "teacher"},
+            "those of the run were then moved to its embedding and labelled by a teacher",
+        ),
+    ):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        found = sampling_driver.done_after_drawing(str(tmp_path))
+        assert found is None if expected is None else str(found).endswith(expected)
+
+
 def test_guarantee_another_generator_is_not_the_one_that_was_certified(
     finished: Path, tmp_path: Path
 ) -> None:

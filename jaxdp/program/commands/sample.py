@@ -79,6 +79,26 @@ def counts_of(folder: str) -> Path | None:
     return file if file.exists() and not (path / "generator").exists() else None
 
 
+def done_after_drawing(folder: str) -> str | None:
+    """Return a line on what a run has done to what its generator drew; None where it is nothing."""
+    from jaxdp.methods.record import CONFIG
+    from jaxdp.saved import files, zips
+
+    path = zips.folder_of(user_path(folder, "run").absolute(), f"--run={folder}")
+    try:
+        config = files.json_file(path / CONFIG)
+    except (OSError, ValueError):  # it may have been left behind, and nothing is drawn by it
+        return None
+    done = []
+    if config.get("flow_passes"):
+        done.append("moved to its embedding")
+    if config.get("labels") == "teacher":
+        done.append("labelled by a teacher")
+    if not done:
+        return None
+    return f"as the generator draws them; those of the run were then {' and '.join(done)}"
+
+
 def labels_for(generator: Any, num: int, *, seed: int) -> np.ndarray:
     """Return classes to draw: equally many of each, for tables in the shares that were released."""
     if generator.class_weights is None:
@@ -141,4 +161,7 @@ def main(argv: Sequence[str]) -> None:
         labels = labels_for(generator, asked.num, seed=asked.sample_seed)
         x = generator(labels, seed=asked.sample_seed)
         print(f"{asked.num} examples: {_write_set(asked.out, generator, x, labels)}")
+        note = done_after_drawing(asked.run)
+        if note is not None:
+            print(note)
         print_guarantee(certificate)
