@@ -61,6 +61,11 @@ def test_metrics_have_accuracies_and_end_finished(finished: Path) -> None:
     assert metrics["frechet"]["name"] == "scatter Frechet distance"
 
 
+def test_config_tells_how_images_were_drawn(finished: Path) -> None:
+    config = json.loads((finished / "config.json").read_text())
+    assert (config["num_synthetic"], config["flow_passes"]) == (200, 0)
+
+
 def test_certificate_is_of_one_release(finished: Path) -> None:
     found = read(finished, "privacy.json")
     assert found["epsilon"] == pytest.approx(5, rel=1e-6)

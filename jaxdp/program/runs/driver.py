@@ -115,10 +115,9 @@ def _facts(plan: Plan[Any], run_flags: Any) -> dict[str, Any]:
         return {"eval_every": run_flags.eval_every or math.ceil(plan.settings.steps / 10)}
     if plan.story.kind == "distilled":
         return {}
-    several = getattr(plan.settings, "candidates", None)
-    return {"num_synthetic": plan.story.num_made} | (
-        {} if several is None else {"candidates": several}
-    )
+    chosen = {name: getattr(plan.settings, name, None) for name in ("candidates", "flow_passes")}
+    told = {name: value for name, value in chosen.items() if value is not None}
+    return {"num_synthetic": plan.story.num_made} | told
 
 
 class _Run:
