@@ -140,16 +140,20 @@ _RUNS_OF = {
 _TEACHER = "--labels=teacher"
 
 
-def _labelled(data: str, eps: int) -> Runs:
-    # At epsilon 10 images have the network's features by default, which these runs had not.
+def _drawn(data: str, eps: int) -> Runs:
+    """Return runs whose images are as they were drawn, which is the default at epsilon 1 alone."""
     parts = ["--features=scatter_rbf"] * (eps == 10) + [_TEACHER]
     parts += [_CONV, "--steps=2000"] * (data == "cifar10")
     run = _RUNS_OF.get((data, eps), "?")
     return Runs(f"dp_ntk/{data}_labelled_eps{eps}_{run}", " ".join(parts))
 
 
-LABELLED = [_labelled(data, eps) for data, eps in itertools.product(NAMES, (1, 10))]
-_WITH_NETWORK = Runs("dp_ntk/fashion_mnist_labelled_encoder_eps10_0", _TEACHER)
+DRAWN = {(data, eps): _drawn(data, eps) for data, eps in itertools.product(NAMES, (1, 10))}
+_MOVED = {
+    (data, 10): Runs(f"dp_ntk/{data}_labelled_encoder_eps10_0", _TEACHER)
+    for data in ("mnist", "fashion_mnist")
+}
+LABELLED = list((DRAWN | _MOVED).values())
 HARD, SOFT = "accuracy.cnn.mean", "accuracy.cnn_soft.mean"
 
 
@@ -161,7 +165,7 @@ def of_feta(runs: Runs) -> str:
 def labelled() -> str:
     """A small network on 60,000 generated images that a teacher labels; means over runs."""
     return table(
-        [*LABELLED, _WITH_NETWORK],
+        [*LABELLED, *(DRAWN[which] for which in _MOVED)],
         {
             "data": _data,
             "eps": lambda runs: runs.epsilon,
@@ -209,7 +213,7 @@ def labelled_at_one() -> str:
 
 def linear_of_labelled() -> str:
     """Logistic regression and MLP on 6000 of these images; the first run that has them."""
-    grey = [runs for runs in LABELLED if runs.set("dataset") != "cifar10"]
+    grey = [runs for (data, _), runs in DRAWN.items() if data != "cifar10"]
     return table(
         grey,
         {
