@@ -175,6 +175,9 @@ def evened(released: Released, *, noise: float) -> Released:
     Returns:
         Both arrays times a number for each class; all are 1 where classes are equal.
 
+    Guarantee:
+        Post-processing: no argument takes private data.
+
     References:
         Aitken (1936), "On least squares and linear combination of observations".
     """

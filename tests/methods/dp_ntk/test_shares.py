@@ -121,10 +121,13 @@ def run(monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], **given: Any) -
         return trained(training, released, *rest, **more)
 
     monkeypatch.setattr(finish, "finish", training)
-    monkeypatch.setattr(finish, "evened", lambda released, noise: released)
+    noises: list[float] = []
+    monkeypatch.setattr(finish, "evened", lambda rel, noise: noises.append(noise) or rel)
     method = jaxdp.methods.dp_ntk
     asked = method.Settings(eps=100.0, **given)
     made, _ = jaxdp.run(method, asked, spec, jaxdp.Private(x, y), progress=False)
+    (noise,) = noises
+    assert 0 < noise < 1
     return made, seen[0]
 
 

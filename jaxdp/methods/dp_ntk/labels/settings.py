@@ -24,8 +24,8 @@ LABELS = (GENERATOR, TEACHER)
 # are too slow for the fast preset.
 _IMAGE_FEATURES, _FAST_VALUES = "scatter_rbf", 32 * 32
 # With an embedding's epsilon times the images of a class from so many on, features of a network are
-# embedded beside these, and images moved to them. Held out on garments and digits, networks learn a
-# little less at 2500, and more at 7500 and 25,000.
+# embedded beside these, and images moved to them. Held out on garments, networks learn no more at
+# 2500, and more from 5000 on; on digits more at 7500.
 _FINE_FEATURES, _FINE_STRENGTH = "encoder_rbf", 5000.0
 # Candidates of an image. In colour a teacher has three times the features, and takes as long.
 _CANDIDATES, _FEW_CANDIDATES = 4, 2
