@@ -359,6 +359,12 @@ def test_noise_of_persons_is_counted_where_an_embedding_is_chosen() -> None:
     assert found == ["encoder_rbf", "scatter_rbf"]
 
 
+def test_a_generator_knows_the_noise_that_is_drawn_beside_a_teacher() -> None:
+    asked = labelled.Settings(labels="teacher", eps=1.0, teacher_share=0.9)
+    plan = labelled.make_plan(labelled.complete(asked, SPEC), SPEC)
+    assert plan.generation.maker.stddev == plan.release_of_embedding.stddev
+
+
 def test_equal_priors_draw_and_label_all_classes_equally() -> None:
     """Nine records in ten are of one class."""
     rng = np.random.default_rng(0)
