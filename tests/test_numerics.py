@@ -104,3 +104,42 @@ def test_quick_compilation_gives_the_same_bits(off: bool) -> None:
         np.testing.assert_array_equal(quick(rows), usual(rows))
     finally:
         jax.config.update("jax_disable_most_optimizations", before)
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 5, 6, 7, 12])
+def test_mapped_rows_are_those_of_one_by_one(count: int) -> None:
+    x = jax.random.normal(jax.random.key(0), (count, 3))
+    rows = {"x": x, "w": jnp.arange(count, dtype=jnp.float32)}
+
+    def one(row: dict[str, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        return row["w"] * jnp.sin(row["x"]), jnp.sum(row["x"])
+
+    found = numerics.map_rows(one, rows, at_most=4)
+    expected = jax.vmap(one)(rows)
+    for each, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(each, other, rtol=1e-6)
+
+
+def test_mapped_rows_have_the_gradient_of_one_by_one() -> None:
+    """What fills up the last chunk adds nothing, to shared values neither."""
+    x = jax.random.normal(jax.random.key(0), (7, 3))
+
+    def loss(x: jax.Array, shared: jax.Array, at_most: int) -> jax.Array:
+        found = numerics.map_rows(lambda row: jnp.log(row @ shared), x, at_most=at_most)
+        return jnp.sum(found**2)
+
+    x, shared = jnp.abs(x), jnp.arange(1.0, 4.0)  # rows of zeros would have no logarithm
+    for argument in (0, 1):
+        few, all_at_once = (jax.grad(loss, argument)(x, shared, most) for most in (3, 7))
+        np.testing.assert_allclose(few, all_at_once, rtol=1e-5)
+
+
+def test_mapped_rows_are_one_program_whatever_their_number() -> None:
+    def one(row: jax.Array) -> jax.Array:
+        return jnp.sin(row)
+
+    for count in (64, 65, 90):
+        program = str(
+            jax.make_jaxpr(lambda x: numerics.map_rows(one, x, at_most=16))(np.ones(count))
+        )
+        assert program.count(" sin ") == 1, program

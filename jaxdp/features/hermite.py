@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxdp.features.checks import require_columns, require_positive, require_width
-from jaxdp.numerics import ByBackend
+from jaxdp.numerics import ByBackend, map_rows
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 # Degrees per iteration of a compiled loop: the copies of what it carries are most of its time.
@@ -288,8 +288,7 @@ def _hermite_sum_backward(
         (_, _, dx, dw), _ = jax.lax.scan(step, start, (coefficients, cotangent), unroll=_UNROLL)
         return dx, dw
 
-    chunk = _CHUNK.here
-    return jax.lax.map(row, (x, w), batch_size=chunk)
+    return map_rows(row, (x, w), at_most=_CHUNK.here)
 
 
 _hermite_sum.defvjp(_hermite_sum_forward, _hermite_sum_backward)

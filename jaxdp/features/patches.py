@@ -33,7 +33,7 @@ from jaxdp.features.levels import region_means
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.features.public_images import dead_leaves_images
 from jaxdp.features.whitening import whitening
-from jaxdp.numerics import ByBackend
+from jaxdp.numerics import ByBackend, map_rows
 
 SIDE = 6
 """Pixels of a side of a patch."""
@@ -236,8 +236,6 @@ def in_chunks(of_chunk: FeatureFn) -> FeatureFn:
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
         if len(rows) <= _CHUNK.here:
             return of_chunk(rows)
-        # Without the checkpoint a gradient would keep what every word makes of every patch.
-        one = jax.checkpoint(lambda row: of_chunk(row[None])[0])
-        return jax.lax.map(one, rows, batch_size=_CHUNK.here)
+        return map_rows(lambda row: of_chunk(row[None])[0], rows, at_most=_CHUNK.here)
 
     return features

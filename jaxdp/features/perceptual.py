@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from jaxdp.networks.classifiers import ResNet18Trunk
-from jaxdp.numerics import ByBackend
+from jaxdp.numerics import ByBackend, map_rows
 
 NORMALISATIONS = ("none", "unit", "group")
 
@@ -77,11 +77,7 @@ def perceptual_features(
         return normalise(phi, normalisation)
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
-        chunk = _CHUNK.here
-        if x.shape[0] <= chunk:
-            return jax.vmap(one)(x)
-        # Without the checkpoint a gradient would keep the activations of every chunk.
-        return jax.lax.map(jax.checkpoint(one), x, batch_size=chunk)
+        return map_rows(one, x, at_most=_CHUNK.here)
 
     return features
 

@@ -17,6 +17,7 @@ References:
 """
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from jaxtyping import Array, Float
 from kymatio.scattering2d.filter_bank import filter_bank as kymatio_filters
 from kymatio.scattering2d.utils import compute_padding
 
-from jaxdp.numerics import ByBackend
+from jaxdp.numerics import ByBackend, map_rows
 
 NORMALISATIONS = ("none", "pointwise", "group", "unit")
 
@@ -136,11 +137,7 @@ def scattering(
     x = _with_even_sides(x)
     # Larger images, fewer at once.
     chunk = max(1, _CHUNK.here * _PIXELS // max(_PIXELS, x.shape[1] * x.shape[2]))
-    if x.shape[0] <= chunk:
-        return jax.vmap(one)(x)
-    # Without the checkpoint a gradient would keep every chunk's moduli, some hundred times the
-    # size of the images, outside of the cache.
-    return jax.lax.map(jax.checkpoint(one), x, batch_size=chunk)
+    return map_rows(one, x, at_most=chunk)
 
 
 def _with_even_sides(x: Float[Array, "n h w"]) -> Float[Array, "n m q"]:
@@ -160,14 +157,16 @@ def _transform(x: Float[Array, "h w"], bank: FilterBank) -> Float[Array, "paths 
     spectrum = _spectrum(padded)
     zeroth = _average(padded, bank.averages[0])[None]
     first, second = [], []
-    for n, wavelet in enumerate(bank.wavelets):
-        modulus = _filtered_modulus(spectrum, bank.wavelets[n : n + 1], 0)[0]
-        first.append(_average(modulus, bank.averages[wavelet.scale])[None])
-        # All angles of a coarser scale at once, and no more: what fits in the cache.
-        for scale in range(wavelet.scale + 1, len(bank.averages)):
-            coarser = tuple(other for other in bank.wavelets if other.scale == scale)
-            outer = _filtered_modulus(_spectrum(modulus), coarser, wavelet.scale)
-            second.append(_average(outer, bank.averages[scale]))
+    scales = [tuple(some) for _, some in itertools.groupby(bank.wavelets, lambda each: each.scale)]
+    for scale, wavelets in enumerate(scales):
+        coarser = scales[scale + 1 :]
+        # All angles of the last scale of a path at once, and no more: what fits in the cache.
+        for some in [(wavelet,) for wavelet in wavelets] if coarser else [wavelets]:
+            moduli = _filtered_modulus(spectrum, some, 0)
+            first.append(_average(moduli, bank.averages[scale]))
+            for last, others in enumerate(coarser, scale + 1):
+                outer = _filtered_modulus(_spectrum(moduli[0]), others, scale)
+                second.append(_average(outer, bank.averages[last]))
     return jnp.concatenate([zeroth, *first, *second])
 
 

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Key
 
 from jaxdp.kernels.base import Kernel, inner_products
 from jaxdp.networks import gradients
+from jaxdp.numerics import map_rows
 
 ApplyFn = Callable[[Any, Array], Array]
 
@@ -143,13 +144,16 @@ def entk(module_apply: ApplyFn, params: Any, image_shape: tuple[int, ...] | None
     """
     compact = gradients.of_row(gradients.compact_gradient, module_apply, params, image_shape)
 
+    def of_rows(fn: Callable[[Any], Any], rows: Any) -> Any:
+        return map_rows(fn, rows, at_most=gradients.ROWS_AT_ONCE.here)
+
     def cross(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Array, "n m"]:
-        others = gradients.map_rows(compact, z)
-        return gradients.map_rows(lambda row: gradients.inner_products(compact(row), others), x)
+        others = of_rows(compact, z)
+        return of_rows(lambda row: gradients.inner_products(compact(row), others), x)
 
     def symmetric(x: Float[Array, "n d"]) -> Float[Array, "n n"]:
-        each = gradients.map_rows(compact, x)
-        k = gradients.map_rows(lambda one: gradients.inner_products(one, each), each)
+        each = of_rows(compact, x)
+        k = of_rows(lambda one: gradients.inner_products(one, each), each)
         return (k + k.T) / 2  # a blocked matrix product need not be symmetric to the last bit
 
     return Kernel(cross=cross, symmetric=symmetric)

@@ -26,12 +26,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxdp.networks.linear_calls import LinearCall, Window, record_linear_calls
-from jaxdp.numerics import ByBackend
+from jaxdp.numerics import ByBackend, map_rows
 
 ApplyFn = Callable[[Any, Array], Array]
 
 # Images whose gradients are formed at once: what a CPU's memory takes, what fills a GPU.
-_CHUNK = ByBackend(cpu=64, accelerator=512)
+ROWS_AT_ONCE = ByBackend(cpu=64, accelerator=512)
 
 
 class Factors(NamedTuple):
@@ -82,7 +82,7 @@ def entk_norms(
         alone = jax.tree.map(lambda part: part[None], gradient)
         return jnp.sqrt(inner_products(gradient, alone)[0])
 
-    return map_rows(norm, x, chunk_size)
+    return map_rows(norm, x, at_most=chunk_size or ROWS_AT_ONCE.here)
 
 
 def balanced(pair: Factors) -> Factors:
@@ -139,15 +139,6 @@ def dense_factors(
         for layer, a, d in zip(layers, inputs, deltas, strict=True)
         if layer is not None
     }
-
-
-def map_rows(fn: Callable[[Any], Any], rows: Any, chunk_size: int | None = None) -> Any:
-    """Return `fn` of every row of a tree of arrays, in chunks."""
-    chunk = chunk_size or _CHUNK.here
-    if jax.tree.leaves(rows)[0].shape[0] <= chunk:
-        return jax.vmap(fn)(rows)
-    # Without the checkpoint a gradient would keep the activations of every chunk.
-    return jax.lax.map(jax.checkpoint(fn), rows, batch_size=chunk)
 
 
 def of_row(

@@ -112,7 +112,7 @@ def test_all_arguments_and_results_in_chunks(chunk: int, monkeypatch: pytest.Mon
     """Both Gram matrices, their gradients, and norms; 5 rows are two chunks of 2 and a row."""
     kernel, features, x = case("small")
     net, shape = NETWORKS["small"]
-    monkeypatch.setattr(gradients, "_CHUNK", ByBackend(chunk, chunk))
+    monkeypatch.setattr(gradients, "ROWS_AT_ONCE", ByBackend(chunk, chunk))
 
     def evaluate(kernel: kernels.Kernel) -> Any:
         def loss(x: jax.Array) -> Any:

@@ -36,7 +36,7 @@ from jaxdp.devices import StoredRows
 from jaxdp.methods.teacher.feature_mean import mean_of_features
 from jaxdp.methods.teacher.probabilities import Last, calibrated
 from jaxdp.methods.teacher.view import View, as_they_are
-from jaxdp.numerics import rounded_once
+from jaxdp.numerics import map_rows, rounded_once
 from jaxdp.privacy import dp_sgd, sums
 from jaxdp.privacy.clipping import norms_from_above
 from jaxdp.privacy.dp_sgd import ClippedSum
@@ -262,7 +262,7 @@ def scores(weights: Float[Array, "p c"], features: Float[Array, "*t p"]) -> Floa
 
 @functools.partial(jax.jit, static_argnames="chunk_size")
 def _scores(weights: Array, features: Array, chunk_size: int) -> Array:
-    return jax.lax.map(functools.partial(scores, weights), features, batch_size=chunk_size)
+    return map_rows(functools.partial(scores, weights), features, at_most=chunk_size)
 
 
 def predict(

@@ -6,7 +6,6 @@ import functools
 import math
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ from clipped_problems import (
     wide,
 )
 
-from jaxdp import kernels
+from jaxdp import kernels, numerics
 from jaxdp.methods.dp_kip.clipped import norms as kip_norms
 from jaxdp.methods.dp_kip.clipped import terms as kip_terms
 from jaxdp.numerics import ByBackend
@@ -159,13 +158,12 @@ def test_norms_do_not_depend_on_how_many_are_computed_at_once(
     want = kip_norms.norm_bounds(support, target)
     size = at_once * 8 * S * S
     monkeypatch.setattr(kip_norms, "_MATRIX_BYTES", ByBackend(size, size))
-    batches = []
-    plain_map = jax.lax.map
+    limits = []
 
-    def spy(f: Any, xs: Any, *, batch_size: int) -> Any:
-        batches.append(batch_size)
-        return plain_map(f, xs, batch_size=batch_size)
+    def spy(fn: Any, rows: Any, *, at_most: int) -> Any:
+        limits.append(at_most)
+        return numerics.map_rows(fn, rows, at_most=at_most)
 
-    monkeypatch.setattr(jax.lax, "map", spy)
+    monkeypatch.setattr(kip_norms, "map_rows", spy)
     np.testing.assert_allclose(kip_norms.norm_bounds(support, target), want, rtol=1e-13)
-    assert batches == [at_once]
+    assert limits == [at_once]

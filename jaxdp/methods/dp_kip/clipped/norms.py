@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxdp.methods.dp_kip.clipped.terms import SupportTerms, TargetTerms, class_pairs, dot
-from jaxdp.numerics import ByBackend
+from jaxdp.numerics import ByBackend, map_rows
 
 # Targets whose (s, s) matrices are alive at once: what a CPU's cache holds, what fills a GPU.
 _MATRIX_BYTES = ByBackend(cpu=16 * 2**20, accelerator=2**30)
@@ -102,8 +102,7 @@ def _off_square_direct(support: SupportTerms, target: TargetTerms) -> Float[Arra
         return jnp.sum(dot(off, support.gram) * off)
 
     limit = _MATRIX_BYTES.here
-    batch_size = max(1, limit // (8 * support.a.size))
-    return jax.lax.map(one, (target.u, target.v), batch_size=batch_size)
+    return map_rows(one, (target.u, target.v), at_most=max(1, limit // (8 * support.a.size)))
 
 
 def _magnitude_square(support: SupportTerms, target: TargetTerms) -> Float[Array, " n"]:
