@@ -34,12 +34,23 @@ from jaxdp.features.base import FeatureMap, squared_distance
 from jaxdp.images.smoothing import smooth_rows
 from jaxdp.methods.dp_ntk.released import Released
 from jaxdp.methods.steps import Watch, unwatched
+from jaxdp.numerics import ByBackend, side_by_side
 
-_CHUNK = 500
+# Images of a chunk: what stays in a CPU's cache, what fills a GPU. So many chunks, which a CPU
+# computes side by side, move at one embedding of all images.
+_CHUNK = ByBackend(cpu=16, accelerator=250)
+_AT_ONCE = 2
 # By held-out training images, as docs/tried.md tells. Lengths are those of a usual move of a pixel,
 # whose range is 1; they end at 0 as a cosine does.
 _LONGEST, _WIDTH = 0.03, 0.8
 _LEAST_SLOPE, _TINY = 1e-3, 1e-30
+
+
+class _Chunk(NamedTuple):
+    """Places of rows (b,), and which class each is of, (c, b)."""
+
+    at: np.ndarray
+    of_class: np.ndarray
 
 
 class _Mover(NamedTuple):
@@ -47,11 +58,12 @@ class _Mover(NamedTuple):
 
     Attributes:
         sums: of features, (c, p).
-        step: `(rows, of_class, nu, length) -> (rows, nu)`, moved; a row of no class stays.
+        step: `(rows, of_class, nu, length) -> (rows, change of nu)`, moved; rows of no class, which
+            fill up a chunk, change nothing.
     """
 
     sums: Callable[[ArrayLike, ArrayLike], Array]
-    step: Callable[[ArrayLike, ArrayLike, Array, float], tuple[Array, Array]]
+    step: Callable[[ArrayLike, ArrayLike, Array, ArrayLike], tuple[Array, Array]]
 
 
 def moved(
@@ -85,22 +97,43 @@ def moved(
     found = np.array(rows, np.float32)
     counts = np.bincount(labels, minlength=len(released.mu))
     each = np.asarray(released.class_weights, np.float32) / np.maximum(counts, 1)
-    mover = _mover(features, released, each, shape, noise)
-    chunks = list(_chunks(np.arange(len(found)), min(_CHUNK, len(found)), labels, len(counts)))
+    size = min(_CHUNK.here, len(found))
+    mover = _mover(features, released, each, shape, noise, size)
+    num_chunks = -(-len(found) // size)
     nu = jnp.zeros(released.mu.shape, jnp.float32)
-    for at, of_class in chunks:
-        nu += mover.sums(found[at], of_class) * each[:, None]
+    drawn = _chunks(np.arange(len(found)), size, labels, len(counts))
+    for part in side_by_side(lambda chunk: mover.sums(found[chunk.at], chunk.of_class), drawn):
+        nu += part * each[:, None]
     rng = np.random.default_rng(seed)
-    numbers = iter(watch(range(passes * len(chunks))))
+    numbers = iter(watch(range(passes * num_chunks)))
     for number in range(passes):
-        length = _LONGEST * (1 + math.cos(math.pi * number / passes)) / 2
+        length = np.float32(_LONGEST * (1 + math.cos(math.pi * number / passes)) / 2)
         order = rng.permutation(len(found))
-        for at, of_class in _chunks(order, min(_CHUNK, len(found)), labels, len(counts)):
-            next(numbers)
-            there = of_class.any(axis=0)
-            chunk, nu = mover.step(found[at], of_class, nu, length)
-            found[at[there]] = np.asarray(chunk)[there]
+        chunks = list(_chunks(order, size, labels, len(counts)))
+        for first in range(0, num_chunks, _AT_ONCE):
+            nu = _step(mover, found, chunks[first : first + _AT_ONCE], nu, length, numbers)
     return found
+
+
+def _step(
+    mover: _Mover,
+    found: Float[np.ndarray, "n d"],
+    chunks: list[_Chunk],
+    nu: Array,
+    length: np.float32,
+    numbers: Iterator[int],
+) -> Array:
+    """Move chunks of the images found where they lie, and return the embedding of all."""
+    after = nu
+    steps = side_by_side(
+        lambda chunk: mover.step(found[chunk.at], chunk.of_class, nu, length), chunks
+    )
+    for chunk, (rows, change) in zip(chunks, steps, strict=True):
+        next(numbers)
+        there = chunk.of_class.any(axis=0)
+        found[chunk.at[there]] = np.asarray(rows)[there]
+        after += change
+    return after
 
 
 def _mover(
@@ -109,10 +142,11 @@ def _mover(
     each: np.ndarray,
     shape: tuple[int, int, int],
     noise: float,
+    size: int,
 ) -> _Mover:
-    """Return what moves a chunk, `each` being the weight of one image of each class."""
-    sums = jax.vmap(features.weighted_sum, in_axes=(None, 0))
+    """Return what moves chunks of a size, `each` being the weight of one image of each class."""
     mu = released.mu
+    sums = jax.vmap(features.weighted_sum, in_axes=(None, 0))
 
     def step(rows: Array, of_class: Array, nu: Array, length: Array) -> tuple[Array, Array]:
         before, pull = jax.vjp(lambda rows: sums(rows, of_class), rows)
@@ -122,17 +156,23 @@ def _mover(
         ahead = slope * smooth_rows(gradient, shape=shape, width=_WIDTH)
         usual = jnp.sqrt(jnp.mean(ahead**2, axis=1, keepdims=True) + _TINY)
         after = jnp.clip(rows - beyond * length * ahead / usual, 0, 1)
-        return after, nu + (sums(after, of_class) - before) * each[:, None]
+        return after, (sums(after, of_class) - before) * each[:, None]
 
-    return _Mover(jax.jit(sums), jax.jit(step))
+    rows, of_class, nu, length = (
+        jax.ShapeDtypeStruct(form, jnp.float32)
+        for form in ((size, math.prod(shape)), (len(each), size), mu.shape, ())
+    )
+    # Compiled here for the threads that call them.
+    return _Mover(
+        jax.jit(sums).lower(rows, of_class).compile(),
+        jax.jit(step).lower(rows, of_class, nu, length).compile(),
+    )
 
 
-def _chunks(
-    order: np.ndarray, size: int, labels: np.ndarray, num_classes: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the places of chunks of one size, and which class each is of; none where it fills."""
+def _chunks(order: np.ndarray, size: int, labels: np.ndarray, num_classes: int) -> Iterator[_Chunk]:
+    """Yield chunks of one size; rows of no class fill up the last one."""
     for start in range(0, len(order), size):
         part = order[start : start + size]
         of_class = np.zeros((num_classes, size), np.float32)
         of_class[labels[part], np.arange(len(part))] = 1
-        yield np.resize(part, size), of_class
+        yield _Chunk(np.resize(part, size), of_class)

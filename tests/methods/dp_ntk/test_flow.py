@@ -15,6 +15,7 @@ import jaxdp
 from jaxdp.features import base as feature_maps
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods.dp_ntk import Released, flow
+from jaxdp.numerics import ByBackend
 
 SHAPE, DIM, CLASSES = (4, 4, 1), 16, 2
 WEIGHTS = np.float32([0.25, 0.75])
@@ -57,7 +58,11 @@ def distance(rows: np.ndarray, labels: np.ndarray) -> float:
 
 def slowly_moved(rows: np.ndarray, labels: np.ndarray, passes: int, noise: float) -> np.ndarray:
     """Return what the formula says, the embedding computed anew before every chunk."""
-    rows, rng, size = rows.copy(), np.random.default_rng(0), min(flow._CHUNK, len(rows))
+    rows, rng, size = (
+        rows.copy(),
+        np.random.default_rng(0),
+        flow._AT_ONCE * min(flow._CHUNK.here, len(rows)),
+    )
     distances = np.subtract.outer(np.arange(4), np.arange(4)) ** 2
     smooth = np.exp(-distances / (2 * 0.8**2))
     smooth /= smooth.sum(axis=1, keepdims=True)
@@ -86,7 +91,7 @@ def slowly_moved(rows: np.ndarray, labels: np.ndarray, passes: int, noise: float
 def test_moves_are_those_of_the_formula(
     count: int, noise: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flow, "_CHUNK", 5)
+    monkeypatch.setattr(flow, "_CHUNK", ByBackend(cpu=3, accelerator=3))
     rows, labels = drawn(count)
     found = moved(rows, labels, passes=2, noise=noise)
     np.testing.assert_allclose(found, slowly_moved(rows, labels, 2, noise), atol=2e-5)
