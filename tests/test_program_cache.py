@@ -18,6 +18,7 @@ from support import drivers
 from jaxdp.program import command_line, program_cache
 
 NAME = "JAX_COMPILATION_CACHE_DIR"
+ZSTD = b"\x28\xb5\x2f\xfd"  # what its files begin with
 needs_new_jax = pytest.mark.skipif(not program_cache.is_right(), reason="keeps no programs")
 
 
@@ -75,6 +76,9 @@ def test_a_second_run_finds_the_programs_of_the_first(tmp_path: Path) -> None:
         made.append(np.load(tmp_path / str(number) / "distilled.npz")["x"])
     assert len(found[0]) > 10
     assert found[1] == found[0]  # it has compiled nothing
+    assert {(folder / name).read_bytes()[:4] for name in found[0] if name.endswith("-cache")} == {
+        ZSTD
+    }
     np.testing.assert_array_equal(made[0], made[1])
 
 
