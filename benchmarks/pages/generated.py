@@ -140,18 +140,21 @@ _RUNS_OF = {
 _TEACHER = "--labels=teacher"
 
 
+def _by_teacher(data: str) -> str:
+    """Return what a command has beside its data and epsilon."""
+    return " ".join([_TEACHER, *[_CONV, "--steps=2000"] * (data == "cifar10")])
+
+
 def _drawn(data: str, eps: int) -> Runs:
     """Return runs whose images are as they were drawn, which is the default at epsilon 1 alone."""
-    parts = ["--features=scatter_rbf"] * (eps == 10) + [_TEACHER]
-    parts += [_CONV, "--steps=2000"] * (data == "cifar10")
+    features = "--features=scatter_rbf " * (eps == 10)
     run = _RUNS_OF.get((data, eps), "?")
-    return Runs(f"dp_ntk/{data}_labelled_eps{eps}_{run}", " ".join(parts))
+    return Runs(f"dp_ntk/{data}_labelled_eps{eps}_{run}", features + _by_teacher(data))
 
 
 DRAWN = {(data, eps): _drawn(data, eps) for data, eps in itertools.product(NAMES, (1, 10))}
 _MOVED = {
-    (data, 10): Runs(f"dp_ntk/{data}_labelled_encoder_eps10_0", _TEACHER)
-    for data in ("mnist", "fashion_mnist")
+    (data, 10): Runs(f"dp_ntk/{data}_labelled_encoder_eps10_0", _by_teacher(data)) for data in NAMES
 }
 LABELLED = list((DRAWN | _MOVED).values())
 HARD, SOFT = "accuracy.cnn.mean", "accuracy.cnn_soft.mean"
