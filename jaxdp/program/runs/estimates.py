@@ -31,19 +31,20 @@ from jaxdp.tables.domain import Domain
 # Seconds. A pixel is one value of a level, after padding.
 _START = 5.0
 _COMPILE = 4.0
-_FORWARD = 1.8e-7  # scattering of a pixel
-_BACKWARD = 1e-6  # the same with its gradient
+_FORWARD = 1.3e-7  # scattering of a pixel
+_BACKWARD = 8e-7  # the same with its gradient
 _NETWORK = 1.1e-7, 6e-7  # a small random network of a pixel, and with its gradient
 _DRAW = 1e-7  # whether one record is in a step's sample
 _ROW = 6e-9  # one feature of a record in a step of DP-SGD
 _KIP = 4e-11  # a pair of support images and one of classes, for an example of a step of DP-KIP
 _OF_FEATURES = ("scatter", "perceptual", "entk")
 _CELLS = 20.0  # of a column of a table
+_OF_CACHED = 0.5  # what an image takes of its seconds in a batch, among few that fit the cache
 _GENERATE = 6e-8  # a value of an example that a generator makes, with its gradient
 _RESNET = 2e-5  # a pixel of an example of the large generator
 # Random features of an example; maps that are not measured are taken as wide as the widest here.
 _WIDTHS, _WIDEST = {"rff": 10_000, "hermite": 2700}, 10_000
-_JUDGE = {"convnet": 720.0, "cnn": 240.0, "wrn": 2400.0, "twelve": 60.0, "inception": 300.0}
+_JUDGE = {"convnet": 720.0, "cnn": 100.0, "wrn": 2400.0, "twelve": 60.0, "inception": 300.0}
 _JUDGED_RECORDS = 30_000  # of a table, in the seconds that an evaluation takes
 _STUDENT = 90_000  # images that it sees, in all passes
 _PROGRAM_BYTES = 6e8
@@ -325,9 +326,8 @@ def _generator(settings: Any, facts: _Data) -> Estimate:
     else:
         width = _WIDTHS.get(settings.features, _WIDEST)
         per_example, forward = 2 * d * width * FLOP, d * width * FLOP / 2
-    moving = (
-        settings.flow_passes * made * (per_example + forward + (_FORWARD + _BACKWARD) * encoded)
-    )
+    move = _OF_CACHED * (per_example + forward + (_FORWARD + _BACKWARD) * encoded)
+    moving = settings.flow_passes * made * move
     per_example += _of_generator(settings.generator, facts)
     phases.append(Phase("mean embedding", _COMPILE + n * (forward + _FORWARD * encoded)))
     step = settings.batch_size * per_example
@@ -406,7 +406,8 @@ def _judging(judges: str | None, facts: _Data, made: int | None) -> float:
     if len(facts.shape) == 1:  # all drawn records train the classifiers, as many as there are
         size *= max(1.0, min(facts.num_examples, MOST_JUDGED) / _JUDGED_RECORDS)
     many = max(1.0, (made or 0) / 100)
-    whole = size * max(0.4, (made or 0) / 60_000)
+    # A network's colours are a part of its first layer alone.
+    whole = max(1.0, math.prod(facts.shape[:2]) / 784) * max(0.4, (made or 0) / 60_000)
     each = {"convnet": _JUDGE["convnet"] * size * many}
     each["convnet_dsa"] = 3.3 * each["convnet"]
     for name in ("cnn", "wrn"):
