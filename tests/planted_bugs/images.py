@@ -51,8 +51,8 @@ MUTANTS = (
     Mutant(
         "many images share the features of the chunk's first one",
         _PATCHES,
-        "lambda row: of_chunk(row[None])[0])",
-        "lambda row: of_chunk(rows[:1])[0])",
+        "lambda row: of_chunk(row[None])[0], rows",
+        "lambda row: of_chunk(rows[:1])[0], rows",
         (f"{_P}test_many_images_are_taken_in_chunks",),
     ),
     Mutant(
@@ -83,8 +83,9 @@ MUTANTS = (
     Mutant(
         "an encoder's features are centred by the mean of private images",
         _ENCODER,
-        "        found = regions(images)\n",
-        "        found = regions(images - jnp.mean(images))\n",
+        "        return jnp.repeat(images, _CHANNELS, axis=3) if image_shape[2] == 1 else images\n",
+        "        images -= jnp.mean(images)\n"
+        "        return jnp.repeat(images, _CHANNELS, axis=3) if image_shape[2] == 1 else images\n",
         (f"{_E}test_guarantee_a_row_has_the_same_features_whatever_others_are_beside_it",),
     ),
     Mutant(
