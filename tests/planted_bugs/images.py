@@ -56,6 +56,20 @@ MUTANTS = (
         (f"{_P}test_many_images_are_taken_in_chunks",),
     ),
     Mutant(
+        "what fills up a chunk comes in the place of others",
+        "jaxdp/numerics.py",
+        "lambda each: each[:count], found)",
+        "lambda each: each[-count:], found)",
+        ("tests/test_numerics.py::test_mapped_rows_are_those_of_one_by_one",),
+    ),
+    Mutant(
+        "an image has the mirror image of another one beside it",
+        _ENCODER,
+        "both[: len(rows)] + both[len(rows) :]",
+        "both[: len(rows)] + both[len(rows) :][::-1]",
+        (f"{_E}test_guarantee_a_row_has_the_same_features_whatever_others_are_beside_it",),
+    ),
+    Mutant(
         "neighbourhoods are normalised by all images of a chunk",
         _SECOND,
         "squares / len(chosen.words) + _FLOOR)",
