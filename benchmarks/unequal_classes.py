@@ -21,7 +21,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from _harness import argument_parser, isolated, measurement, record, report, start_memory_mb, timed
+from _harness import argument_parser, isolated, record, report, seconds_alone, timed
 
 import jaxdp
 from jaxdp.methods import dp_ntk
@@ -95,10 +95,9 @@ def _trained(way: str) -> contextlib.AbstractContextManager[Any]:
 
 def run(way: str, args: argparse.Namespace, eps: float, seed: int) -> dict[str, Any]:
     """Return the record of one way and seed."""
-    before = start_memory_mb(np.zeros(1))
     seconds, found = timed(lambda: balanced(way, args, eps, seed))
     name = f"eps={eps:g} seed={seed} {way}"
-    return record(name, measurement(seconds, 0.0, before), None, **found)
+    return record(name, seconds_alone(seconds), None, **found)
 
 
 def records(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
