@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +19,18 @@ from jaxdp.privacy.dataset_ledger import BudgetExceededError, DatasetLedger
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.program import command_line
-from jaxdp.program.commands import classify, dp_ntk, images, marginals, pack, sample, table
+from jaxdp.program.commands import (
+    classify,
+    dp_kip_teacher,
+    dp_ntk,
+    images,
+    marginals,
+    pack,
+    sample,
+    table,
+)
 from jaxdp.program.data import load
-from jaxdp.program.runs import counted_records, schema_purchase
+from jaxdp.program.runs import counted_records, estimates, schema_purchase
 from jaxdp.saved import loading
 
 Forbid = Callable[..., None]
@@ -229,3 +239,33 @@ def test_examples_are_refused_before_a_classifier_is_made(
     np.savez(tmp_path / "new.npz", x=np.zeros((3, 9, 9), np.uint8))
     assert called(classify, "--run=run", str(tmp_path / "new.npz")) == 2
     assert "and the run is of examples of (8, 8, 1)" in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_be_announced_spends_nothing(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any, **kwargs: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(estimates, "of_run", broken)
+    before = names_in(here)
+    with pytest.raises(ZeroDivisionError):
+        drive(dp_ntk.main, "--dataset=digits", "--ledger=own.jsonl", "--out_dir=run")
+    assert names_in(here) == before
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["--encoder", "--second_layer=64", "--patches=8", "--brightness=0.1", "--whiten=0.1"],
+)
+def test_a_teacher_of_records_takes_no_flags_of_images(
+    flag: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    age = {"type": "numeric", "lower": 0, "upper": 100}
+    ill = {"type": "categorical", "categories": ["a", "b"], "target": True}
+    (here / "people.json").write_text(json.dumps({"columns": {"age": age, "ill": ill}}))
+    before = names_in(here)
+    told = ("--csv=people.csv", "--schema=people.json", "--ipc=2", "--ledger=own.jsonl")
+    assert drive(dp_kip_teacher.main, *told, flag, "--out_dir=run") == 2
+    assert "works on images, leave it out" in capsys.readouterr().err
+    assert names_in(here) == before

@@ -13,6 +13,9 @@ from support import drivers
 
 from jaxdp import large_arrays
 from jaxdp.methods import dp_ntk, presets
+from jaxdp.methods.dp_ntk.features import FEATURES
+from jaxdp.methods.dp_ntk.labels.settings import LABELS, TEACHER
+from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.teacher.settings import Settings
 from jaxdp.program.run_flags import TeacherFlags
 from jaxdp.program.runs import amounts, before, estimates, recommendation
@@ -164,6 +167,22 @@ def test_features_that_nobody_has_measured_are_taken_as_wide_ones() -> None:
     known = dp_ntk.complete(dp_ntk.Settings(features="rff"), spec)
     new = SimpleNamespace(**{**vars(known), "features": "new"})
     assert estimates.of_run("dp_ntk", new, spec) == estimates.of_run("dp_ntk", known, spec)
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("shape", [GREY, COLOUR, (14,)])
+@pytest.mark.parametrize("features", FEATURES)
+def test_all_that_a_generator_may_be_made_of_is_estimated(
+    features: str, shape: tuple[int, ...], labels: str
+) -> None:
+    spec = recommendation.spec_of(shape, 20000, 10)
+    try:
+        FEATURES.fitting(features, spec)
+        settings = dp_ntk.complete(dp_ntk.Settings(features=features, labels=labels), spec)
+    except SettingsError:  # not features of these data
+        return
+    names = [phase.name for phase in estimates.of_run("dp_ntk", settings, spec).phases]
+    assert ("private teacher" in names) == (labels == TEACHER)
 
 
 def test_what_is_used_again_takes_no_time() -> None:

@@ -18,6 +18,11 @@ from jaxdp.methods.teacher.settings import Settings
 BESIDE = "also_released_digests"
 """Where a certificate tells which released embeddings it has accounted for."""
 
+_OF_IMAGES = (
+    *("whiten", "mirror", "patches", "second_layer", "encoder", "brightness"),
+    *("networks", "total_variation"),
+)
+
 
 def check_earlier(settings: Settings, spec: Spec, earlier: Earlier) -> None:
     """Raise a `SettingsError` where earlier releases do not fit the data or each other."""
@@ -64,8 +69,9 @@ def check_table(settings: Settings, earlier: Earlier) -> None:
         raise bad(settings, "match", "works on images; records of tables have a teacher alone")
     if settings.packing != 1:
         raise bad(settings, "packing", "works on images, leave it out")
-    if settings.total_variation:
-        raise bad(settings, "total_variation", "works on images, leave it out")
+    for name in _OF_IMAGES:
+        if getattr(settings, name):
+            raise bad(settings, name, "works on images, leave it out")
     if earlier.images is not None:
         raise SettingsError(f"{earlier.images.source}: holds no images of this table")
 

@@ -177,7 +177,8 @@ class Settings(ReleaseOptions, Distilling):
     def too_few_images(self, spec: Any) -> Iterator[str]:
         """Yield a line where complete settings ask for too few to carry what a teacher knows."""
         more = {"--second_layer=0": self.second_layer, "--encoder=false": self.encoder}
-        without = [flag for flag, has in more.items() if has]
+        are_images = spec.kind.choose(images=True, rows=False, table=False)
+        without = [flag for flag, has in more.items() if has and are_images]
         if without and not schedule.are_carried(spec.image_shape, self):
             yield (
                 f"--ipc={self.ipc}: so few images may carry less of a teacher with so many "

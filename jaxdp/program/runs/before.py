@@ -17,7 +17,11 @@ from jaxdp.program.terminal import in_a_line
 
 
 class Announcement:
-    """The lines that a run begins with, which are said once."""
+    """The lines that a run begins with, which are said once.
+
+    Attributes:
+        warnings: what is odd about the data and the settings.
+    """
 
     def __init__(
         self,
@@ -39,14 +43,12 @@ class Announcement:
             notes: on how the data were read.
         """
         self._method, self._settings, self._flags = method, settings, run_flags
-        self._spec, self._test, self._notes = spec, test, notes
+        self._spec, self._test = spec, test
+        # All is worked out here: where that fails, nothing has been entered into a ledger yet.
+        self.warnings = cautions.before_work(settings, spec, test, reused=self._reuses)
+        self._lines, self._odd = self._what_to_say(notes)
         self._said = False
         self._bar = PlainRunner().watched(PUBLIC_MAP)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is odd about the data and the settings."""
-        return cautions.before_work(self._settings, self._spec, self._test, reused=self._reuses)
 
     @property
     def watch(self) -> Watch:
@@ -63,6 +65,12 @@ class Announcement:
         if self._said:
             return
         self._said = True
+        print(self._lines, flush=True)
+        for line in self._odd:
+            print(line, file=sys.stderr)
+
+    def _what_to_say(self, notes: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+        """Return the run's first lines, and what is odd about it."""
         found = self._estimate()
         whole, phases = amounts.in_words(found)
         preset = getattr(self._settings, "defaults", None)
@@ -70,11 +78,9 @@ class Announcement:
         read = in_a_line(self._spec, num_test=len(self._test.y))
         expected = self._expected()
         expects = "" if expected is None else f"expect: {expected}\n"
-        print(f"{read}\n{named}{expects}estimate: {whole}\n  {phases}", flush=True)
         lack = memory_warning(found, available_bytes())
-        warnings = [f"WARNING: {each}" for each in (*lack, *self.warnings)]
-        for line in (*warnings, *self._notes):
-            print(line, file=sys.stderr)
+        odd = (*(f"WARNING: {each}" for each in (*lack, *self.warnings)), *notes)
+        return f"{read}\n{named}{expects}estimate: {whole}\n  {phases}", odd
 
     def _expected(self) -> str | None:
         if self._reuses or not isinstance(self._method, str):

@@ -198,6 +198,13 @@ def _labelling(settings: Any, facts: _Data) -> Estimate:
     return Estimate(phases, memory, public.disk)
 
 
+def _labelling_of_records(settings: Any, facts: _Data) -> Estimate:
+    """Estimate a teacher of records, which labels all that is drawn."""
+    del settings
+    seconds = 2 * _COMPILE + facts.num_examples * facts.dim * 4e-6
+    return Estimate((Phase("private teacher", seconds),), 0.0, 0.0)
+
+
 def _step_of_teacher(batch_size: int, facts: _Data, num_features: float) -> float:
     """Return seconds of a step of a private teacher."""
     each = num_features * (1e-9 + 1.5e-10 * facts.num_classes)
@@ -281,12 +288,10 @@ def _kip(settings: Any, facts: _Data) -> Estimate:
 
 def _labelled(settings: Any, facts: _Data) -> Estimate:
     """Estimate a generator, and the teacher that labels what it makes."""
-    drawn = _generator(settings, facts)
-    if settings.features not in COUNTS:
-        return _beside(drawn, _labelling(settings, facts))
-    *embedding, drawing = drawn.phases
-    learning = Phase("private teacher", 2 * _COMPILE + facts.num_examples * facts.dim * 4e-6)
-    return dataclasses.replace(drawn, phases=(*embedding, learning, drawing))
+    labelling = facts.spec.kind.choose(
+        images=_labelling, rows=_labelling_of_records, table=_labelling_of_records
+    )
+    return _beside(_generator(settings, facts), labelling(settings, facts))
 
 
 def _counts(settings: Any, facts: _Data) -> Estimate:
