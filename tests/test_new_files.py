@@ -13,6 +13,7 @@ import pytest
 from jaxdp import new_files
 from jaxdp.data import Spec
 from jaxdp.methods.made import Made
+from jaxdp.methods.steps import RowMap
 from jaxdp.program import out_file
 from jaxdp.program.data import drafts
 from jaxdp.program.errors import InputError
@@ -203,7 +204,8 @@ def test_guarantee_kept_features_do_not_go_through_what_is_there(kind: str, tmp_
     assert cache is not None
     x = np.ones((4, 3), np.float32)
     theirs = placed(kind, cache.path(x, np.float32))
-    rows.features_of(lambda chunk: chunk, x, description="", cache=cache)
+    itself = RowMap(lambda chunk: chunk, {}, np.float32)
+    rows.features_of(itself, x, description="", cache=cache)
     require_untouched(kind, theirs)
     assert cache.path(x, np.float32).stat().st_mode & 0o077 == 0
     shutil.rmtree(folder)

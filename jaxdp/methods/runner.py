@@ -301,9 +301,9 @@ class PlainRunner:
         Raises:
             SettingsError: there is no room for it.
         """
-        first, rest = in_chunks(row_map.fn, x, row_map.dtype, self._programs)
+        first, rest = in_chunks(row_map, x, self._programs)
         try:
-            made = large_arrays.empty((len(x), first.shape[1]), row_map.dtype)
+            made = large_arrays.empty((len(x), first.shape[1]), first.dtype)
         except large_arrays.NoRoomError as error:
             raise SettingsError(
                 f"{what}: {len(x)} rows {error}; give another folder as TMPDIR"
@@ -397,14 +397,13 @@ Programs = dict[Hashable, Callable[[Array], Array]]
 
 
 def in_chunks(
-    rows_fn: Rows, x: np.ndarray, dtype: type, programs: Programs | None = None
+    row_map: RowMap, x: np.ndarray, programs: Programs | None = None
 ) -> tuple[np.ndarray, Iterator[np.ndarray]]:
-    """Return what a function makes of the first rows, and an iterator over the rest.
+    """Return what a map makes of the first rows, and an iterator over the rest.
 
     Args:
-        rows_fn: of rows.
+        row_map: the map.
         x: rows (n, d).
-        dtype: of what is returned.
         programs: what earlier calls have compiled, to be taken again; the last few are kept.
 
     Raises:
@@ -416,13 +415,15 @@ def in_chunks(
     kept = jax.dtypes.canonicalize_dtype(x.dtype)  # float32 of float64, outside of 64-bit mode
     like = jax.ShapeDtypeStruct((size, x.shape[1]), kept)
     # Compiled here for the threads that call it.
-    compiled = _compiled(rows_fn, like, dtype, {} if programs is None else programs)
+    programs = {} if programs is None else programs
+    compiled = _compiled(row_map.fn, like, row_map.dtype, programs)
+    then = row_map.then or (lambda rows: rows)
 
     def part(start: int) -> np.ndarray:
         chunk = x[start : start + size]
         missing = size - len(chunk)  # the last chunk is filled up, not compiled again
         padded = np.pad(chunk, ((0, missing), (0, 0)))
-        return np.asarray(compiled(jnp.asarray(padded)))[: len(chunk)]
+        return np.asarray(then(compiled(jnp.asarray(padded))))[: len(chunk)]
 
     return part(0), numerics.side_by_side(part, range(size, len(x), size))
 

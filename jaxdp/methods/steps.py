@@ -26,11 +26,14 @@ class RowMap(NamedTuple):
         fn: the map; a row of its result depends on its own row alone.
         options: everything that it is made from, as JSON.
         dtype: float type of its result.
+        then: what becomes of some rows of that, each by itself, in a program of its own. The map's
+            program is kept with its constants, which are public; what is here need not be.
     """
 
     fn: Rows
     options: dict[str, Any]
     dtype: type
+    then: Rows | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -141,8 +141,9 @@ def test_features_that_no_disk_holds_are_one_line(
         raise large_arrays.NoRoomError("take 9 GB, more than there is")
 
     monkeypatch.setattr(large_arrays, "empty", no_room)
+    itself = RowMap(lambda x: x, {}, np.float32)
     with pytest.raises(InputError, match="the features of 3 examples take 9 GB"):
-        feature_rows.features_of(lambda x: x, np.zeros((3, 2), np.float32), description="")
+        feature_rows.features_of(itself, np.zeros((3, 2), np.float32), description="")
 
 
 def test_rows_that_a_library_call_makes_are_in_a_file_where_they_are_large(

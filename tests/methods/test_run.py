@@ -283,7 +283,7 @@ def test_rows_are_mapped_in_their_order_whatever_the_chunks() -> None:
     assert mapped.dtype == np.float16
     np.testing.assert_array_equal(mapped, (2 * rows).astype(np.float16))
     with pytest.raises(ValueError, match="no rows"):
-        in_chunks(lambda x: x, rows[:0], np.float32)
+        in_chunks(row_map, rows[:0])
 
 
 def test_few_programs_serve_any_number_of_rows() -> None:

@@ -6,6 +6,8 @@ _PLAN, _RELEASE = "jaxdp/methods/dp_ntk/labels/plan.py", "jaxdp/methods/dp_ntk/l
 _L = "tests/methods/dp_ntk/labels/test_labelled.py::"
 _BUDGET = (f"{_L}test_guarantee_both_releases_together_spend_the_budget",)
 _SPY = (f"{_L}test_guarantee_what_is_accounted_is_what_is_released",)
+_WRITTEN = "tests/runs/test_what_is_written.py::"
+_KEPT = f"{_WRITTEN}test_guarantee_kept_programs_tell_nothing_of_the_data"
 _IMAGES = "jaxdp/program/runs/generated_images.py"
 
 MUTANTS = (
@@ -97,5 +99,19 @@ MUTANTS = (
             "tests/runs/test_generated_images.py::"
             "test_guarantee_an_embedding_of_another_release_is_refused",
         ),
+    ),
+    Mutant(
+        "kept programs hold the weights of a teacher",
+        _PLAN,
+        "            then=functools.partial(linear.predict, weights),\n",
+        "            fn=lambda rows: linear.predict(weights, features.fn(rows)),\n",
+        (f"{_KEPT}[labelled]",),
+    ),
+    Mutant(
+        "kept programs hold the embedding that images are moved to",
+        "jaxdp/methods/dp_ntk/flow.py",
+        "nu: Array, length: Array, aim: _Aim\n",
+        "nu: Array, length: Array, _: _Aim\n",
+        (f"{_KEPT}[moved]",),
     ),
 )

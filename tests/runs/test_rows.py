@@ -3,14 +3,14 @@
 import functools
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from support import drivers
 
+from jaxdp.methods.steps import RowMap
 from jaxdp.program.commands import dp_kip, dp_kip_teacher
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs.rows import cache_for, features_of, require_apart
@@ -19,8 +19,8 @@ ROWS = np.arange(300 * 3, dtype=np.uint8).reshape(300, 3)
 TOY = ("--dataset=digits", "--ipc=1", "--subset=60", "--steps=2", "--batch_size=20")
 
 
-def scaled(by: float) -> Callable[[jax.Array], jax.Array]:
-    return lambda rows: by * rows.astype(np.float32)
+def scaled(by: float, dtype: type = np.float32, then: Any = None) -> RowMap:
+    return RowMap(lambda rows: by * rows.astype(np.float32), {}, dtype, then)
 
 
 features = functools.partial(features_of, rows=ROWS, description="rows")
@@ -28,9 +28,13 @@ features = functools.partial(features_of, rows=ROWS, description="rows")
 
 def test_rows_are_mapped_in_their_order_whatever_the_chunks() -> None:
     for n in (1, 127, 128, 129, 300):
-        found = features_of(scaled(2.0), ROWS[:n], description="rows", dtype=np.float16)
+        found = features_of(scaled(2.0, np.float16), ROWS[:n], description="rows")
         assert found.dtype == np.float16
         np.testing.assert_array_equal(found, 2.0 * ROWS[:n])
+        sums = scaled(2.0, np.float16, lambda rows: rows.sum(axis=1, keepdims=True, dtype="f4"))
+        found = features_of(sums, ROWS[:n], description="rows")
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, 2.0 * ROWS[:n].sum(axis=1, keepdims=True))
     with pytest.raises(ValueError, match="no rows"):
         features_of(scaled(2.0), ROWS[:0], description="rows")
 

@@ -53,17 +53,33 @@ class _Chunk(NamedTuple):
     of_class: np.ndarray
 
 
+class _Aim(NamedTuple):
+    """Where images are moved to, and what decides on how far.
+
+    Attributes:
+        mu: the released embedding.
+        each: the weight of one image of each class.
+        noise: expected squared norm of the embedding's noise.
+    """
+
+    mu: Float[Array, "c p"]
+    each: Float[Array, " c"]
+    noise: Float[Array, ""]
+
+
 class _Mover(NamedTuple):
     """Compiled functions of a chunk of rows (b, d) and which class each is of, (c, b).
 
+    What was released is an argument: compiled programs are kept, and hold public constants alone.
+
     Attributes:
         sums: of features, (c, p).
-        step: `(rows, of_class, nu, length) -> (rows, change of nu)`, moved; rows of no class, which
-            fill up a chunk, change nothing.
+        step: `(rows, of_class, nu, length, aim) -> (rows, change of nu)`, moved; rows of no class,
+            which fill up a chunk, change nothing.
     """
 
     sums: Callable[[ArrayLike, ArrayLike], Array]
-    step: Callable[[ArrayLike, ArrayLike, Array, ArrayLike], tuple[Array, Array]]
+    step: Callable[[ArrayLike, ArrayLike, Array, ArrayLike, _Aim], tuple[Array, Array]]
 
 
 def moved(
@@ -98,7 +114,8 @@ def moved(
     counts = np.bincount(labels, minlength=len(released.mu))
     each = np.asarray(released.class_weights, np.float32) / np.maximum(counts, 1)
     size = min(_CHUNK.here, len(found))
-    mover = _mover(features, released, each, shape, noise, size)
+    aim = _Aim(jnp.asarray(released.mu), jnp.asarray(each), jnp.float32(noise))
+    mover = _mover(features, aim, shape, size)
     num_chunks = -(-len(found) // size)
     nu = jnp.zeros(released.mu.shape, jnp.float32)
     drawn = _chunks(np.arange(len(found)), size, labels, len(counts))
@@ -111,7 +128,11 @@ def moved(
         order = rng.permutation(len(found))
         chunks = list(_chunks(order, size, labels, len(counts)))
         for first in range(0, num_chunks, _AT_ONCE):
-            nu = _step(mover, found, chunks[first : first + _AT_ONCE], nu, length, numbers)
+            some = chunks[first : first + _AT_ONCE]
+            nu = _step(mover, found, some, nu, length, aim)
+            for _ in some:
+                next(numbers)
+    next(numbers, None)  # the last part is counted when the next one is asked for
     return found
 
 
@@ -121,52 +142,50 @@ def _step(
     chunks: list[_Chunk],
     nu: Array,
     length: np.float32,
-    numbers: Iterator[int],
+    aim: _Aim,
 ) -> Array:
     """Move chunks of the images found where they lie, and return the embedding of all."""
     after = nu
     steps = side_by_side(
-        lambda chunk: mover.step(found[chunk.at], chunk.of_class, nu, length), chunks
+        lambda chunk: mover.step(found[chunk.at], chunk.of_class, nu, length, aim), chunks
     )
     for chunk, (rows, change) in zip(chunks, steps, strict=True):
-        next(numbers)
         there = chunk.of_class.any(axis=0)
         found[chunk.at[there]] = np.asarray(rows)[there]
         after += change
     return after
 
 
-def _mover(
-    features: FeatureMap,
-    released: Released,
-    each: np.ndarray,
-    shape: tuple[int, int, int],
-    noise: float,
-    size: int,
-) -> _Mover:
-    """Return what moves chunks of a size, `each` being the weight of one image of each class."""
-    mu = released.mu
+def _mover(features: FeatureMap, aim: _Aim, shape: tuple[int, int, int], size: int) -> _Mover:
+    """Return what moves chunks of a size."""
     sums = jax.vmap(features.weighted_sum, in_axes=(None, 0))
 
-    def step(rows: Array, of_class: Array, nu: Array, length: Array) -> tuple[Array, Array]:
+    def step(
+        rows: Array, of_class: Array, nu: Array, length: Array, aim: _Aim
+    ) -> tuple[Array, Array]:
         before, pull = jax.vjp(lambda rows: sums(rows, of_class), rows)
-        (gradient,) = pull(nu - mu)
-        beyond = jnp.maximum(1 - noise / squared_distance(mu, nu), 0)
+        (gradient,) = pull(nu - aim.mu)
         slope = jnp.sqrt(rows * (1 - rows) + _LEAST_SLOPE)
         ahead = slope * smooth_rows(gradient, shape=shape, width=_WIDTH)
         usual = jnp.sqrt(jnp.mean(ahead**2, axis=1, keepdims=True) + _TINY)
-        after = jnp.clip(rows - beyond * length * ahead / usual, 0, 1)
-        return after, (sums(after, of_class) - before) * each[:, None]
+        after = jnp.clip(rows - _beyond(aim, nu) * length * ahead / usual, 0, 1)
+        return after, (sums(after, of_class) - before) * aim.each[:, None]
 
-    rows, of_class, nu, length = (
+    rows, of_class, length = (
         jax.ShapeDtypeStruct(form, jnp.float32)
-        for form in ((size, math.prod(shape)), (len(each), size), mu.shape, ())
+        for form in ((size, math.prod(shape)), (len(aim.each), size), ())
     )
     # Compiled here for the threads that call them.
     return _Mover(
         jax.jit(sums).lower(rows, of_class).compile(),
-        jax.jit(step).lower(rows, of_class, nu, length).compile(),
+        jax.jit(step).lower(rows, of_class, aim.mu, length, aim).compile(),
     )
+
+
+def _beyond(aim: _Aim, nu: Float[Array, "c p"]) -> Float[Array, ""]:
+    """Return which part of the squared distance is more than noise: 0 where nothing is."""
+    distance = squared_distance(aim.mu, nu)
+    return jnp.where(distance > aim.noise, 1 - aim.noise / jnp.maximum(distance, _TINY), 0.0)
 
 
 def _chunks(order: np.ndarray, size: int, labels: np.ndarray, num_classes: int) -> Iterator[_Chunk]:

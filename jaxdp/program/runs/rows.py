@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from jaxdp import large_arrays, new_files
 from jaxdp.methods.runner import PlainRunner, in_chunks
-from jaxdp.methods.steps import Rows
+from jaxdp.methods.steps import RowMap
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
 from jaxdp.saved.files import open_plain
@@ -39,7 +40,7 @@ class FeatureCache:
     config: dict[str, Any]
     secret: bytes
 
-    def path(self, rows: np.ndarray, dtype: type) -> Path:
+    def path(self, rows: np.ndarray, dtype: DTypeLike) -> Path:
         """Return the file of these rows under this map."""
         what = {"config": self.config, "dtype": np.dtype(dtype).name, "shape": list(rows.shape)}
         digest = hmac.new(self.secret, json.dumps(what, sort_keys=True).encode(), "sha256")
@@ -92,11 +93,10 @@ def _secret_of(path: Path) -> bytes:
 
 
 def features_of(
-    feature_fn: Rows,
+    row_map: RowMap,
     rows: np.ndarray,
     *,
     description: str,
-    dtype: type = np.float32,
     cache: FeatureCache | None = None,
     runner: PlainRunner | None = None,
 ) -> np.ndarray:
@@ -107,10 +107,9 @@ def features_of(
     files of another version of the code, or cut short, are made anew.
 
     Args:
-        feature_fn: features of a chunk of rows as stored, row by row.
+        row_map: of rows as stored.
         rows: all rows, in the type they are stored in.
         description: what the progress bar says.
-        dtype: float type that the features are kept in.
         cache: where they are kept between runs.
         runner: shows progress.
 
@@ -118,8 +117,8 @@ def features_of(
         InputError: features cannot be written to the cache, or take more room than there is.
     """
     runner = runner or PlainRunner()
-    first, rest = in_chunks(feature_fn, rows, dtype)
-    shape = (len(rows), first.shape[1])
+    first, rest = in_chunks(row_map, rows)
+    shape, dtype = (len(rows), first.shape[1]), first.dtype
 
     def fill(features: np.ndarray) -> np.ndarray:
         return runner.filled(features, first, rest, description)
@@ -131,7 +130,7 @@ def features_of(
     return _written(path, shape, dtype, fill) if kept is None else kept
 
 
-def _empty(shape: tuple[int, int], dtype: type) -> np.ndarray:
+def _empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
     try:
         return large_arrays.empty(shape, dtype)
     except large_arrays.NoRoomError as error:
@@ -141,7 +140,9 @@ def _empty(shape: tuple[int, int], dtype: type) -> np.ndarray:
         ) from error
 
 
-def _kept(path: Path, shape: tuple[int, int], dtype: type, first: np.ndarray) -> np.ndarray | None:
+def _kept(
+    path: Path, shape: tuple[int, int], dtype: np.dtype, first: np.ndarray
+) -> np.ndarray | None:
     """Return the features in a file, or None where it does not hold these."""
     if not path.is_file():  # numpy would wait for a pipe
         return None
@@ -157,12 +158,12 @@ def _kept(path: Path, shape: tuple[int, int], dtype: type, first: np.ndarray) ->
 def _written(
     path: Path,
     shape: tuple[int, int],
-    dtype: type,
+    dtype: np.dtype,
     fill: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
     """Fill a new file, which takes its name when it is whole."""
     temporary = new_files.part_of(path)
-    needed = math.prod(shape) * np.dtype(dtype).itemsize
+    needed = math.prod(shape) * dtype.itemsize
     try:
         # A mapped file on a full disk would end the process by a signal, without a word.
         if needed > shutil.disk_usage(path.parent).free:

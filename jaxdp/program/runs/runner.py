@@ -89,9 +89,7 @@ class FolderRunner(PlainRunner):
     def rows(self, row_map: RowMap, x: np.ndarray, *, what: str) -> np.ndarray:
         """Return what a map makes of stored rows; kept where `--feature_cache` says so."""
         cache = cache_for(self._feature_cache, row_map.options)
-        return features_of(
-            row_map.fn, x, description=what, dtype=row_map.dtype, cache=cache, runner=self
-        )
+        return features_of(row_map, x, description=what, cache=cache, runner=self)
 
     def loop(self, steps: Steps[State]) -> State:
         """Return the state after all steps, those of an interrupted run included."""

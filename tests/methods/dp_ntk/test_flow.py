@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -108,6 +109,32 @@ def test_no_nearer_than_the_noise() -> None:
     left = distance(moved(rows, labels, passes=40, noise=noise), labels)
     assert 0.999 * noise <= left < 1.2 * noise
     np.testing.assert_array_equal(moved(rows, labels, passes=3, noise=10.0), rows)
+
+
+def test_images_that_have_the_embedding_stay() -> None:
+    """Without noise the distance may be 0, of which nothing is a part."""
+    aim = flow._Aim(jnp.ones((2, 3)), jnp.ones(2), jnp.float32(0.0))
+    assert flow._beyond(aim, aim.mu) == 0
+    assert flow._beyond(aim, 2 * aim.mu) == 1
+    assert flow._beyond(aim._replace(noise=jnp.float32(1.5)), 2 * aim.mu) == 0.75
+    assert flow._beyond(aim._replace(noise=jnp.float32(7.0)), 2 * aim.mu) == 0
+
+
+def test_all_parts_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "_CHUNK", ByBackend(cpu=3, accelerator=3))
+    done = []
+
+    def watch(parts: Sequence[int]) -> Iterator[int]:
+        for part in parts:
+            yield part
+            done.append(part)
+
+    rows, labels = drawn(10)
+    flow.moved(
+        *(features(), rows, labels, released()),
+        **{"shape": SHAPE, "noise": 0.0, "passes": 2, "seed": 0, "watch": watch},
+    )
+    assert done == list(range(8))
 
 
 def test_values_stay_in_their_range_and_what_is_given_stays() -> None:

@@ -28,7 +28,7 @@ from jaxdp.methods.dp_ntk.released import Released as Embedded
 from jaxdp.methods.dp_ntk.story import TABLE
 from jaxdp.methods.made import Classifier, Made, relabelled, softmax
 from jaxdp.methods.settings import SettingsError, bad
-from jaxdp.methods.steps import Cached, RowMap, Runner, compute_anew
+from jaxdp.methods.steps import Cached, Runner, compute_anew
 from jaxdp.methods.stored import NOTHING, Earlier, Form
 from jaxdp.methods.teacher import classifier as linear
 from jaxdp.methods.teacher.plan import TeacherPlan
@@ -149,13 +149,12 @@ class LabelledPlan(base.Plan[Released]):
     def _probabilities(self, released: Released, x: np.ndarray, runner: Runner) -> np.ndarray:
         """Return what the teacher says of examples as stored; their features are not kept."""
         weights = jnp.asarray(released.weights)
-        features = self.teaching.row_map
-
-        def scores(rows: Array) -> Array:
-            return linear.scores(weights, features.fn(rows).astype(features.dtype))
-
         digest = hashlib.sha256(released.weights.tobytes()).hexdigest()
-        row_map = RowMap(scores, features.options | {"scores_of": digest}, np.float32)
+        features = self.teaching.row_map
+        row_map = features._replace(
+            options=features.options | {"scores_of": digest},
+            then=functools.partial(linear.predict, weights),
+        )
         return softmax(runner.rows(row_map, x.reshape(len(x), -1), what="labels"))
 
     def config(self) -> dict[str, Any]:

@@ -79,26 +79,29 @@ def _student(
     rng = np.random.default_rng([seed, 0])
     some = rng.permutation(len(images))[:_MOST]
     seen = codec.to_unit(images[some])
-    mean, deviation = float(seen.mean()), float(seen.std()) or 1.0
+    # An argument of what is compiled: programs are kept, and hold public constants alone.
+    scale = np.array([seen.mean(), seen.std() or 1.0], np.float32)
     steps = _EPOCHS * -(-len(some) // _BATCH)
     model: Any = SmallCnn(targets.shape[1])
     optimizer = optax.adam(optax.cosine_decay_schedule(_LEARNING_RATE, steps))
 
-    def logits(params: Any, stored: Array) -> Array:
-        return model.apply(params, (codec.to_unit(stored) - mean) / deviation)
+    def logits(params: Any, stored: Array, scale: Array) -> Array:
+        return model.apply(params, (codec.to_unit(stored) - scale[0]) / scale[1])
 
-    def loss(params: Any, stored: Array, wanted: Array) -> Array:
-        return jnp.mean(optax.softmax_cross_entropy(logits(params, stored), wanted))
+    def loss(params: Any, stored: Array, wanted: Array, scale: Array) -> Array:
+        return jnp.mean(optax.softmax_cross_entropy(logits(params, stored, scale), wanted))
 
     @jax.jit
-    def step(params: Any, opt_state: Any, stored: Array, wanted: Array) -> tuple[Any, Any]:
-        gradient = jax.grad(loss)(params, stored, wanted)
+    def step(
+        params: Any, opt_state: Any, stored: Array, wanted: Array, scale: Array
+    ) -> tuple[Any, Any]:
+        gradient = jax.grad(loss)(params, stored, wanted, scale)
         updates, opt_state = optimizer.update(gradient, opt_state)
         return optax.apply_updates(params, updates), opt_state
 
     @jax.jit
-    def said(params: Any, stored: Array) -> Array:
-        return jax.nn.softmax(logits(params, stored))
+    def said(params: Any, stored: Array, scale: Array) -> Array:
+        return jax.nn.softmax(logits(params, stored, scale))
 
     params = model.init(jax.random.key(seed), jnp.zeros((1, *images.shape[1:])))
     opt_state = optimizer.init(params)
@@ -106,9 +109,10 @@ def _student(
     # Python's loop, on purpose: see `jaxdp.methods.teacher.finish`.
     for _ in runner.watched("student")(range(steps)):
         rows = next(batches)
-        params, opt_state = step(params, opt_state, images[rows], targets[rows])
+        params, opt_state = step(params, opt_state, images[rows], targets[rows], scale)
     starts = range(0, len(images), _CHUNK)
-    return np.concatenate([np.asarray(said(params, images[at : at + _CHUNK])) for at in starts])
+    parts = [np.asarray(said(params, images[at : at + _CHUNK], scale)) for at in starts]
+    return np.concatenate(parts)
 
 
 def _batches(rng: np.random.Generator, rows: np.ndarray) -> Iterator[np.ndarray]:
