@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import warnings
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 from absl.testing import flagsaver
 from support import drivers
 
@@ -19,6 +21,7 @@ from jaxdp.program import command_line, program_cache
 
 NAME = "JAX_COMPILATION_CACHE_DIR"
 ZSTD = b"\x28\xb5\x2f\xfd"  # what its files begin with
+ENTRY = zstandard.ZstdCompressor().compress(b"1234")
 needs_new_jax = pytest.mark.skipif(not program_cache.is_right(), reason="keeps no programs")
 
 
@@ -90,15 +93,34 @@ def test_programs_give_way_that_were_not_used_for_longest(
     folder = tmp_path / "cache" / "jaxdp" / "programs"
     folder.mkdir(parents=True)
     for number, name in enumerate(["old", "new", "oldest"]):
-        (folder / name).write_bytes(b"1234")
+        (folder / name).write_bytes(ENTRY)
         used = {"oldest": 1, "old": 2, "new": 3}[name]
         os.utime(folder / name, (used, 10 - number))
     program_cache.use()
     assert len(list(folder.iterdir())) == 3
     del os.environ[NAME]
-    monkeypatch.setattr(program_cache, most, {"_MOST_FILES": 2, "_MOST_BYTES": 9}[most])
+    monkeypatch.setattr(program_cache, most, {"_MOST_FILES": 2, "_MOST_BYTES": 30}[most])
     program_cache.use()
     assert {path.name for path in folder.iterdir()} == {"old", "new"}
+
+
+@needs_new_jax
+def test_what_jax_cannot_read_gives_way(tmp_path: Path) -> None:
+    """It would be compiled in every run, as jax writes no file that is there."""
+    folder = tmp_path / "cache" / "jaxdp" / "programs"
+    folder.mkdir(parents=True)
+    written = {
+        "of an earlier version": zlib.compress(b"1234"),
+        "whole": ENTRY,
+        "empty": b"",
+        "half written": ENTRY[: len(ENTRY) // 2],
+        "last": ENTRY,
+    }
+    for number, (name, content) in enumerate(written.items()):
+        (folder / name).write_bytes(content)
+        os.utime(folder / name, (number, number))
+    program_cache.use()
+    assert {path.name for path in folder.iterdir()} == {"whole", "last"}
 
 
 def test_a_flag_keeps_none() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from jaxdp.saved.cache_folder import cache_folder
 
-_MOST_BYTES, _MOST_FILES = 2**30, 20_000
+_MOST_BYTES, _MOST_FILES, _LAST_WRITTEN = 2**30, 20_000, 2
 # A kept program of jax 0.5.3 returned a state without its steps, on CPUs.
 _OLDEST_JAX = (0, 10)
 # Most programs are tiny, and there are a hundred of them to a first step.
@@ -39,9 +39,34 @@ def use() -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if os.access(folder, os.W_OK):
             os.environ.update(_SETTINGS | {"JAX_COMPILATION_CACHE_DIR": str(folder)})
+            _remove_unreadable(folder)
             _make_room(folder)
-    # An entry that a killed run has left half written is compiled anew.
+    # Where the disk is full, or another run makes room.
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")
+
+
+def _remove_unreadable(folder: Path) -> None:
+    """Remove what jax cannot read: it would compile that in every run, and never write it anew.
+
+    Earlier versions wrote zlib. A killed run may have left what it last wrote, on two cores two
+    programs at most, half written.
+    """
+    import zstandard  # after all that ends a command sooner
+
+    files = [(each.stat(), Path(each)) for each in os.scandir(folder)]
+    files.sort(key=lambda each: each[0].st_mtime_ns)
+    for place, (stat, path) in enumerate(files, _LAST_WRITTEN - len(files)):
+        with path.open("rb") as file:
+            begins = file.read(len(zstandard.FRAME_HEADER))
+            rest = file.read() if place >= 0 else None
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # this was no use of it
+        try:
+            if begins != zstandard.FRAME_HEADER:
+                path.unlink()
+            elif rest is not None:
+                zstandard.ZstdDecompressor().decompress(begins + rest)
+        except zstandard.ZstdError:
+            path.unlink()
 
 
 def _make_room(folder: Path) -> None:
