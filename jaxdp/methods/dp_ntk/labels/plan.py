@@ -225,7 +225,8 @@ def _embedding_release(
         also = bought_schema.own_part(stored, generator.spec).also
         if not also:
             raise SettingsError(f"{earlier.stored.source}: its ledger has no embedding of its own")
-        multiplier = also[0]  # a teacher's mean of features comes after it
+        # Its noise is for as many examples as there were then; a teacher's mean comes after it.
+        n, multiplier = stored.num_examples, also[0]
     elif settings.is_private:
         assert settings.teacher_share is not None
         try:

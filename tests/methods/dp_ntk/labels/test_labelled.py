@@ -365,6 +365,18 @@ def test_a_generator_knows_the_noise_that_is_drawn_beside_a_teacher() -> None:
     assert plan.generation.maker.stddev == plan.release_of_embedding.stddev
 
 
+@pytest.mark.parametrize("method", [labelled, jaxdp.methods.dp_ntk], ids=["labelled", "dp_ntk"])
+def test_what_was_released_of_other_examples_has_their_noise(method: Any) -> None:
+    """As where a run with `--subset` takes it again."""
+    asked, fewer = _asked(method, num_synthetic=50), dataclasses.replace(SPEC, num_examples=N // 8)
+    made = method.make_plan(method.complete(asked, SPEC), SPEC)
+    earlier = Earlier(stored_of(method))
+    again = method.make_plan(method.complete(asked, fewer, earlier), fewer, earlier)
+    generators = (getattr(plan, "generation", plan) for plan in (made, again))
+    before, now = (generator.maker.stddev for generator in generators)
+    assert now == pytest.approx(before)
+
+
 def test_equal_priors_draw_and_label_all_classes_equally() -> None:
     """Nine records in ten are of one class."""
     rng = np.random.default_rng(0)
