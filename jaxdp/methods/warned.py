@@ -83,7 +83,7 @@ def of_made(made: Any) -> tuple[str, ...]:
 
 
 def odd_numbers(settings: Any, spec: Spec) -> Iterator[str]:
-    """Yield a line where more examples are to be distilled than there are, or too few.
+    """Yield a line where more examples are to be distilled than there are, or what else is odd.
 
     Args:
         settings: complete.
@@ -93,7 +93,7 @@ def odd_numbers(settings: Any, spec: Spec) -> Iterator[str]:
     if made > spec.num_examples:
         yield f"{made} examples are to be distilled from {spec.num_examples}; lower --ipc"
     else:
-        yield from getattr(settings, "too_few_images", _nothing)(spec)
+        yield from getattr(settings, "odd", _nothing)(spec)
 
 
 def _nothing(spec: Spec) -> Iterator[str]:

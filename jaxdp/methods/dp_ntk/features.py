@@ -184,7 +184,7 @@ def _scatter_rbf(options: "FeatureOptions", spec: Any, num_logits: int, cached: 
     try:
         parts = image_maps.fine_levels(image)
     except ValueError as error:
-        raise SettingsError(f"--features=scatter_rbf: {error}") from error
+        raise SettingsError(f"--features={options.features}: {error}") from error
     what = {"what": "whitening of fine scattering features on dead leaves, version 1"}
     shapes_key, pixels_key = jax.random.split(jax.random.key(options.seed))
     matrices = whitening.of_levels(parts, gamma=_WHITEN, what=what, cached=cached, drawn={})

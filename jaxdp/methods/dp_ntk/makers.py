@@ -109,9 +109,10 @@ class NetworkMaker(Maker):
         return training_module.evened(leading, noise=noise)
 
     def _shares_of_classes(self, released: Released) -> tuple[float, ...] | None:
-        """Return the released shares, in which records are drawn; images are drawn evenly."""
+        """Return the released shares, in which records are drawn, and images where some were."""
         shares = _floats(released.class_weights)
-        return self.spec.kind.choose(images=None, rows=shares, table=shares)
+        of_images = shares if self.settings.weights_share else None
+        return self.spec.kind.choose(images=of_images, rows=shares, table=shares)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,10 @@ A preset says otherwise for some datasets (`jaxdp.methods.presets`).
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from jaxdp.methods.dp_ntk.features import UNTOLD, FeatureOptions
+from jaxdp.methods.dp_ntk.features import FEATURES, UNTOLD, FeatureOptions
 from jaxdp.methods.dp_ntk.generators import CELLS, GENERATORS
 from jaxdp.methods.settings import (
     DATA_PRIORS,
@@ -52,14 +53,16 @@ class Settings(FeatureOptions, ByPreset):
         None,
         "Part of the budget, in [0, 1), that releases the classes' shares, in which examples are "
         "drawn then; with 0 a generator learns from those that the embedding tells, and draws "
-        "equally many of each class (default: 0 for images, 0.1 for tables).",
+        "equally many of each class (default: 0.1 for records, 0 for images and for features that "
+        "count cells, which tell the shares themselves).",
         at_least=0,
         at_most=1 - LEAST_SHARE,
     )
     priors: str = setting(
         DATA_PRIORS,
         "How common classes are among what is drawn, and in a teacher's labels: data, as what is "
-        "released tells; or equal, so that rare ones are found. Images are drawn equally.",
+        "released tells; or equal, so that rare ones are found. Images are drawn equally where "
+        "--weights_share is 0.",
         among=PRIORS,
         usual=True,
     )
@@ -109,6 +112,15 @@ class Settings(FeatureOptions, ByPreset):
         ByPreset.__post_init__(self)
         FeatureOptions.__post_init__(self)
 
+    def odd(self, spec: Any) -> Iterator[str]:
+        """Yield a line where complete settings embed what they make no use of."""
+        del spec
+        if self.features == "encoder_rbf" and not self.flow_passes:
+            yield (
+                "--flow_passes=0: half of what --features=encoder_rbf embeds is for images that "
+                "are moved; --features=scatter_rbf embeds the other half alone"
+            )
+
     def check(self) -> None:
         """Raise a `SettingsError` where a value is beyond what can be computed."""
         super().check()
@@ -154,6 +166,7 @@ _FAST = dict.fromkeys(("scatter_rbf", "encoder_rbf"), (600, 300))
 _FAST_OTHERS = (1200, 500)
 _FAST_PIXELS, _FEWEST = 32 * 32, 32
 _FAST_CODE = 16
+_LEAST_OF_A_CLASS = 2  # batch normalisation is by class
 # A kernel that rewards variety, and DP-HP's own.
 _SHORTEST_CODE = {"scatter_rbf": 16, "encoder_rbf": 16, "hermite": 15}
 _NETWORK = {"network": "fc_1l", "ntk_width": "800"}
@@ -193,6 +206,7 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     if stored is not None:
         table |= dataclasses.asdict(stored.options)
     done = filled(settings, table)
+    FEATURES.fitting(str(done.features), spec)
     _check_flow(done, spec)
     if done.unconditional and done.takes_equal_priors:
         raise bad(settings, "priors", "is of classes, which --unconditional does not tell apart")
@@ -200,22 +214,16 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
 
 
 def _check_flow(done: Settings, spec: Any) -> None:
-    """Raise a `SettingsError` where nothing can be moved, or nothing is that should be."""
+    """Raise a `SettingsError` where nothing can be moved."""
     are_images = spec.kind.choose(images=True, rows=False, table=False)
     if done.flow_passes and not (are_images and done.features in _FLOWING):
         allowed = ", ".join(_FLOWING)
         raise bad(done, "flow_passes", f"is for images and --features={allowed}; leave it out")
-    if done.features == "encoder_rbf" and not done.flow_passes:
-        raise bad(
-            done,
-            "flow_passes",
-            "half of --features=encoder_rbf is for images that are moved; use scatter_rbf",
-        )
 
 
 def defaults(settings: Settings, spec: Any, features: str) -> dict[str, Any]:
     """Return the values for data, features and a preset."""
-    table = feature_rules(features, spec) | training_rules(features)
+    table = feature_rules(features, spec) | training_rules(features, spec)
     # Marginals tell the classes' shares themselves.
     of_records = 0.0 if features in COUNTS else _TABLE_SHARE
     of_records = 0.0 if settings.takes_equal_priors else of_records
@@ -239,10 +247,11 @@ def _num_synthetic(spec: Any) -> int:
     return spec.kind.choose(images=60000, rows=60000, table=spec.num_examples)
 
 
-def training_rules(features: str) -> dict[str, Any]:
-    """Return how a generator is trained, by features."""
+def training_rules(features: str, spec: Any) -> dict[str, Any]:
+    """Return how a generator is trained, by features and how many classes there are."""
+    size = min(_GENERAL["batch_size"], _LARGEST_BATCH.get(features, 10**6))
     return _GENERAL | {
-        "batch_size": min(_GENERAL["batch_size"], _LARGEST_BATCH.get(features, 10**6)),
+        "batch_size": max(size, _LEAST_OF_A_CLASS * spec.num_classes),
         "code_dim": max(_GENERAL["code_dim"], _SHORTEST_CODE.get(features, 1)),
     }
 
@@ -250,9 +259,9 @@ def training_rules(features: str) -> dict[str, Any]:
 def _shortened(table: dict[str, Any], features: str, spec: Any) -> dict[str, Any]:
     """Return fewer and smaller steps than a table has, by features and an example's size."""
     steps, batch_size = _FAST.get(features, _FAST_OTHERS)
-    # Batch normalisation needs some, and every class one.
+    # Batch normalisation needs some, and every class two.
     fewer = batch_size * _FAST_PIXELS // max(spec.dim, _FAST_PIXELS)
-    fewer = max(fewer, _FEWEST, spec.num_classes)
+    fewer = max(fewer, _FEWEST, _LEAST_OF_A_CLASS * spec.num_classes)
     return {
         "steps": min(table["steps"], steps),
         "batch_size": min(table["batch_size"], fewer),

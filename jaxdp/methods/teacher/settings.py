@@ -78,7 +78,7 @@ class ReleaseOptions(MapOptions):
     networks: ByData[int] = setting(
         None,
         "Random networks in whose features class means are released (--match=embedding or both); 0 "
-        "takes scattering features (default: 64 for colour images).",
+        "takes scattering features (default: 32 for colour images).",
         at_least=0,
         at_most=1024,
     )
@@ -174,7 +174,7 @@ class Settings(ReleaseOptions, Distilling):
         if self.takes_equal_priors and not self.uses_teacher:
             raise bad(self, "priors", "is of a teacher, which --match=embedding does without")
 
-    def too_few_images(self, spec: Any) -> Iterator[str]:
+    def odd(self, spec: Any) -> Iterator[str]:
         """Yield a line where complete settings ask for too few to carry what a teacher knows."""
         more = {"--second_layer=0": self.second_layer, "--encoder=false": self.encoder}
         are_images = spec.kind.choose(images=True, rows=False, table=False)

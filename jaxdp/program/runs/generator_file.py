@@ -42,8 +42,10 @@ def write(folder: RunFolder, generator: Generator | CellGenerator) -> None:
         "bytes": codec.dtype == "uint8",  # what version 0.1.0 reads
         "dtype": codec.dtype,
     }
+    if generator.class_weights is not None:
+        description["class_weights"] = generator.class_weights
     if isinstance(codec, TableCodec):
-        description |= codec.facts() | {"class_weights": generator.class_weights}
+        description |= codec.facts()
     save_tree(folder.generator / _VARIABLES, jax.tree.map(np.asarray, variables))
     # Two digests: orbax's files have the time in them, and so none that a certificate could name.
     files = files_digest(folder.generator / _VARIABLES)
@@ -226,6 +228,9 @@ def _checked(description: dict[str, Any]) -> dict[str, Any]:
     for name, holds in _TABLE.items():
         if "schema" in description and not holds(description.get(name)):
             raise ValueError(f"description.json holds no good {name}")
+    shares = description.get("class_weights")
+    if shares is not None and not _are_shares(shares):
+        raise ValueError("description.json holds no good class_weights")
     return description
 
 
@@ -270,6 +275,10 @@ def _are(kind: type) -> Callable[[Any], bool]:
     return lambda values: isinstance(values, list) and all(type(v) is kind for v in values)
 
 
+def _are_shares(value: Any) -> bool:
+    return bool(value) and _are(float)(value) and min(value) > 0 and math.isfinite(sum(value))
+
+
 _CELLS, _TREE = "CellGenerator", "TreeGenerator"
 _MODULES = (*(network.__name__ for network in generators.NETWORKS), _CELLS, _TREE)
 # What a run writes of its generator, and what each part has to be.
@@ -288,5 +297,5 @@ _PIXELS = (*WHOLE_TYPES, "float32")
 _TABLE: dict[str, Callable[[Any], bool]] = {
     "schema": lambda value: isinstance(value, dict),
     "form": lambda value: value in FORMS,
-    "class_weights": lambda value: bool(value) and _are(float)(value) and min(value) > 0,
+    "class_weights": _are_shares,
 }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jaxdp.data import Spec
-from jaxdp.methods import presets
+from jaxdp.methods import presets, warned
 from jaxdp.methods.dp_ntk.settings import Settings, complete
 from jaxdp.methods.settings import SettingsError
 
@@ -109,12 +109,29 @@ def test_images_are_moved_to_embeddings_that_tell_much_of_them(
     assert completed("own", shape, **given).flow_passes == passes
 
 
+def test_half_of_an_embedding_that_moves_nothing_is_told_of() -> None:
+    """It may be left out of a run that goes on: what was embedded stays."""
+    spec, given = Spec.images("own", (9000, 32, 32, 3), class_names="ab"), {"eps": 1.0}
+    for features, passes, count in (("encoder_rbf", 0, 1), ("encoder_rbf", 2, 0), ("rff", 0, 0)):
+        asked = Settings(features=features, flow_passes=passes, **given)
+        assert len(list(warned.odd_numbers(complete(asked, spec), spec))) == count
+
+
+@pytest.mark.parametrize("preset", ["full", "fast"])
+@pytest.mark.parametrize("features", ["entk", "rff", "scatter_rbf", "encoder_rbf"])
+def test_steps_have_two_examples_of_each_of_many_classes(features: str, preset: str) -> None:
+    names = [str(number) for number in range(700)]
+    spec = Spec.images("own", (9000, 64, 64, 3), class_names=names)
+    done = complete(Settings(features=features, preset=preset), spec)
+    assert done.batch_size == 1400
+
+
 @pytest.mark.parametrize(
     ("given", "shape", "said"),
     [
         ({"flow_passes": 1}, (28, 28, 1), "is for images and --features=rff, scatter, scatter_rbf"),
         ({"features": "rff", "flow_passes": 1}, (9,), "is for images"),
-        ({"features": "encoder_rbf", "flow_passes": 0}, (32, 32, 3), "use scatter_rbf"),
+        ({"features": "encoder_rbf"}, (9,), "^--features=encoder_rbf: works on images"),
         ({"flow_passes": -1}, (28, 28, 1), "must be 0 or above"),
     ],
 )

@@ -15,6 +15,7 @@ from jaxdp.features import base as feature_maps
 from jaxdp.features import fourier
 from jaxdp.features.base import FeatureMap
 from jaxdp.methods.dp_ntk import Released, finish, shares
+from jaxdp.program.commands.sample import labels_for
 
 DIM = 16
 SHARES = np.array([0.1, 0.6, 0.3])
@@ -157,3 +158,6 @@ def test_shares_that_are_released_are_drawn(
     made, found = run(monkeypatch, shape, weights_share=0.2)
     np.testing.assert_allclose(found, [0.25, 0.75], atol=0.01)
     np.testing.assert_allclose(np.bincount(made.y), [25, 75], atol=1)
+    np.testing.assert_allclose(made.generator.class_weights, [0.25, 0.75], atol=0.01)
+    more = labels_for(made.generator, 200, seed=0)
+    np.testing.assert_allclose(np.bincount(more), [50, 150], atol=2)

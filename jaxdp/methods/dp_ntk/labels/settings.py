@@ -158,8 +158,7 @@ def _features(settings: generation.Settings, spec: Any, eps: float) -> str | Non
         return _IMAGE_FEATURES if spec.dim <= _FAST_VALUES else None
     is_seen = min(spec.shape[:2]) >= public_encoder.LEAST_SIDE
     strength = eps * spec.num_examples / (spec.num_classes * spec.records_per_person)
-    fine = is_seen and strength >= _FINE_STRENGTH and settings.flow_passes != 0
-    return _FINE_FEATURES if fine else _IMAGE_FEATURES
+    return _FINE_FEATURES if is_seen and strength >= _FINE_STRENGTH else _IMAGE_FEATURES
 
 
 def _candidates(settings: Settings, spec: Any) -> int:
