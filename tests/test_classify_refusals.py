@@ -52,7 +52,7 @@ def test_bad_examples_are_refused_in_one_line(
     (tmp_path / "linked" / "a.png").symlink_to(picture(tmp_path / "a.png", grey(8, 8)))
     (tmp_path / "text.png").write_text("no image")
     (tmp_path / "text.npz").write_text("no arrays")
-    (tmp_path / "new.txt").write_text("")
+    (tmp_path / "new.md").write_text("")
     table = str(place / "people.csv")
     bad = {
         picture(tmp_path / "wide.png", grey(8, 9)): "is 9x8 grey, and the run is of images of 8x8",
@@ -60,7 +60,7 @@ def test_bad_examples_are_refused_in_one_line(
         str(tmp_path / "text.png"): "replace or remove that image",
         str(tmp_path / "empty"): "there are no images in this folder",
         str(tmp_path / "linked"): "is a link that leads out of",
-        str(tmp_path / "new.txt"): "is of no kind that is read; give .png",
+        str(tmp_path / "new.md"): "is of no kind that is read; give .png",
         str(tmp_path / "nowhere.png"): "there is no such file",
         str(tmp_path / "text.npz"): "cannot be read",
         saved(tmp_path / "y.npz", y=grey(3)): "has no array x or x_test or X",

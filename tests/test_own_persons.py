@@ -96,10 +96,40 @@ def test_names_of_image_files_tell_persons_and_none_is_in_both_splits(tmp_path: 
     data = read(*flags, "--person_separator=_", "--records_per_person=3")
     assert (len(data.private.x), len(data.test.x)) == (9 * 3, 3 * 5)
     assert "0.25 of all persons' images are held out" in "\n".join(data.notes)
-    with pytest.raises(InputError, match=r"--person_separator=-: .* does not have it"):
+    with pytest.raises(InputError, match=r"--person_separator=-: .* names no person"):
         read(*flags, "--person_separator=-", "--records_per_person=3")
     with pytest.raises(InputError, match="--records_per_person"):
         read(*flags, "--person_separator=_")
+
+
+@pytest.mark.parametrize("blank", ["", " ", "NA"])
+def test_guarantee_records_of_nobody_are_not_one_persons(blank: str, tmp_path: Path) -> None:
+    """Naming one of them would change which of the others are used."""
+    whose = [blank if number % 9 == 0 else f"p{number % 20}" for number in range(90)]
+    frame = toy_tables.frame_of(90).assign(patient=whose)
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    schema = {"missing": ["", "NA"], "columns": toy_tables.COLUMNS}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    flags = (f"--csv={tmp_path}/visits.csv", f"--schema={tmp_path}/schema.json")
+    with pytest.raises(InputError, match="names no person for some records"):
+        read(*flags, "--person_column=patient", "--records_per_person=2")
+    if blank != "NA":
+        folder = stored(tmp_path, group_train=np.array(whose))
+        with pytest.raises(InputError, match="names no person for some records"):
+            read("--dataset=scans", f"--data_dir={folder}", "--records_per_person=2")
+
+
+def test_guarantee_persons_that_no_files_name_are_not_certified(tmp_path: Path) -> None:
+    x, y = np.zeros((20, 4, 4), np.uint8), np.arange(20) % 2
+    np.savez(tmp_path / "scans.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    flags = ("--dataset=scans", f"--data_dir={tmp_path}", "--records_per_person=3")
+    with pytest.raises(InputError, match="--person_separator is for files of images"):
+        read(*flags, "--person_separator=_")
+    path = images(tmp_path / "own") / "scans" / "a" / "_1.png"
+    PIL.Image.fromarray(x[0]).save(path)
+    flags = (f"--data_dir={tmp_path / 'own'}", "--dataset=scans", "--test_fraction=0.25")
+    with pytest.raises(InputError, match=r"_1\.png names no person"):
+        read(*flags, "--person_separator=_", "--records_per_person=3")
 
 
 def test_guarantee_a_person_ends_at_the_first_separator(tmp_path: Path) -> None:

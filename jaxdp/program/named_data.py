@@ -12,8 +12,6 @@ from typing import Any
 from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
 
-TABLES = (".csv", ".gz", ".tsv", ".parquet", ".pq")
-
 
 def name_table(words: Sequence[str]) -> None:
     """Put --csv where a table is named.
@@ -61,7 +59,25 @@ def named(word: str) -> dict[str, Any]:
     _require_there(word, path)
     path = path.resolve() if path.name == ".." else path.absolute()
     name = path.stem if path.suffix == ".npz" else path.name
+    _require_own(word, path, name)
     return {"dataset": name, "data_dir": str(path.parent)}
+
+
+def _require_own(word: str, path: Path, name: str) -> None:
+    """Raise an `InputError` for a path by whose name other data would be read, or taken for public.
+
+    Runs on datasets that everybody has are counted by no ledger, and have constants of their own.
+    """
+    from jaxdp.program.data.sources import TFDS_NAMES  # numpy: not before flags are parsed
+
+    if path.exists() and name in ("digits", *TFDS_NAMES):
+        raise InputError(
+            f"{word}: data of this name are taken for the public ones; give your own another name, "
+            f"and say --dataset={name} --data_dir={path.parent} for the public ones"
+        )
+    beside = path.with_name(f"{name}.npz")
+    if path.is_dir() and beside.exists():
+        raise InputError(f"{word}: {beside.name} is beside it; name that file, or move one of both")
 
 
 def _require_there(word: str, path: Path) -> None:

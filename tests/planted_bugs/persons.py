@@ -272,4 +272,27 @@ MUTANTS = (
         'folder.read_json("config.json") or {}',
         (f"{_S}test_guarantee_certificates_show_what_all_runs_have_spent",),
     ),
+    Mutant(
+        "records of nobody are one person's",
+        _PERSONS,
+        'if persons.dtype.kind in "OSU" and any(not str(person).strip() for person in persons):',
+        "if False:",
+        (f"{_RUNS}test_guarantee_records_of_nobody_are_not_one_persons[]",),
+    ),
+    Mutant(
+        "persons are certified whom no files name",
+        _DATASET,
+        "if wanted.persons.separator is not None and raw.persons is None:",
+        "if False:",
+        (f"{_RUNS}test_guarantee_persons_that_no_files_name_are_not_certified",),
+    ),
+    Mutant(
+        "blank lines of a column are skipped",
+        "jaxdp/program/data/tables.py",
+        '            options["skip_blank_lines"] = False\n',
+        "",
+        (
+            "tests/data/test_one_column.py::test_guarantee_a_blank_line_is_a_record_and_moves_no_other",
+        ),
+    ),
 )

@@ -20,6 +20,7 @@ from jaxdp.data import Spec
 from jaxdp.methods import warned
 from jaxdp.methods.settings import bad, setting
 from jaxdp.program import command_line, named_data
+from jaxdp.program.data.outside_files import TABLE_ENDINGS
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import DataFlags, RunFlags
 from jaxdp.program.runs import amounts, expected_curve, recommendation
@@ -189,7 +190,7 @@ def text(found: Found, epsilon: float, encoding: str | None = "utf-8") -> str:
 def _name_data(words: Sequence[str]) -> None:
     """Put --csv where a table is named, --dataset and --data_dir where images are."""
     if words:  # or flags name the data, or say their facts
-        is_table = Path(words[0]).suffix.lower() in named_data.TABLES
+        is_table = Path(words[0]).suffix.lower() in TABLE_ENDINGS
         (named_data.name_table if is_table else named_data.name_data)(words)
 
 

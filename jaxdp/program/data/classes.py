@@ -125,7 +125,7 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
 
     Raises:
         InputError: labels are no count of classes, there are fewer than two, a name is there
-            twice, or one is a formula.
+            twice, is a formula, or is no text.
     """
     names = known(name, raw)
     if names is None:
@@ -143,6 +143,8 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
             name, f"{raw.source} has fewer than 2 classes: there is nothing to tell apart"
         )
     _require_different(name, raw, names)
+    for each in names:
+        require_text(name, f"class {each!a} of {raw.source}", each)
     for each in filter(opens_as_formula, names):
         raise dataset_error(
             name,
@@ -150,6 +152,24 @@ def names_of(name: str, raw: RawData, labels: Sequence[np.ndarray]) -> tuple[str
             "file with it is opened: give that class another name, without the sign in front",
         )
     return names
+
+
+def require_text(name: str, what: str, text: str | None = None) -> None:
+    """Raise an `InputError` for what no file or picture can hold: the bytes of a name that is none.
+
+    Args:
+        name: of the dataset.
+        what: is of such bytes, for the error.
+        text: that is looked at; the dataset's name by default.
+    """
+    try:
+        (name if text is None else text).encode()
+    except UnicodeEncodeError:
+        raise dataset_error(
+            ascii(name)[1:-1],
+            f"{what} is no UTF-8 text, as names in archives of other systems often are: give it "
+            "another name",
+        ) from None
 
 
 def _require_different(name: str, raw: RawData, names: tuple[str, ...]) -> None:

@@ -34,7 +34,7 @@ from jaxdp.program.data import sources as data_sources
 from jaxdp.program.data.checks import check_inputs, check_labels, check_range
 from jaxdp.program.data.dataset import Dataset, HeldOut
 from jaxdp.program.data.known import CODECS, FLOATS, whole_numbers
-from jaxdp.program.data.outside_files import user_path
+from jaxdp.program.data.outside_files import table_name, user_path
 from jaxdp.program.data.persons import Persons
 from jaxdp.program.data.resizing import ImageSize
 from jaxdp.program.data.sources import TFDS_NAMES, RawData, Wanted, dataset_error
@@ -80,12 +80,19 @@ def load_dataset(
         raise dataset_error(
             name, "a dataset is a plain name, not a path: give the folder with --data_dir"
         )
+    classes.require_text(name, "its name")
     try:
         raw = _read(name, user_path(data_dir, "data_dir"), download, wanted)
     except OSError as error:
         raise dataset_error(
             name, f"cannot read {error.filename} ({error.strerror}): make it readable"
         ) from error
+    if wanted.persons.separator is not None and raw.persons is None:
+        raise dataset_error(
+            name,
+            f"{raw.source} names no persons: --person_separator is for files of images, leave it "
+            "out",
+        )
     raw = classes.declared(name, raw, wanted.class_names)
     x_train, x_test = check_inputs(name, raw)
     codec = _codec(name, raw, x_train.dtype, wanted.bits)
@@ -298,10 +305,10 @@ def load_table(
     for name in ("image_size", "pixel_bits", "channels", "validation", "person_separator"):
         if getattr(flags, name):
             raise InputError(f"--{name}={getattr(flags, name)}: is about images, --csv is a table")
+    name = table_name(flags.csv)
+    classes.require_text(name, "its name")
     schema, train, test = _table_parts(flags, persons, seed=seed, completes=completes)
-    spec = Spec.table(
-        Path(flags.csv).name.split(".")[0], schema, len(train.x), form=flags.codes or ONE_HOT
-    )
+    spec = Spec.table(name, schema, len(train.x), form=flags.codes or ONE_HOT)
     return Dataset(
         spec=dataclasses.replace(
             spec,

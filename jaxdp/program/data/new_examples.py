@@ -18,11 +18,11 @@ import numpy as np
 from jaxdp.data import Spec, TableCodec
 from jaxdp.data.kinds import colours
 from jaxdp.program.data import image_file, image_folder, resizing, tables
+from jaxdp.program.data.outside_files import TABLE_ENDINGS
 from jaxdp.program.errors import InputError
 from jaxdp.saved import npz as npz_files
 
 _ARRAYS = ("x", "x_test", "X", "X_test", "images", "test_images")
-_TABLES = (".csv", ".gz", ".parquet", ".pq")
 _IMAGES = image_file.SUFFIXES
 _KINDS = f"give {', '.join(_IMAGES)}, a folder of these, .npz, .csv or .parquet"
 
@@ -75,7 +75,7 @@ def _parts(text: str, spec: Spec) -> list[Examples]:
         return [_image(text, spec)]
     if suffix == ".npz":
         return [_numbered(text, _array(text, spec))]
-    if suffix in _TABLES:
+    if suffix in TABLE_ENDINGS:
         return [_numbered(text, _records(text, spec))]
     raise InputError(f"{text}: is of no kind that is read; {_KINDS}")
 

@@ -39,7 +39,8 @@ class Persons(NamedTuple):
             where: they are named.
 
         Raises:
-            InputError: persons are named, and nobody says how many records of one are used.
+            InputError: persons are named, and nobody says how many records of one are used; or a
+                name is empty.
 
         Guarantee:
             As `jaxdp.privacy.contributions.bounded`.
@@ -51,6 +52,11 @@ class Persons(NamedTuple):
                 f"--records_per_person: {where} names the person of each record; say how many "
                 "records of a person are used at most"
             )
+        if persons.dtype.kind in "OSU" and any(not str(person).strip() for person in persons):
+            raise InputError(
+                f"{where} names no person for some records: all of these would be one person's; "
+                "give each a name of its own"
+            )
         return bounded(persons, most=self.most, seed=self.seed)
 
 
@@ -58,16 +64,16 @@ def named_by(paths: Sequence[Path], separator: str | None) -> np.ndarray | None:
     """Return the persons that image files are named after; None where they name none.
 
     Raises:
-        InputError: a name has no separator.
+        InputError: a name has no separator, or no person before it.
     """
     if separator is None:
         return None
     if not separator:
         raise InputError("--person_separator=: give the text that ends a person's name")
     for path in paths:
-        if separator not in path.name:
+        if not path.name.partition(separator)[0] or separator not in path.name:
             raise InputError(
-                f"--person_separator={separator}: {path} does not have it; name files "
+                f"--person_separator={separator}: {path} names no person; name files "
                 f"PERSON{separator}REST"
             )
     return np.array([path.name.split(separator)[0] for path in paths])

@@ -217,6 +217,7 @@ def _without_persons(
     if schema.target is not None and column == schema.target.name:
         raise source.error(f"--person_column={column} names the target; a person is none")
     persons = cells.texts(frame.iloc[:, names.index(column)])
+    persons[np.isin(persons, list(schema.missing))] = ""
     if column not in (*schema.order, *schema.dropped):
         frame = frame.loc[:, [name != column for name in names]]
     return frame, persons
@@ -358,7 +359,7 @@ def _frames(source: Source, dialect: Dialect, declared: frozenset[str]) -> Itera
     path = user_path(source.path, source.flag)
     with _reading(source, dialect.encoding):
         if _is_parquet(source):
-            yield from _parquet(path, source)
+            yield from _parquet(path, source, declared)
         else:
             yield from _csv(path, source, dialect, declared)
 
@@ -398,6 +399,11 @@ def _csv(
             first = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
         names = [str(name).strip() for name in first]
         _require_columns(names, source, dialect, declared)
+        if len(names) == 1:
+            # A missing value is a blank line there. Were it skipped, the records after it would
+            # have other places, and others of them would be held out.
+            options["skip_blank_lines"] = False
+            _require_first_line(path, source, dialect)
         if dialect.header is False:
             names, options["header"] = headers.public_names(len(names)), None
         is_checked = len(names) == 1
@@ -439,6 +445,13 @@ def _opened(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
             yield file
 
 
+def _require_first_line(path: Path, source: Source, dialect: Dialect) -> None:
+    """Raise an error where a table of one column begins with a blank line, and not with a name."""
+    with _opened(path, dialect.encoding) as file:
+        if dialect.header is not False and not file.readline().strip():
+            raise source.error("begins with a blank line: its first line names the column")
+
+
 def _require_whole_lines(path: Path, dialect: Dialect, num_columns: int, source: Source) -> None:
     """Raise an error where a line has too few fields: pandas takes the others as empty."""
     with _opened(path, dialect.encoding) as file:
@@ -467,7 +480,7 @@ def _require_columns(
         raise source.error(fault)
 
 
-def _parquet(path: Path, source: Source) -> Iterator[pd.DataFrame]:
+def _parquet(path: Path, source: Source, declared: frozenset[str]) -> Iterator[pd.DataFrame]:
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -480,11 +493,17 @@ def _parquet(path: Path, source: Source) -> Iterator[pd.DataFrame]:
     except ArrowException as error:
         raise source.error(f"is no Parquet file ({str(error).splitlines()[0]})") from error
     with file:
+        fault = headers.twice([name.strip() for name in file.schema_arrow.names], declared)
+        if fault is not None:
+            raise source.error(fault)
         try:
             for batch in file.iter_batches(_CHUNK):
                 batch.validate(full=True)  # pandas looks at texts only when they are used
                 # Else one missing whole number makes all of its column floats.
-                yield batch.to_pandas(integer_object_nulls=True)
+                frame = batch.to_pandas(integer_object_nulls=True)
+                # What pandas has written as an index is a column like others, where it has a name.
+                is_named = any(name is not None for name in frame.index.names)
+                yield frame.reset_index() if is_named else frame
         except (ArrowException, ValueError, OverflowError) as error:  # they quote values
             raise source.error(
                 "has a part that cannot be read: it is damaged, or holds days or texts that pandas "

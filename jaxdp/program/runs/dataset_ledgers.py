@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.privacy.ledger_file import Contents
-from jaxdp.program.data.outside_files import user_path
+from jaxdp.program.data.outside_files import table_name, user_path
 from jaxdp.program.data.sources import TFDS_NAMES
 from jaxdp.program.errors import InputError
 from jaxdp.tables.schema import BUILT_IN
@@ -66,6 +66,11 @@ def _by_default(run_flags: Any) -> Path | None:
     # Data may be a link, beside which runs of before have left their ledger.
     beside = [_beside(data, whole), _beside(data.resolve(), whole)]
     places = list(dict.fromkeys(beside))
+    if not whole:  # names of earlier versions ended at the first dot
+        places += dict.fromkeys(
+            _called(data, data.name.split(".")[0]) for data in (data, data.resolve())
+        )
+        places = list(dict.fromkeys(places))
     with contextlib.suppress(RuntimeError):  # there is no home folder
         places += dict.fromkeys(map(in_the_users_folder, beside))
     there = [path for path in places if path.exists() or path.is_symlink()]
@@ -82,7 +87,10 @@ def _by_default(run_flags: Any) -> Path | None:
 
 def _beside(data: Path, whole: bool) -> Path:
     """Return the file beside data, of a dataset under its whole name, which may have dots."""
-    name = data.name.removesuffix(".npz") if whole else data.name.split(".")[0]
+    return _called(data, data.name.removesuffix(".npz") if whole else table_name(data))
+
+
+def _called(data: Path, name: str) -> Path:
     return data.with_name(f"{name}{ENDING}")
 
 

@@ -19,7 +19,7 @@ from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.program.data import schema_files
 from jaxdp.program.data.load import AsIfComplete
-from jaxdp.program.data.outside_files import user_path
+from jaxdp.program.data.outside_files import table_name, user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs import dataset_ledgers
 from jaxdp.tables import raw
@@ -263,7 +263,7 @@ def file_of(run_flags: Any) -> Path:
     if run_flags.schema_out is not None:
         return user_path(run_flags.schema_out, "schema_out")
     data = user_path(run_flags.csv, "csv")
-    return data.with_name(f"{data.name.split('.')[0]}{ENDING}")
+    return data.with_name(f"{table_name(data)}{ENDING}")
 
 
 def write(path: Path, schema: Schema) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from jaxdp.program.data.outside_files import table_name
 from jaxdp.program.ui import columns, inputs, spending
 from jaxdp.program.ui.tab import Tab, card, free, said, sets
 
@@ -67,7 +68,7 @@ class DataPart:
         if found is None:
             return
         tab.chosen = found
-        stem = Path(tab.word).expanduser().name.split(".")[0]
+        stem = table_name(Path(tab.word).expanduser()).removesuffix(".npz")
         tab.out = str(free(Path.cwd() / "runs" / (stem or inputs.DIGITS)))
         if isinstance(found, inputs.Images):
             tab.spec, tab.line = found.spec, found.line

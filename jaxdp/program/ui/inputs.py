@@ -19,6 +19,7 @@ from jaxdp.methods.settings import types_of
 from jaxdp.program import named_data
 from jaxdp.program.commands import recommend
 from jaxdp.program.data import answers, drafts, proposed_rules, schema_files, tables
+from jaxdp.program.data.outside_files import TABLE_ENDINGS
 from jaxdp.program.errors import InputError
 from jaxdp.program.report import curve_svg
 from jaxdp.program.run_flags import RunFlags
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
     from jaxdp.data import Spec
 
-_TABLES = (".csv", ".tsv", ".txt", ".parquet", ".gz")
 _SHOWN, _LONGEST = 3, 60
 DIGITS = "digits"
 """Images that come along, to try the page."""
@@ -119,7 +119,7 @@ _OF_TABLES = ("person_column", "records_per_person")
 
 def looks_like_a_table(path: Path) -> bool:
     """Whether a path is of a file that holds records."""
-    return path.suffix.lower() in _TABLES
+    return path.suffix.lower() in TABLE_ENDINGS
 
 
 def read(word: str, typed: Mapping[str, str]) -> Images | Table:

@@ -1,0 +1,39 @@
+"""A table of one column, where a missing value is a blank line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from jaxdp.program.data import tables
+from jaxdp.program.errors import InputError
+from jaxdp.tables.schema import Schema
+
+NUMBER = {"type": "numeric", "lower": 0, "upper": 999, "integer": True, "nullable": True}
+SCHEMA = Schema.from_json({"columns": {"x": NUMBER}})
+NUM = 200
+
+
+def splits(folder: Path, lines: list[str]) -> list[np.ndarray]:
+    path = folder / "one.csv"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    flags = SimpleNamespace(csv=str(path), test_csv=None, test_fraction=None, person_column=None)
+    return [part.x for part in tables.read_splits(flags, SCHEMA, seed=0)]
+
+
+def test_guarantee_a_blank_line_is_a_record_and_moves_no_other(tmp_path: Path) -> None:
+    lines = ["x", *map(str, range(NUM))]
+    before = splits(tmp_path, lines)
+    for place in (1, 4, NUM):
+        after = splits(tmp_path, [*lines[:place], "", *lines[place + 1 :]])
+        pairs = list(zip(before, after, strict=True))
+        assert [len(one) for one, _ in pairs] == [len(other) for _, other in pairs]
+        assert sum(int((one != other).any(axis=1).sum()) for one, other in pairs) == 1
+
+
+def test_a_blank_line_in_the_place_of_a_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="begins with a blank line"):
+        splits(tmp_path, ["", "x", "1", "2", "3"])
