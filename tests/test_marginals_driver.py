@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ import pytest
 from support import classified, drivers, toy_tables
 
 import jaxdp
-from jaxdp.program.commands import marginals, sample, table
+from jaxdp.program.commands import marginals, pack, sample, table, verify
 from jaxdp.program.main import METHODS
 from jaxdp.program.runs import folder
+from jaxdp.saved.files import digest
 
 FAST = ("--steps=3", "--num_synthetic=40", "--evaluate=none", "--eps=2", "--delta=1e-3")
 
@@ -88,6 +90,34 @@ def test_more_records_come_from_counts(
     assert set(made.smoker) == {"yes"}
     assert set(made.ill) == {"no"}
     assert made.age.between(20, 60).all()
+
+
+def test_guarantee_counts_of_another_run_are_not_taken_for_those_of_a_certificate(
+    run: Path,
+    source: tuple[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Even where digests were made to fit: a release tells its own ledger."""
+    other, mixed = tmp_path / "other", tmp_path / "mixed"
+    more = ("--eps=8", f"--out_dir={other}", "--ledger=none")
+    assert drivers.drive(marginals.main, *source, *FAST, *more) == 0
+    shutil.copytree(run, mixed)
+    shutil.copy(other / "counts.npz", mixed)
+    out = f"--out={tmp_path / 'more'}"
+
+    def refused() -> str:
+        capsys.readouterr()
+        assert drivers.drive(sample.main, f"--run={mixed}", out) == 2
+        assert drivers.drive(pack.main, f"--run={mixed}", out) == 2
+        assert drivers.drive(verify.main, f"--run={mixed}") == 1
+        return capsys.readouterr().err
+
+    assert refused().count("counts.npz is not the file") == 3
+    facts = drivers.read(mixed, "privacy.json")
+    facts["sha256"]["counts.npz"] = digest(mixed / "counts.npz")
+    (mixed / "privacy.json").write_text(json.dumps(facts))
+    assert refused().count("privacy.json and counts.npz are of different releases") == 3
 
 
 @pytest.mark.parametrize(

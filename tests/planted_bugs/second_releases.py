@@ -6,6 +6,7 @@ _DRIVER, _RUNNER = "jaxdp/program/runs/driver.py", "jaxdp/program/runs/runner.py
 _START = "jaxdp/program/runs/start.py"
 _KIP_RELEASE = "jaxdp/methods/dp_kip/release.py"
 _TEACHER_RELEASE = "jaxdp/methods/teacher/release.py"
+_COUNTS = "tests/test_marginals_driver.py::"
 _BESIDE = "tests/runs/test_what_is_written.py::"
 _ONCE = "tests/runs/test_second_releases.py::"
 _R = "tests/test_runners.py::"
@@ -235,6 +236,15 @@ MUTANTS = (
         (
             "tests/test_runs_on_one_dataset.py::"
             "test_guarantee_runs_from_python_are_counted_in_the_same_file",
+        ),
+    ),
+    Mutant(
+        "packs and verdicts take a release of another run",
+        "jaxdp/program/exports/contents.py",
+        "            folder.released(name, form)\n",
+        "            del form\n",
+        (
+            f"{_COUNTS}test_guarantee_counts_of_another_run_are_not_taken_for_those_of_a_certificate",
         ),
     ),
 )

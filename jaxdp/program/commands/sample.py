@@ -61,10 +61,12 @@ def generator_of(folder: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     # They import jax: not before flags are parsed.
     from jaxdp.program.runs import generator_file
     from jaxdp.saved import certificate as stored_certificate
-    from jaxdp.saved import zips
+    from jaxdp.saved import loading, zips
 
-    flag = f"--run={folder}"
-    path = zips.folder_of(user_path(folder, "run").absolute(), flag)
+    flag, named = f"--run={folder}", user_path(folder, "run").absolute()
+    path = zips.folder_of(named, flag)
+    if zips.is_packed(named):
+        loading.opened(named, flag)  # refused where it is not what was sealed
     certificate = stored_certificate.of_run(path, flag, wanted="dp_ntk")
     return generator_file.read(path, flag, certificate), certificate
 
@@ -127,9 +129,13 @@ def _draw_records(counts: Path, asked: SampleFlags) -> None:
     """Draw records from counts, and write them as CSV."""
     from jaxdp.data import TableCodec
     from jaxdp.program.runs import counted_records
+    from jaxdp.saved import loading
 
+    folder = loading.opened(
+        user_path(str(asked.run), "run").absolute(), f"--run={asked.run}"
+    ).folder
     made, certificate = counted_records.draw(
-        counts, f"--run={asked.run}", num=asked.num, given=asked.given, seed=asked.sample_seed
+        folder, counts.name, num=asked.num, given=asked.given, seed=asked.sample_seed
     )
     codec = made.spec.codec
     assert isinstance(codec, TableCodec)

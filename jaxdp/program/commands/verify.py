@@ -71,10 +71,12 @@ def lines(loaded: "Loaded") -> list[str]:
 def _what(loaded: "Loaded") -> str:
     """Say what it is; everything that can be read is read."""
     from jaxdp.methods import card
+    from jaxdp.program.exports import contents
     from jaxdp.program.runs import generator_file
     from jaxdp.saved.sets import DISTILLED
 
     spec, made, folder = loaded.spec, loaded.made, loaded.folder
+    contents.require_own_releases(folder)
     whole = "no made set"
     if made is not None:
         how = "distilled" if made.file == DISTILLED else "generated"

@@ -16,6 +16,7 @@ from jaxdp.program.errors import InputError
 from jaxdp.program.runs import generator_file  # imports flax
 from jaxdp.program.runs.local_paths import without_folders
 from jaxdp.saved import seal
+from jaxdp.saved.folder import SavedFolder
 from jaxdp.saved.loading import Loaded
 
 LICENCE = "LICENSE"
@@ -25,6 +26,18 @@ _METHODS = ("dp_kip", "teacher", "dp_ntk", "dp_ntk.labels", "marginals")
 def _stories() -> Iterator[Story]:
     for method in _METHODS:
         yield importlib.import_module(f"jaxdp.methods.{method}.story").STORY
+
+
+def require_own_releases(folder: SavedFolder) -> None:
+    """Raise an `InputError` where a release in a folder is of another run than its certificate.
+
+    A release has a ledger of its own in it, which no digest in an edited certificate changes.
+    """
+    for method in _METHODS:
+        name = importlib.import_module(f"jaxdp.methods.{method}.story").STORY.released
+        if name is not None and folder.is_there(name):
+            form = importlib.import_module(f"jaxdp.methods.{method}.released").FORM
+            folder.released(name, form)
 
 
 def described() -> dict[str, str]:
@@ -49,10 +62,11 @@ def released(loaded: Loaded) -> dict[str, bytes]:
     """Return the files that the guarantee of a run is about, and its settings, by name.
 
     Raises:
-        InputError: a file is not the one that the certificate is about, or one of a kind that no
-            run releases.
+        InputError: a file is not the one that the certificate is about, or of another run, or one
+            of a kind that no run releases.
     """
     folder, known = loaded.folder, _released_names()
+    require_own_releases(folder)
     found = {CONFIG: json_bytes(without_folders(folder.config))}
     for name in sorted(set(folder.digests) - {seal.NAME}):
         if name not in known:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import sys
-from pathlib import Path
 from typing import Any
 
 from jaxdp.data import Spec
@@ -11,19 +10,19 @@ from jaxdp.methods.made import Made
 from jaxdp.methods.runner import PlainRunner
 from jaxdp.methods.stored import Earlier
 from jaxdp.program.errors import InputError
-from jaxdp.saved import released
+from jaxdp.saved.folder import SavedFolder
 from jaxdp.tables.columns import SchemaError
 from jaxdp.tables.schema import Schema
 
 
 def draw(
-    file: Path, flag: str, *, num: int, given: str | None, seed: int
+    folder: SavedFolder, name: str, *, num: int, given: str | None, seed: int
 ) -> tuple[Made, dict[str, Any]]:
     """Return records of the model that is fitted to counts, and the certificate of the counts.
 
     Args:
-        file: the counts.
-        flag: that names the run, with its value, for error messages.
+        folder: of the run.
+        name: of the file of counts in it.
         num: how many records.
         given: what holds of all of them; None for nothing.
         seed: public.
@@ -32,13 +31,13 @@ def draw(
         InputError: the file cannot be trusted.
         SettingsError: the condition is none, or holds of too few records.
     """
-    stored = released.read(file, marginals.FORM, flag)
+    stored = folder.released(name, marginals.FORM)
     try:
         schema = Schema.from_json(stored.schema)
     except SchemaError as error:
-        raise InputError(f"{flag}: its counts have no schema ({error})") from error
+        raise InputError(f"{folder.flag}: its counts have no schema ({error})") from error
     ledger = stored.certificate["ledger"]
-    spec = Spec.table(file.parent.name, schema, ledger["num_examples"])
+    spec = Spec.table(folder.path.name, schema, ledger["num_examples"])
     most, persons = ledger["records_per_person"], stored.certificate.get("persons_declared")
     if most > 1 or persons:
         spec = spec.of_persons(most)
