@@ -203,7 +203,7 @@ def test_every_end_is_one_line(
 ) -> None:
     typed = ["jaxdp run dp_kip", "--eps=2", "--overwrite", "--out_dir=a b"]
     monkeypatch.setattr(command_line, "_TYPED", typed)
-    assert ended(KeyboardInterrupt(), capsys) == (130, "stopped; nothing was written\n")
+    assert ended(KeyboardInterrupt(), capsys) == (130, "stopped; no run was begun\n")
     code, said = ended(StoppedError(Path("run")), capsys)
     command = "jaxdp run dp_kip --eps=2 '--out_dir=a b' --resume"
     assert (code, said) == (130, f"stopped; --resume continues this run: {command}\n")

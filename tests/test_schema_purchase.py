@@ -213,6 +213,8 @@ def test_guarantee_facts_without_secret_noise_are_said_to_stay(
         (["--budget=2.9"], "budget"),
         (["--subset=100"], "bought of all records"),
         (["--delta=0.01"], "is not below 1/n"),
+        (["--ipc=5"], "--ipc=5: is for --method="),
+        (["--given=nope=1"], "say COLUMN=VALUE"),
     ],
 )
 def test_guarantee_nothing_is_bought_for_a_run_that_cannot_follow(

@@ -83,12 +83,18 @@ def run(asked: str | None) -> None:
     counts = asked in (None, "marginals")
     likely = _likely(asked)
     settings = command_line.settings_of(METHODS[likely][1])
+    complete = importlib.import_module(f"jaxdp.methods.{likely}").complete
+
+    def fitting(settings: Any, spec: Any) -> Any:
+        """Return complete settings; refuse flags before a schema is bought."""
+        _require_fit(_choice(spec, budget.eps, asked).method)
+        return complete(settings, spec)
+
     buyer = SchemaBuyer(
-        *(run_flags, settings, counts, next(given, None)),
-        complete_settings=importlib.import_module(f"jaxdp.methods.{likely}").complete,
+        *(run_flags, settings, counts, next(given, None)), complete_settings=fitting
     )
     data = dataset_for(run_flags, seed=budget.seed, completes=buyer)
-    chosen = _choice(data, budget.eps, asked)
+    chosen = _choice(data.spec, budget.eps, asked)
     _require_fit(chosen.method)
     words = [f"jaxdp run {chosen.method}", *_put(chosen.flags)]
     flags_class, settings_class = METHODS[chosen.method]
@@ -108,11 +114,11 @@ def _put(chosen: Mapping[str, str]) -> list[str]:
     return [f"--{name}={shlex.quote(text)}" for name, text in added.items()]
 
 
-def _choice(data: Any, epsilon: float, asked: str | None) -> _Chosen:
+def _choice(spec: Any, epsilon: float, asked: str | None) -> _Chosen:
     """Return the method, the flags that it gets unless others are given, and the reason."""
     from jaxdp.program.runs import commands, recommendation
 
-    for choice in recommendation.choices(data.spec, epsilon, source=""):
+    for choice in recommendation.choices(spec, epsilon, source=""):
         method, flags = commands.parsed(choice.command)
         if asked in (None, method):
             flags.pop("eps", None)

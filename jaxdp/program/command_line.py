@@ -114,7 +114,7 @@ def _stop(error: KeyboardInterrupt) -> NoReturn:
     if isinstance(error, StoppedError):
         said = f"--resume continues this run: {_resuming(_TYPED)}"
     else:
-        said = "nothing was written"
+        said = "no run was begun"
     print(f"stopped; {one_line(said)}", file=sys.stderr)
     sys.exit(130)
 

@@ -13,7 +13,7 @@ from jaxdp.tables import bought, rule_checks, totals
 from jaxdp.tables.columns import CATEGORICAL, NUM_BINS, NUMERIC, SchemaError
 from jaxdp.tables.moments import MOMENTS, TIME, moment_of
 from jaxdp.tables.new_columns import NEW_TYPES
-from jaxdp.tables.rules import Rule, Skip
+from jaxdp.tables.rules import Determined, Rule, Skip
 from jaxdp.tables.schema import Schema
 
 _NUMBERS = (NUMERIC, *MOMENTS)
@@ -127,6 +127,8 @@ class OpenSchema:
         found: dict[str, tuple[str, ...]] = {}
         for name, facts in columns.items():
             if isinstance(facts, dict) and not facts.get("drop") and name not in computed:
+                if facts.get("nullable", 0) is None and _is_missing_by(rules, name):
+                    facts["nullable"] = True
                 which = _open(facts, _is_skipped(name, rules))
                 _fill(facts, which)
                 found |= {str(name): which} if which else {}
@@ -152,6 +154,16 @@ def _with_target(columns: Mapping[str, Any], target: str) -> dict[str, Any]:
 def _is_skipped(name: str, rules: Sequence[Rule]) -> bool:
     """Whether a rule says when a column is missing."""
     return any(isinstance(rule, Skip) and rule.column == name for rule in rules)
+
+
+def _is_missing_by(rules: Sequence[Rule], name: str) -> bool:
+    """Whether a rule speaks of missing values of a column, so that there may be some."""
+    for rule in rules:
+        if isinstance(rule, Skip) and any(name == n and None in v for n, v in rule.unless):
+            return True
+        if isinstance(rule, Determined) and name == rule.column:
+            return any(value is None for _, value in rule.map)
+    return False
 
 
 def _open(facts: Mapping[str, Any], is_skipped: bool) -> tuple[str, ...]:
@@ -213,9 +225,12 @@ def completed(stored: Mapping[str, Any], facts: Mapping[str, Mapping[str, Any]])
     """
     columns = {str(name): dict(own) for name, own in stored["columns"].items()}
     filled = {name: {**own, **facts.get(name, {})} for name, own in columns.items()}
-    computed = totals.names(rule_checks.read(stored.get("rules", []))[0])
+    rules = rule_checks.read(stored.get("rules", []))[0]
+    computed = totals.names(rules)
     for name, own in filled.items():
         is_open = own.get("nullable", 0) is None and name not in computed
-        if is_open:  # of a class, which cannot be missing
+        if is_open and _is_missing_by(rules, name):
+            own["nullable"] = True
+        elif is_open:  # of a class, which cannot be missing
             del own["nullable"]
     return {**stored, "columns": filled}

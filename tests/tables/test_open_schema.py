@@ -124,3 +124,21 @@ def test_what_nobody_can_buy_is_an_error_as_before() -> None:
         OpenSchema.from_json({"columns": {"x": {"type": None}}})
     with pytest.raises(SchemaError, match="a schema is"):
         OpenSchema.from_json([])
+
+
+@pytest.mark.parametrize(
+    ("rule", "column"),
+    [
+        ({"missing": "age", "unless": {"hue": None}}, "hue"),
+        ({"determined": "sure", "by": "hue", "map": {"red": None}}, "sure"),
+    ],
+)
+def test_what_a_rule_calls_missing_need_not_be_bought(rule: dict[str, Any], column: str) -> None:
+    """Else noise could say that it never is, when the budget was spent."""
+    draft = copy.deepcopy(DRAFT) | {"rules": [rule]}
+    opened = OpenSchema.from_json(draft)
+    assert "nullable" not in opened.open.get(column, ())
+    assert {each.name: each.nullable for each in opened.schema.declared}[column]
+    facts = {name: {k: v for k, v in own.items() if k != "nullable"} for name, own in FACTS.items()}
+    filled = completed(draft, facts)
+    assert filled["columns"][column]["nullable"] is True

@@ -82,6 +82,13 @@ def parse(text: str, schema: Schema) -> Given:
     return Given(schema, tuple(found))
 
 
+def require_columns(text: str, schema: Schema) -> None:
+    """Raise a `SettingsError` where a text names no column of a schema, whatever its values are."""
+    columns = {column.name: column for column in (*schema.declared, *schema.derived)}
+    for part in _parts(text, list(columns)):
+        _of_column(part, columns)
+
+
 def _parts(text: str, names: Sequence[str]) -> list[str]:
     """Return the parts of a text; a comma that no column follows belongs to a value."""
     starts = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
@@ -89,14 +96,19 @@ def _parts(text: str, names: Sequence[str]) -> list[str]:
 
 
 def _condition(part: str, columns: dict[str, Column], schema: Schema) -> Condition:
+    column, value = _of_column(part, columns)
+    if column.is_numeric:
+        return Condition(column.name, _between(column, value, schema))
+    return Condition(column.name, _equal(column, value, schema))
+
+
+def _of_column(part: str, columns: dict[str, Column]) -> tuple[Column, str]:
+    """Return the column that a part names, and what it says of it."""
     name, equals, value = (each.strip() for each in part.partition("="))
     if not equals or name not in columns:
         known = ", ".join(columns)
         raise SettingsError(f"--given={part}: say COLUMN=VALUE; columns are {known}")
-    column = columns[name]
-    if column.is_numeric:
-        return Condition(name, _between(column, value, schema))
-    return Condition(name, _equal(column, value, schema))
+    return columns[name], value
 
 
 def _equal(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray], np.ndarray]:

@@ -114,13 +114,17 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
         earlier: what an earlier run has released.
 
     Raises:
-        SettingsError: the data are no table.
+        SettingsError: the data are no table, or have no column that a condition names.
     """
     del earlier
     if spec.schema is None:
         raise SettingsError(
             f"--dataset={spec.name}: counts are of tables with a schema; give --csv and --schema"
         )
+    if settings.given is not None:
+        from jaxdp.methods.marginals import given  # numpy: not before flags are parsed
+
+        given.require_columns(settings.given, spec.schema)
     return filled(settings, {"num_synthetic": spec.num_examples})
 
 
