@@ -16,7 +16,7 @@ from support import drivers
 
 from jaxdp.privacy import DatasetLedger
 from jaxdp.program import interview
-from jaxdp.program.commands import dp_ntk, draft_schema, marginals, recommend, table
+from jaxdp.program.commands import dp_ntk, draft_schema, marginals, recommend, registry_entry, table
 from jaxdp.program.data import answers
 from jaxdp.program.errors import InputError
 from jaxdp.tables import OpenSchema, read_schema
@@ -118,6 +118,22 @@ def test_guarantee_a_run_that_is_resumed_buys_nothing(
     assert drive(csv, "--resume") == 2
     assert "people.bought.json is gone" in capsys.readouterr().err
     assert (csv.parent / "people.ledger.jsonl").read_bytes() == ledger
+
+
+def test_a_registry_finds_a_run_and_what_was_bought_for_it_in_a_ledger(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ("--accept_guesses", "--target=ill", "--eps=20")
+    assert drive(csv, *flags) == 0
+    run, out = csv.parent / "out", csv.parent / "entry.yaml"
+    asked = (f"--run={run}", f"--out={out}", f"--ledger={csv.parent / 'people.ledger.jsonl'}")
+    assert drivers.drive(registry_entry.main, *asked) == 0
+    capsys.readouterr()
+    (_, own) = DatasetLedger(csv.parent / "people.ledger.jsonl").read().entries
+    DatasetLedger(csv.parent / "other.jsonl").enter(own.name, own.method, own.ledger)
+    asked = (f"--run={run}", f"--out={out}", f"--ledger={csv.parent / 'other.jsonl'}")
+    assert drivers.drive(registry_entry.main, *asked) == 2
+    assert "does not hold all runs" in capsys.readouterr().err
 
 
 def test_other_methods_take_a_bought_schema(csv: Path) -> None:

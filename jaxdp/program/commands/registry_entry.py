@@ -16,6 +16,7 @@ from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
 
 if TYPE_CHECKING:
+    from jaxdp.privacy.ledger import Ledger
     from jaxdp.privacy.ledger_file import Entry
     from jaxdp.saved.loading import Loaded
 
@@ -58,7 +59,7 @@ def entry(loaded: "Loaded", runs: "Sequence[Entry]" = ()) -> dict[str, Any]:
     facts, flag = loaded.certificate.facts, loaded.folder.flag
     if not loaded.certificate.releasable:
         raise InputError(f"{flag}: {facts['verdict']}")
-    loss = _loss(facts, runs, flag)
+    loss = _loss(loaded, runs)
     return {
         "url_slug": FILL_IN,
         "deployment": {
@@ -94,15 +95,28 @@ def entry(loaded: "Loaded", runs: "Sequence[Entry]" = ()) -> dict[str, Any]:
     }
 
 
-def _loss(facts: Any, runs: "Sequence[Entry]", flag: str) -> dict[str, Any]:
+def _parts(loaded: "Loaded") -> "list[Ledger]":
+    """Return the entries of a run in a ledger: its own, and that of what was bought of a schema."""
+    from jaxdp.methods import bought_schema
+    from jaxdp.privacy.ledger import Ledger
+
+    whole = Ledger.from_json(loaded.certificate.facts["ledger"])
+    bought = bought_schema.ledger_of(loaded.spec)
+    own = bought_schema.own_part(whole, loaded.spec)
+    return [own] if bought is None else [own, bought]
+
+
+def _loss(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
     """Return what all runs together lose: those of a ledger, or those that the certificate sums."""
     from jaxdp.privacy.certificates import whole_loss
     from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_relation
     from jaxdp.privacy.relations import IN_WORDS
 
+    facts, flag = loaded.certificate.facts, loaded.folder.flag
     own = Ledger.from_json(facts["ledger"])
-    counted = [*map(Ledger.from_json, facts.get("earlier_runs", ())), own]
-    ledgers = [each.ledger for each in runs] or counted
+    earlier = [*map(Ledger.from_json, facts.get("earlier_runs", ()))]
+    ledgers = [each.ledger for each in runs] or [*earlier, own]
+    counted = [*earlier, *_parts(loaded)] if runs else []
     for each in counted:
         if ledgers.count(each) < counted.count(each):
             raise InputError(
@@ -153,13 +167,11 @@ def _own(loaded: "Loaded", runs: "Sequence[Entry]") -> "Entry | None":
     Raises:
         InputError: it is not there, or has other numbers.
     """
-    from jaxdp.privacy.ledger import Ledger
-
     if not runs:
         return None
-    name, facts = loaded.folder.config.get("ledger_entry"), loaded.certificate.facts
+    name = loaded.folder.config.get("ledger_entry")
     found = next((each for each in runs if each.name == name), None)
-    if found is None or found.ledger != Ledger.from_json(facts["ledger"]):
+    if found is None or found.ledger != _parts(loaded)[0]:
         raise InputError(
             f"--ledger: the run of {loaded.folder.flag} is not in it; name the ledger of its "
             "dataset, or leave the flag out"
