@@ -178,6 +178,8 @@ def test_the_program_starts_without_jax() -> None:
         ("--shape=28,x --n=5 --classes=2", "--shape=28,x: must be"),
         ("--shape=8,8,2 --n=5 --classes=2", "has neither 1, 3 nor 4 channels"),
         ("--dataset=mnist --shape=8,8 --n=5 --classes=2", "instead of data"),
+        ("--shape=8,8 --n=5 --classes=2 --image_size=16", "--image_size=16: is of data"),
+        ("--shape=8,8 --n=5 --classes=2 --target=ill", "--target=ill: is of data"),
         ("--eps=0", "--eps=0.0: must be a number above 0"),
         ("--csv=x.csv", "--schema: say what"),
     ],

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from jaxdp import new_files
 from jaxdp.data import Spec
 from jaxdp.methods import warned
-from jaxdp.methods.settings import bad, setting
+from jaxdp.methods.settings import bad, rules, setting
 from jaxdp.program import command_line, named_data
 from jaxdp.program.data.outside_files import TABLE_ENDINGS
 from jaxdp.program.errors import InputError
@@ -79,6 +79,16 @@ class Found(NamedTuple):
     line: str
     notes: tuple[str, ...] = ()
     opened: OpenSchema | None = None
+
+
+def _require_no_data() -> None:
+    """Raise an `InputError` where a flag is given of how data are read, and none are."""
+    for name in rules(DataFlags):
+        if command_line.is_given(name):
+            raise InputError(
+                f"--{name}={command_line.FLAGS[name].value}: is of data that are read, and --shape "
+                "stands for these; leave it out"
+            )
 
 
 def facts_from_flags(asked: RecommendFlags) -> Found:
@@ -204,6 +214,7 @@ def main(argv: Sequence[str]) -> None:
         elif asked.csv is not None or asked.dataset != "digits":
             raise InputError("--shape, --n and --classes are instead of data: leave them out")
         else:
+            _require_no_data()
             found = facts_from_flags(asked)
         if asked.curve is not None:
             write_curve(found, asked.eps, asked.curve)

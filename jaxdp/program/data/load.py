@@ -279,9 +279,11 @@ def dataset_for(flags: Any, *, seed: int, completes: Completes | None = None) ->
 
 
 def _require_no_table(flags: Any) -> None:
-    for name in ("schema", "target", "test_csv", "codes", "person_column"):
-        if getattr(flags, name) is not None:
-            raise InputError(f"--{name}={getattr(flags, name)}: is about a table; name it by --csv")
+    names = ("schema", "target", "test_csv", "codes", "person_column")
+    for name in (*names, "schema_share", "schema_out", "no_header"):
+        value = getattr(flags, name, None)
+        if value is not None:
+            raise InputError(f"--{name}={value}: is about a table; name it by --csv")
 
 
 def load_table(
