@@ -154,7 +154,7 @@ def _drawn(data: str, eps: int) -> Runs:
 
 DRAWN = {(data, eps): _drawn(data, eps) for data, eps in itertools.product(NAMES, (1, 10))}
 _MOVED = {
-    (data, 10): Runs(f"dp_ntk/{data}_labelled_encoder_eps10_0", _by_teacher(data)) for data in NAMES
+    (data, 10): Runs(f"dp_ntk/{data}_labelled_encoder_eps10_?", _by_teacher(data)) for data in NAMES
 }
 LABELLED = list((DRAWN | _MOVED).values())
 HARD, SOFT = "accuracy.cnn.mean", "accuracy.cnn_soft.mean"
