@@ -321,7 +321,7 @@ MUTANTS = (
     Mutant(
         "datasets whose names differ behind a dot share a ledger",
         "jaxdp/program/runs/dataset_ledgers.py",
-        'data.name.removesuffix(".npz") if whole else data.name.split(".")[0]',
+        'data.name.removesuffix(".npz") if whole else table_name(data)',
         'data.name.split(".")[0]',
         (
             "tests/runs/test_default_ledgers.py::"

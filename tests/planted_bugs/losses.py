@@ -165,8 +165,8 @@ MUTANTS = (
     Mutant(
         "an entry of the registry tells one run of those that the certificate sums",
         _ENTRY,
-        'counted = [*map(Ledger.from_json, facts.get("earlier_runs", ())), own]',
-        "counted = [own]",
+        'earlier = [*map(Ledger.from_json, facts.get("earlier_runs", ()))]',
+        "earlier = list[Ledger]()",
         (f"{_E}test_guarantee_an_entry_claims_no_less_than_the_certificate",),
     ),
     Mutant(
