@@ -76,8 +76,8 @@ def read_image_folder(name: str, folder: Path, wanted: Wanted) -> RawData:
             raise dataset_error(
                 name,
                 f"there is no folder {split}: add it, with class folders; or put the class folders "
-                f"into {folder} itself, and some images are held out for tests; a class has another "
-                "name than train or test",
+                f"into {folder} itself, and some images are held out for tests; no class "
+                "is named train or test",
             )
         _require_inside(name, folder, split)
     there = [{each.name for each in _class_folders(split)} for split in splits]
