@@ -123,7 +123,7 @@ def test_guarantee_persons_that_no_files_name_are_not_certified(tmp_path: Path) 
     x, y = np.zeros((20, 4, 4), np.uint8), np.arange(20) % 2
     np.savez(tmp_path / "scans.npz", x_train=x, y_train=y, x_test=x, y_test=y)
     flags = ("--dataset=scans", f"--data_dir={tmp_path}", "--records_per_person=3")
-    with pytest.raises(InputError, match="--person_separator is for files of images"):
+    with pytest.raises(InputError, match="names no persons; it is for files of images"):
         read(*flags, "--person_separator=_")
     path = images(tmp_path / "own") / "scans" / "a" / "_1.png"
     PIL.Image.fromarray(x[0]).save(path)

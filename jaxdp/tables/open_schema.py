@@ -158,12 +158,11 @@ def _is_skipped(name: str, rules: Sequence[Rule]) -> bool:
 
 def _is_missing_by(rules: Sequence[Rule], name: str) -> bool:
     """Whether a rule speaks of missing values of a column, so that there may be some."""
-    for rule in rules:
-        if isinstance(rule, Skip) and any(name == n and None in v for n, v in rule.unless):
-            return True
-        if isinstance(rule, Determined) and name == rule.column:
-            return any(value is None for _, value in rule.map)
-    return False
+    conditions = [each for rule in rules if isinstance(rule, Skip) for each in rule.unless]
+    maps = [rule.map for rule in rules if isinstance(rule, Determined) and rule.column == name]
+    return any(own == name and None in values for own, values in conditions) or any(
+        value is None for each in maps for _, value in each
+    )
 
 
 def _open(facts: Mapping[str, Any], is_skipped: bool) -> tuple[str, ...]:

@@ -94,8 +94,11 @@ def test_tables_whose_names_have_dots_are_told_apart(file: str, name: str) -> No
     assert outside_files.table_name(f"folder.d/{file}") == name
 
 
-def test_a_ledger_of_an_earlier_version_counts_on(tmp_path: Path) -> None:
+def test_a_ledger_of_an_earlier_version_counts_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It was named by what is before the first dot."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     flags = RunFlags(csv=str(tmp_path / "2024.01.csv"))
     found = dataset_ledgers.of_run(flags)
     assert found is not None
@@ -105,3 +108,9 @@ def test_a_ledger_of_an_earlier_version_counts_on(tmp_path: Path) -> None:
     found = dataset_ledgers.of_run(flags)
     assert found is not None
     assert found.path == old
+    elsewhere = dataset_ledgers.in_the_users_folder(old)
+    elsewhere.parent.mkdir(parents=True)
+    old.rename(elsewhere)
+    found = dataset_ledgers.of_run(flags)
+    assert found is not None
+    assert found.path == elsewhere

@@ -37,3 +37,10 @@ def test_guarantee_a_blank_line_is_a_record_and_moves_no_other(tmp_path: Path) -
 def test_a_blank_line_in_the_place_of_a_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="begins with a blank line"):
         splits(tmp_path, ["", "x", "1", "2", "3"])
+
+
+def test_a_first_record_may_be_missing_where_there_is_no_header(tmp_path: Path) -> None:
+    schema = Schema.from_json({"columns": {"column_1": NUMBER}, "csv": {"header": False}})
+    (tmp_path / "one.csv").write_text("\n5\n\n7\n")
+    found = tables.read_records(tables.Source("csv", str(tmp_path / "one.csv")), schema)
+    assert (found[:, 0] < 0).tolist() == [True, False, True, False]

@@ -287,8 +287,8 @@ MUTANTS = (
     Mutant(
         "a link to data has a ledger of its own",
         "jaxdp/program/runs/dataset_ledgers.py",
-        "beside = [_beside(data, whole), _beside(data.resolve(), whole)]",
-        "beside = [_beside(data, whole), _beside(data, whole)]",
+        "files = (data, data.resolve())",
+        "files = (data, data)",
         ("tests/runs/test_default_ledgers.py::test_guarantee_a_link_to_data_has_their_ledger",),
     ),
     Mutant(

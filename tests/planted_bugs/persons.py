@@ -281,8 +281,8 @@ MUTANTS = (
     ),
     Mutant(
         "persons are certified whom no files name",
-        _DATASET,
-        "if wanted.persons.separator is not None and raw.persons is None:",
+        _PERSONS,
+        "if persons is None and self.separator is not None:",
         "if False:",
         (f"{_RUNS}test_guarantee_persons_that_no_files_name_are_not_certified",),
     ),

@@ -241,7 +241,7 @@ MUTANTS = (
     Mutant(
         "packs and verdicts take a release of another run",
         "jaxdp/program/exports/contents.py",
-        "            folder.released(name, form)\n",
+        "            folder.released(story.released, form)\n",
         "            del form\n",
         (
             f"{_COUNTS}test_guarantee_counts_of_another_run_are_not_taken_for_those_of_a_certificate",

@@ -131,6 +131,7 @@ def test_what_nobody_can_buy_is_an_error_as_before() -> None:
     [
         ({"missing": "age", "unless": {"hue": None}}, "hue"),
         ({"determined": "sure", "by": "hue", "map": {"red": None}}, "sure"),
+        ({"missing": "age", "unless": {"sure": [None, "True"]}}, "sure"),
     ],
 )
 def test_what_a_rule_calls_missing_need_not_be_bought(rule: dict[str, Any], column: str) -> None:

@@ -102,7 +102,10 @@ def _parts(loaded: "Loaded") -> "list[Ledger]":
 
     whole = Ledger.from_json(loaded.certificate.facts["ledger"])
     bought = bought_schema.ledger_of(loaded.spec)
-    own = bought_schema.own_part(whole, loaded.spec)
+    try:
+        own = bought_schema.own_part(whole, loaded.spec)
+    except ValueError as error:
+        raise InputError(f"{loaded.folder.flag}: {error}") from error
     return [own] if bought is None else [own, bought]
 
 

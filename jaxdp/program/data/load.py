@@ -87,12 +87,6 @@ def load_dataset(
         raise dataset_error(
             name, f"cannot read {error.filename} ({error.strerror}): make it readable"
         ) from error
-    if wanted.persons.separator is not None and raw.persons is None:
-        raise dataset_error(
-            name,
-            f"{raw.source} names no persons: --person_separator is for files of images, leave it "
-            "out",
-        )
     raw = classes.declared(name, raw, wanted.class_names)
     x_train, x_test = check_inputs(name, raw)
     codec = _codec(name, raw, x_train.dtype, wanted.bits)

@@ -39,12 +39,17 @@ class Persons(NamedTuple):
             where: they are named.
 
         Raises:
-            InputError: persons are named, and nobody says how many records of one are used; or a
-                name is empty.
+            InputError: persons are named, and nobody says how many records of one are used; a
+                name is empty, or they were to be read of names, and are not.
 
         Guarantee:
             As `jaxdp.privacy.contributions.bounded`.
         """
+        if persons is None and self.separator is not None:
+            raise InputError(
+                f"--person_separator={self.separator}: {where} names no persons; it is for files "
+                "of images, leave it out"
+            )
         if persons is None:
             return None
         if self.most is None:

@@ -405,7 +405,8 @@ def _csv(
             options["skip_blank_lines"] = False
             _require_first_line(path, source, dialect)
         if dialect.header is False:
-            names, options["header"] = headers.public_names(len(names)), None
+            names = headers.public_names(len(names))
+            options |= {"header": None, "names": names}  # or a blank first line would have none
         is_checked = len(names) == 1
         with warnings.catch_warnings(), _opened(path, dialect.encoding) as file:
             warnings.simplefilter("error", ParserWarning)

@@ -33,11 +33,10 @@ def require_own_releases(folder: SavedFolder) -> None:
 
     A release has a ledger of its own in it, which no digest in an edited certificate changes.
     """
-    for method in _METHODS:
-        name = importlib.import_module(f"jaxdp.methods.{method}.story").STORY.released
-        if name is not None and folder.is_there(name):
+    for method, story in zip(_METHODS, _stories(), strict=True):
+        if story.released is not None and folder.is_there(story.released):
             form = importlib.import_module(f"jaxdp.methods.{method}.released").FORM
-            folder.released(name, form)
+            folder.released(story.released, form)
 
 
 def described() -> dict[str, str]:

@@ -64,15 +64,14 @@ def _by_default(run_flags: Any) -> Path | None:
         data = next((path for path in named if path.exists()), folder / run_flags.dataset)
         whole = True
     # Data may be a link, beside which runs of before have left their ledger.
-    beside = [_beside(data, whole), _beside(data.resolve(), whole)]
-    places = list(dict.fromkeys(beside))
-    if not whole:  # names of earlier versions ended at the first dot
-        places += dict.fromkeys(
-            _called(data, data.name.split(".")[0]) for data in (data, data.resolve())
-        )
-        places = list(dict.fromkeys(places))
+    files = (data, data.resolve())
+    beside = [_beside(file, whole) for file in files]
+    # Names of tables ended at the first dot in earlier versions, which may have left theirs, too.
+    old = [] if whole else [_called(file, file.name.split(".")[0]) for file in files]
+    elsewhere = list[Path]()
     with contextlib.suppress(RuntimeError):  # there is no home folder
-        places += dict.fromkeys(map(in_the_users_folder, beside))
+        elsewhere += map(in_the_users_folder, [*old, *beside])
+    places = dict.fromkeys([*beside, *old, *elsewhere])
     there = [path for path in places if path.exists() or path.is_symlink()]
     if len({path.resolve() for path in there}) > 1:
         raise InputError(
@@ -82,7 +81,7 @@ def _by_default(run_flags: Any) -> Path | None:
     if there:
         return there[0]
     own = beside[-1]
-    return own if os.access(own.parent, os.W_OK) or len(places) == 1 else places[-1]
+    return own if os.access(own.parent, os.W_OK) or not elsewhere else elsewhere[-1]
 
 
 def _beside(data: Path, whole: bool) -> Path:
