@@ -12,6 +12,7 @@ import pytest
 from support import stripes
 
 from jaxdp.networks.classifiers import ConvNet
+from jaxdp.numerics import ByBackend
 from jaxdp.program.evaluation import convnet as convnet_training
 from jaxdp.program.evaluation.convnet import convnet, convnet_dsa, convnet_dsa_soft, convnet_soft
 from jaxdp.program.evaluation.problem import Problem
@@ -79,8 +80,12 @@ def test_convnet_depends_on_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(again.classes, second.classes)
 
 
-def test_convnet_training_is_sgd_on_cross_entropy() -> None:
-    """Two steps as torch's SGD would take them."""
+@pytest.mark.parametrize("at_once", [1, 2, 8])
+def test_convnet_training_is_sgd_on_cross_entropy(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two steps as torch's SGD would take them, of three images; two at once do not divide them."""
+    monkeypatch.setattr(convnet_training, "_CHUNK", ByBackend(at_once, at_once))
     problem = toy_problem()
     network = convnet_training._network(SMALL, 3, 1)
     x, y = jnp.asarray(problem.x), jnp.asarray(problem.y)
@@ -160,7 +165,6 @@ def test_condensations_recipe_moves_and_scales_images_and_takes_its_own_epochs(
         return x
 
     monkeypatch.setattr(convnet_training, "siamese_augmented", still)
-    convnet_training._network.cache_clear()
     x, y = centred(4, noise=0.05, seed=0)
     x_test, y_test = centred(11, noise=0.05, seed=1)
     recipe = dataclasses.replace(

@@ -16,6 +16,7 @@ from jaxdp.images.augmentation import augmented
 from jaxdp.images.siamese import siamese_augmented
 from jaxdp.methods.made import softmax
 from jaxdp.networks.classifiers import ConvNet
+from jaxdp.numerics import ByBackend, side_by_side
 from jaxdp.program.evaluation.figures import Prediction
 from jaxdp.program.evaluation.problem import Problem
 from jaxdp.program.evaluation.recipe import ConvNetRecipe, scores, training_rows
@@ -24,6 +25,9 @@ from jaxdp.program.terminal import bar_style
 _LEARNING_RATE, _MOMENTUM, _WEIGHT_DECAY = 0.01, 0.9, 5e-4
 # The first block's activations of one chunk take 130 MB.
 _TEST_CHUNK = 250
+# Images whose gradients are computed at once: activations of eight fit into a CPU's cache. An
+# accelerator takes the whole batch.
+_CHUNK = ByBackend(cpu=8, accelerator=256)
 
 
 def convnet(problem: Problem) -> dict[str, Any]:
@@ -133,13 +137,31 @@ class _State(NamedTuple):
 class _Network(NamedTuple):
     """Compiled functions, shared by all seeds and by made sets of the same size.
 
-    The loop over steps is Python's, on purpose: inside a compiled loop, XLA's convolutions on the
-    CPU have gradients about twenty times slower (jax issue 12868).
+    The loops over steps and chunks are Python's, on purpose: inside a compiled loop, XLA's
+    convolutions on the CPU have gradients about twenty times slower (jax issue 12868).
     """
 
     init: Callable[[jax.Array, jax.Array], _State]
-    step: Callable[[jax.Array, _State, jax.Array, jax.Array], _State]
+    moved: Callable[[jax.Array, jax.Array], jax.Array]
+    gradient: Callable[..., Any]
+    update: Callable[[_State, Any], _State]
     classify: Callable[[_State, np.ndarray], jax.Array]
+
+    def step(self, key: jax.Array, state: _State, x: jax.Array, targets: jax.Array) -> _State:
+        """Return the state after a step on one batch, its images moved at random.
+
+        Gradients are summed over chunks, two of which are computed at once on a CPU.
+        """
+        x = self.moved(key, x)
+        size = min(_CHUNK.here, len(x))
+        parts = side_by_side(
+            lambda start: self.gradient(state.params, x, targets, start, size=size),
+            range(0, len(x), size),
+        )
+        return self.update(state, functools.reduce(_sum, parts))
+
+
+_sum = jax.jit(functools.partial(jax.tree.map, jnp.add))
 
 
 @functools.cache
@@ -151,28 +173,47 @@ def _network(recipe: ConvNetRecipe, num_classes: int, batches_per_epoch: int) ->
         params = model.init(key, x)
         return _State(params, optimizer.init(params))
 
-    def loss(params: Any, x: jax.Array, targets: jax.Array) -> jax.Array:
-        return jnp.mean(optax.softmax_cross_entropy(model.apply(params, x), targets))
-
-    def step(key: jax.Array, state: _State, x: jax.Array, targets: jax.Array) -> _State:
+    def moved(key: jax.Array, x: jax.Array) -> jax.Array:
         if recipe.siamese:
-            x = siamese_augmented(key, x, reflect=x.shape[-1] > 1)
-        elif x.shape[-1] == 1:
-            x = augmented(
-                key,
-                x,
-                max_shift=recipe.max_shift * max(x.shape[1:3]),
-                max_scaling=recipe.max_scaling,
-                max_rotation=recipe.max_rotation,
-            )
-        gradient = jax.grad(loss)(state.params, x, targets)
+            return siamese_augmented(key, x, reflect=x.shape[-1] > 1)
+        if x.shape[-1] > 1:
+            return x
+        return augmented(
+            key,
+            x,
+            max_shift=recipe.max_shift * max(x.shape[1:3]),
+            max_scaling=recipe.max_scaling,
+            max_rotation=recipe.max_rotation,
+        )
+
+    def gradient(params: Any, x: jax.Array, targets: jax.Array, start: int, *, size: int) -> Any:
+        """Return the share of one chunk in the gradient of the batch's mean loss.
+
+        The last chunk begins where it fits in, and what the one before has seen weighs nothing.
+        """
+        begins = jnp.minimum(start, len(x) - size)
+        weights = (begins + jnp.arange(size) >= start) / len(x)
+        rows, wanted = (jax.lax.dynamic_slice_in_dim(all, begins, size) for all in (x, targets))
+
+        def loss(params: Any) -> jax.Array:
+            return weights @ optax.softmax_cross_entropy(model.apply(params, rows), wanted)
+
+        return jax.grad(loss)(params)
+
+    def update(state: _State, gradient: Any) -> _State:
         updates, opt_state = optimizer.update(gradient, state.opt_state, state.params)
         return _State(optax.apply_updates(state.params, updates), opt_state)
 
     def classify(state: _State, x: np.ndarray) -> jax.Array:
         return model.apply(state.params, x)
 
-    return _Network(jax.jit(init), jax.jit(step), jax.jit(classify))
+    return _Network(
+        jax.jit(init),
+        jax.jit(moved),
+        jax.jit(gradient, static_argnames="size"),
+        jax.jit(update),
+        jax.jit(classify),
+    )
 
 
 def _optimizer(recipe: ConvNetRecipe, batches_per_epoch: int) -> optax.GradientTransformation:
