@@ -276,6 +276,11 @@ def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | No
             "its noise was drawn in float32, as version 0.1.0 did: the values that such noise can "
             "take tell the sum under it. Train it again"
         )
+    if ledger.shows_unrounded_noise:
+        return (
+            "its noisy sums were not rounded to a grid, as versions before 0.2.0 left them: the "
+            "last digits of numbers, or of those near 0, tell the sum under them. Make it again"
+        )
     if not ledger.delta < 1 / ledger.num_examples and not terms.allow_delta:
         return (
             f"delta = {ledger.delta:g} is not below 1/n = {1 / ledger.num_examples:g}: it would "

@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxdp.privacy import accounting, relations, releases
-from jaxdp.privacy.mechanism import NOISE, SubsampledGaussian, require_records_per_person
+from jaxdp.privacy.mechanism import (
+    KEY_BITS,
+    NOISE,
+    SubsampledGaussian,
+    require_records_per_person,
+)
 from jaxdp.privacy.profiles import Profile
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.privacy.stored_fields import (
@@ -29,7 +34,9 @@ FLOAT32_NOISE = "float32, one draw, keys of 64 bits"
 """Noise of teachers of version 0.1.0: its values tell the sum under it."""
 OLD_NOISE = "float64, one draw, keys of 64 bits"
 """Other noise of version 0.1.0."""
-KINDS_OF_NOISE = (NOISE, OLD_NOISE, FLOAT32_NOISE)
+UNROUNDED_NOISE = f"float64, two draws, keys of {KEY_BITS} bits"
+"""Noise of development versions of 0.2.0."""
+KINDS_OF_NOISE = (NOISE, UNROUNDED_NOISE, OLD_NOISE, FLOAT32_NOISE)
 
 # Beyond what any setting leads to. Accounting ends soon for all of these: see `grids`.
 LEAST_READ, LEAST_NOISE, MOST_NOISE = 1e-100, 1e-6, 1e18
@@ -119,6 +126,14 @@ class Ledger:
         if self.steps is not None:
             return self.steps.relation
         return relations.joint(release.relation for release in self.releases)
+
+    @property
+    def shows_unrounded_noise(self) -> bool:
+        """Whether a noisy sum is released as it is, by a version that did not round it to a grid.
+
+        What many steps have added up shows none of their sums.
+        """
+        return self.noise in (UNROUNDED_NOISE, OLD_NOISE) and bool(self.releases or self.also)
 
     @property
     def is_private(self) -> bool:

@@ -4,15 +4,20 @@ All noise of the package is made by `add_gaussian_noise`. What floating point le
 mechanism:
 
 * A draw is `sqrt(2) erf_inv(u)` of one of 2^52 values of `u`, and a sample is the sum of two draws,
-  so it takes one of up to 2^103 values. What is released is rounded to float32, coarser by far, so
-  that an exact sum cannot be recognised by the values that its noise can take.
+  so it takes one of up to 2^103 values. A noisy sum is rounded to a grid that its noise alone
+  decides, of about a thousandth of its deviation. Every place of the grid can be met, whatever the
+  sum under the noise is, so that no sum can be recognised by the values that its noise can take.
+  Rounding to float32 would not do: it leaves numbers near 0 as they are.
+* Float64 rounds noise by up to 2^-49 deviations before that, so the chance of a place of the grid
+  is right to a factor of 1 +- 2^-37: two times 7e-12 of epsilon for a number.
 * A draw ends at 8.29 standard deviations, and the sum of two at 11.7. What that adds to delta is
   derived in `jaxdp.privacy.limits`: 3e-17 for a number at epsilon 10.
 * Sums are float64, with a rounding error of about 1e-16 of the sum.
 
 References:
     Dwork & Roth (2014), "The algorithmic foundations of differential privacy", appendix A.
-    Mironov (2012), "On significance of the least significant bits for differential privacy".
+    Mironov (2012), "On significance of the least significant bits for differential privacy"
+        (noisy sums are rounded to a public grid).
     Holohan & Braghin (2021), "Secure random sampling in differential privacy", section 4 (sums of
         several draws hide the lattice of each).
 """
@@ -31,13 +36,15 @@ from jaxdp.privacy import relations
 from jaxdp.privacy.chacha import CHACHA20, KEY_WORDS
 
 KEY_BITS = 32 * KEY_WORDS
-NOISE = f"float64, two draws, keys of {KEY_BITS} bits"
+NOISE = f"float64, two draws, rounded to a grid, keys of {KEY_BITS} bits"
 """How noise is drawn, as certificates and stored runs name it."""
 LEAST_STDDEV = 1e-30
 """Smaller noise would be flushed to zero where results are float32."""
 MOST_RECORDS_PER_PERSON = 100
 """More would take accountants minutes, and leave nothing of the data."""
 _DRAWS = 2
+# Rounding adds a millionth of the noise's variance, at most.
+_GRID_BITS = 10
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -178,7 +185,8 @@ def require_private(key: Key[Array, "..."]) -> None:
 def add_gaussian_noise(key: Key[Array, ""], tree: PyTree, *, stddev: float) -> PyTree:
     """Add independent `N(0, stddev^2)` to every entry of every leaf, in float64.
 
-    A sample is `stddev / sqrt(2)` times the sum of two draws (Holohan & Braghin 2021).
+    A sample is `stddev / sqrt(2)` times the sum of two draws (Holohan & Braghin 2021). What is
+    returned is a whole multiple of the largest power of 2 up to `stddev / 1024` (Mironov 2012).
 
     Args:
         key: of `private_key`, fresh for every release.
@@ -201,8 +209,8 @@ def add_gaussian_noise(key: Key[Array, ""], tree: PyTree, *, stddev: float) -> P
         >>> from jaxdp.privacy import add_gaussian_noise, private_key
         >>> with numerics.float64():
         ...     noisy = add_gaussian_noise(private_key(), jnp.zeros(10_000), stddev=3.0)
-        ...     print(2.8 < noisy.std() < 3.2)
-        True
+        ...     print(2.8 < noisy.std() < 3.2, (noisy % 2**-9).max() == 0)
+        True True
     """
     if stddev == 0:
         return tree
@@ -217,4 +225,11 @@ def _noisy(key: Array, leaf: Float[Array, "..."], stddev: float) -> Array:
     if leaf.dtype != jnp.float64 or not numerics.has_float64():
         raise TypeError(f"noise is added to float64 in jax's 64-bit mode, not to {leaf.dtype}")
     draws = jax.random.normal(key, (_DRAWS, *leaf.shape), jnp.float64)
-    return leaf + stddev / math.sqrt(_DRAWS) * jnp.sum(draws, axis=0)
+    return _rounded(leaf + stddev / math.sqrt(_DRAWS) * jnp.sum(draws, axis=0), stddev)
+
+
+def _rounded(noisy: Float[Array, "..."], stddev: float) -> Array:
+    """Return the nearest places of a grid that depends on the noise's deviation alone."""
+    _, exponent = math.frexp(stddev)  # of stddev = m 2^exponent, m in [1/2, 1)
+    grid = math.ldexp(1.0, exponent - 1 - _GRID_BITS)
+    return jnp.rint(noisy / grid) * grid

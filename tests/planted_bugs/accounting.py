@@ -223,6 +223,20 @@ MUTANTS = (
         (f"{_C}test_guarantee_a_teacher_of_version_0_1_0_is_not_releasable",),
     ),
     Mutant(
+        "counts whose noise was not rounded are releasable",
+        _LEDGER,
+        "bool(self.releases or self.also)",
+        "bool(self.also)",
+        (f"{_C}test_guarantee_sums_whose_noise_was_not_rounded_are_not_releasable",),
+    ),
+    Mutant(
+        "class means beside steps are releasable whose noise was not rounded",
+        _LEDGER,
+        "bool(self.releases or self.also)",
+        "bool(self.releases)",
+        (f"{_C}test_guarantee_sums_whose_noise_was_not_rounded_are_not_releasable",),
+    ),
+    Mutant(
         "a delta of one over n is releasable",
         _CERTIFICATES,
         "if not ledger.delta < 1 / ledger.num_examples and not terms.allow_delta:",

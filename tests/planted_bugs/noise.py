@@ -7,6 +7,7 @@ _MECHANISM, _CHACHA, _DP_SGD = (
     "jaxdp/privacy/chacha.py",
     "jaxdp/privacy/dp_sgd.py",
 )
+_L = "tests/privacy/test_lattice_attack.py::"
 _T, _C, _S = (
     "tests/privacy/test_mechanism.py::",
     "tests/privacy/test_chacha.py::",
@@ -27,6 +28,23 @@ MUTANTS = (
         "_DRAWS = 2",
         "_DRAWS = 1",
         (f"{_T}test_guarantee_a_sample_is_the_sum_of_two_draws",),
+    ),
+    Mutant(
+        "noisy sums are released as float64 leaves them",
+        _MECHANISM,
+        "return jnp.rint(noisy / grid) * grid",
+        "return noisy",
+        (
+            f"{_L}test_guarantee_counts_show_nothing_by_their_last_bits",
+            f"{_L}test_guarantee_sums_near_0_show_nothing_either",
+        ),
+    ),
+    Mutant(
+        "noisy sums are rounded to float32 alone",
+        _MECHANISM,
+        "return jnp.rint(noisy / grid) * grid",
+        "return noisy.astype(jnp.float32).astype(jnp.float64)",
+        (f"{_L}test_guarantee_sums_near_0_show_nothing_either",),
     ),
     Mutant(
         "noise is drawn in float32",

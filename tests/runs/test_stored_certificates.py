@@ -97,7 +97,7 @@ def test_guarantee_an_edited_certificate_of_an_old_run_is_refused(tmp_path: Path
 
 
 def test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable(tmp_path: Path) -> None:
-    """Its noise was drawn in float32, that of class means beside it was not."""
+    """Its noise was drawn in float32; that of class means was not, and was not rounded either."""
     certificate = certified.certificate(planned("dp_kip_teacher"))
     assert certificate["releasable"]
     meta = {
@@ -105,13 +105,14 @@ def test_guarantee_a_stored_teacher_of_version_0_1_0_is_not_releasable(tmp_path:
         "example_shape": [8, 8, 1],
         "certificate": without_news(certificate),
     }
-    for arrays, releasable in (
-        ({"weights": np.ones((3, 10))}, False),
-        ({"means": np.ones((10, 3))}, True),
+    for arrays, reason in (
+        ({"weights": np.ones((3, 10))}, "in float32"),
+        ({"means": np.ones((10, 3))}, "not rounded to a grid"),
     ):
         np.savez(tmp_path / "teacher.npz", **arrays, meta=np.array(json.dumps(meta)))
         found = released.read(tmp_path / "teacher.npz", teacher.FORM).certificate
-        assert found["releasable"] is releasable
+        assert not found["releasable"]
+        assert reason in found["not_releasable_reason"]
 
 
 def test_guarantee_a_teacher_is_used_beside_its_own_images_alone() -> None:
