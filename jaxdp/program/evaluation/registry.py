@@ -140,7 +140,7 @@ EVALUATIONS: Mapping[str, Evaluation] = {
         objection=_no_krr,
     ),
     "convnet": _network(
-        "convnet", "convnet", "the papers' ConvNet, four minutes of a CPU per seed and 100 images"
+        "convnet", "convnet", "the papers' ConvNet, two minutes of a CPU per seed and 100 images"
     ),
     "convnet_soft": _on_soft_labels("convnet", "convnet_soft"),
     "convnet_dsa": _network(

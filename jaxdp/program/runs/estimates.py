@@ -44,7 +44,7 @@ _GENERATE = 6e-8  # a value of an example that a generator makes, with its gradi
 _RESNET = 2e-5  # a pixel of an example of the large generator
 # Random features of an example; maps that are not measured are taken as wide as the widest here.
 _WIDTHS, _WIDEST = {"rff": 10_000, "hermite": 2700}, 10_000
-_JUDGE = {"convnet": 720.0, "cnn": 100.0, "wrn": 2400.0, "twelve": 60.0, "inception": 300.0}
+_JUDGE = {"convnet": 300.0, "cnn": 100.0, "wrn": 2400.0, "twelve": 60.0, "inception": 300.0}
 _JUDGED_RECORDS = 30_000  # of a table, in the seconds that an evaluation takes
 _STUDENT = 90_000  # images that it sees, in all passes
 _PROGRAM_BYTES = 6e8
