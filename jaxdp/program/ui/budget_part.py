@@ -20,22 +20,25 @@ class BudgetPart:
     def __init__(self, tab: Tab) -> None:
         """Take the tab."""
         self._tab = tab
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: Any = None
 
     async def update(self) -> None:
         """Read again what was spent, once the ledger has changed: by a run of whatever program."""
         tab = self._tab
         if tab.chosen is None or tab.spec is None:
             return
-        stamp = spending.ledger_stamp(tab.chosen)
+        turn, chosen = tab.turn, tab.chosen
+        stamp = (turn, spending.ledger_stamp(chosen))
         if stamp == self._stamp:
             return
-        self._stamp = stamp
-        tab.spent = await tab.told(_STEP, spending.spent_before, tab.chosen) or []
-        if isinstance(tab.chosen, inputs.Table) and tab.opened is not None:
-            facts = inputs.Facts(tab.spec, tab.line, tab.opened)
-            found = await tab.told(_STEP, inputs.as_bought, tab.chosen, facts)
-            tab.spec, _, tab.opened = found or facts
+        spent = await tab.told(_STEP, spending.spent_before, chosen) or []
+        facts, found = inputs.Facts(tab.spec, tab.line, tab.opened), None
+        if isinstance(chosen, inputs.Table) and tab.opened is not None:
+            found = await tab.told(_STEP, inputs.as_bought, chosen, facts)
+        if turn != tab.turn:  # other data are shown by now
+            return
+        self._stamp, tab.spent = stamp, spent
+        tab.spec, _, tab.opened = found or facts
         self._spent.refresh()
         self._outlook.refresh()
 

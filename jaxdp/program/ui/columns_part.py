@@ -30,12 +30,14 @@ class ColumnsPart:
         tab, chosen = self._tab, self._tab.chosen
         if isinstance(chosen, inputs.Images):
             with card("2  Classes"):
+                said(f"Of {chosen.word}:").classes("faint")
                 said(tab.line)
                 ui.label("Names of classes count as public.").classes("faint")
                 for note in chosen.notes:
                     said(note)
         elif chosen is not None:
             with card("2  Columns"):
+                said(f"Of {chosen.path}:").classes("faint")
                 self._table(chosen)
 
     def _table(self, table: inputs.Table) -> None:
@@ -61,7 +63,7 @@ class ColumnsPart:
             self._rules(table)
         self._tab.place_for_faults(_STEP)
         ui.button("These are right", on_click=self._agree)
-        said(self._tab.line)
+        self._line = said(self._tab.line)
 
     def _column(self, row: columns.Row, first: str) -> None:
         with ui.column().classes("of-column gap-1"):
@@ -73,6 +75,7 @@ class ColumnsPart:
 
         def choose(event: Any) -> None:
             row.kind = event.value
+            self._edited()
             show()
 
         def show() -> None:
@@ -83,21 +86,71 @@ class ColumnsPart:
                 }
                 kinds |= {kind: kind for kind in columns.KINDS}
                 ui.select(kinds, label="holds", value=row.kind, on_change=choose).classes("w-72")
-                _fields(row)
+                self._fields(row)
 
         show()
 
+    def _fields(self, row: columns.Row) -> None:
+        """Show what can be said of a column of its kind."""
+        if row.has_format:
+            self._field("written as", row, "format", row.usual_format)
+        if row.has_bounds:
+            self._field("least", row, "lower", "buy it")
+            self._field("largest", row, "upper", "buy it")
+        if row.has_categories:
+            place = (
+                "all of them, in order" if row.needs_categories else "buy those that are frequent"
+            )
+            self._field("all categories, commas between", row, "categories", place, wide=True)
+        if row.may_be_missing:
+            ui.select(
+                _MISSING, label="missing", value=row.missing, on_change=self._sets(row, "missing")
+            ).classes("w-28")
+        if row.may_be_predicted:
+            ui.checkbox(
+                "is predicted", value=row.is_target, on_change=self._sets(row, "is_target")
+            ).classes("mt-3")
+
+    def _field(
+        self, label: str, row: columns.Row, name: str, placeholder: str, *, wide: bool = False
+    ) -> None:
+        ui.input(
+            label,
+            placeholder=placeholder,
+            value=getattr(row, name),
+            on_change=self._sets(row, name),
+        ).classes("w-72" if wide else "w-32").props("stack-label")
+
+    def _sets(self, row: columns.Row, name: str) -> Callable[[Any], None]:
+        """Return what takes over the value of a widget, by which nothing is agreed on any more."""
+        take = sets(row, name)
+
+        def changed(event: Any) -> None:
+            take(event)
+            self._edited()
+
+        return changed
+
+    def _edited(self) -> None:
+        """Forget what was agreed on before something was changed."""
+        self._tab.disagree()
+        self._line.text = ""
+        self._tab.changed(but=self)
+
     def _rules(self, table: inputs.Table) -> None:
         agreed = self._tab.agreed
+
+        def tick(number: int, holds: bool) -> None:
+            (agreed.add if holds else agreed.discard)(number)
+            self._edited()
+
         if table.rules:
             ui.label("Does this hold in every record that can occur?").classes("font-bold")
         for number, rule in enumerate(table.rules):
             ui.checkbox(
                 str(table_rules.from_json(rule)),
                 value=number in agreed,
-                on_change=lambda event, number=number: (
-                    agreed.add(number) if event.value else agreed.discard(number)
-                ),
+                on_change=lambda event, number=number: tick(number, event.value),
             )
 
     def _note(self, table: inputs.Table) -> None:
@@ -120,16 +173,19 @@ class ColumnsPart:
         if found is None:
             return
         table, tab.rows = found
-        tab.chosen, tab.agreed = table, set(range(len(table.rules)))
-        tab.spec, tab.opened, tab.stored, tab.line = None, None, None, ""
+        tab.disagree()
+        tab.chosen = table
+        tab.agreed = {
+            number for number, rule in enumerate(table.rules) if table_rules.PROPOSED not in rule
+        }
         tab.changed()
 
     async def _agree(self) -> None:
         """Look whether the table fits what was said; go on to the budget."""
         tab, table = self._tab, self._tab.chosen
         assert isinstance(table, inputs.Table)
-        tab.stored = None
-        tab.wrong(_STEP, "")
+        self._edited()  # the last agreement ends here, whatever comes of this one
+        stored = None
         if table.schema is None:
             found, faults = columns.facts_of(tab.rows)
             self._mark(faults)
@@ -140,10 +196,11 @@ class ColumnsPart:
                 for number, rule in enumerate(table.rules)
                 if number in tab.agreed
             ]
-            tab.stored = inputs.schema_of(table, found, held)
+            stored = inputs.schema_of(table, found, held)
         with tab.working("Reading all records"):
-            facts = await tab.told(_STEP, inputs.spec_of, table, tab.stored)
+            facts = await tab.told(_STEP, inputs.spec_of, table, stored)
         if facts is not None:
+            tab.stored = stored
             tab.spec, tab.line, tab.opened = facts
             tab.changed()
 
@@ -153,32 +210,3 @@ class ColumnsPart:
             label.text = faults.get(name, "")
         many = f"{len(faults)} columns have" if len(faults) > 1 else "A column has"
         self._tab.wrong(_STEP, f"{many} mistakes: see above." if faults else "")
-
-
-def _fields(row: columns.Row) -> None:
-    """Show what can be said of a column of its kind."""
-    if row.has_format:
-        _field("written as", row, "format", row.usual_format)
-    if row.has_bounds:
-        _field("least", row, "lower", "buy it")
-        _field("largest", row, "upper", "buy it")
-    if row.has_categories:
-        place = "all of them, in order" if row.needs_categories else "buy those that are frequent"
-        _field("all categories, commas between", row, "categories", place, wide=True)
-    if row.may_be_missing:
-        ui.select(
-            _MISSING, label="missing", value=row.missing, on_change=sets(row, "missing")
-        ).classes("w-28")
-    if row.may_be_predicted:
-        ui.checkbox("is predicted", value=row.is_target, on_change=sets(row, "is_target")).classes(
-            "mt-3"
-        )
-
-
-def _field(
-    label: str, row: columns.Row, name: str, placeholder: str, *, wide: bool = False
-) -> None:
-    change: Callable[[Any], None] = sets(row, name)
-    ui.input(label, placeholder=placeholder, value=getattr(row, name), on_change=change).classes(
-        "w-72" if wide else "w-32"
-    ).props("stack-label")

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from jaxdp.program.data.outside_files import table_name
 from jaxdp.program.ui import columns, inputs, spending
-from jaxdp.program.ui.tab import Tab, card, free, said, sets
+from jaxdp.program.ui.tab import Tab, card, free, said
 
 _STEP = "data"
 _MOST_FILES = 300
@@ -21,13 +21,14 @@ class DataPart:
     def __init__(self, tab: Tab) -> None:
         """Take the tab."""
         self._tab = tab
+        self._is_read = -1  # the turn of which data are read at the moment
 
     @ui.refreshable_method
     def show(self) -> None:
         """Show it."""
         tab = self._tab
         with card("1  Data"):
-            path = ui.input("Path of the data", value=tab.word, on_change=sets(tab, "word")).props(
+            path = ui.input("Path of the data", value=tab.word, on_change=self._name).props(
                 "outlined"
             )
             path.classes("w-full").on("keydown.enter", self._read)
@@ -36,7 +37,8 @@ class DataPart:
                 "CSV or Parquet."
             ).classes("faint")
             with ui.row().classes("items-center"):
-                ui.button("Read", on_click=self._read)
+                self._button = ui.button("Read", on_click=self._read)
+                self._button.set_enabled(self._is_read != tab.turn)
                 ui.button("Look for it", on_click=self._look).props("outline")
                 ui.button("Try bundled digits", on_click=self._digits).props("flat")
             tab.place_for_faults(_STEP)
@@ -49,26 +51,48 @@ class DataPart:
                     ui.input(
                         label,
                         value=tab.reading.get(name, ""),
-                        on_change=lambda event, name=name: tab.reading.update({name: event.value}),
+                        on_change=lambda event, name=name: self._say(name, event.value),
                     ).classes("w-full").props["hint"] = hint
 
     async def _digits(self) -> None:
         self._tab.word = inputs.DIGITS
         await self._read()
 
+    def _name(self, event: Any) -> None:
+        """Take another path."""
+        self._tab.word = event.value or ""
+        self._forget()
+
+    def _say(self, name: str, text: str) -> None:
+        """Take another text for how data are read."""
+        self._tab.reading[name] = text or ""
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what was read, as it is of other words than those that are here now."""
+        self._tab.forget()
+        self._button.enable()
+        self._tab.changed(but=self)
+
     async def _read(self) -> None:
         """Read what was named; show what it is."""
         tab = self._tab
         tab.forget()
+        tab.look_at(None)
+        turn, word = tab.turn, tab.word
+        self._is_read = turn
         tab.changed()
         with tab.working("Reading"):
-            found = await tab.told(_STEP, inputs.read, tab.word, tab.reading)
-            if found is not None:
-                tab.spent = await tab.told(_STEP, spending.spent_before, found) or []
+            found = await tab.told(_STEP, inputs.read, word, dict(tab.reading))
+            spent = found and await tab.told(_STEP, spending.spent_before, found)
+        if turn != tab.turn:  # something else was named, or is read
+            return
+        self._is_read = -1
+        self._button.enable()
         if found is None:
             return
-        tab.chosen = found
-        stem = table_name(Path(tab.word).expanduser()).removesuffix(".npz")
+        tab.chosen, tab.spent = found, spent or []
+        stem = table_name(Path(word).expanduser()).removesuffix(".npz")
         tab.out = str(free(Path.cwd() / "runs" / (stem or inputs.DIGITS)))
         if isinstance(found, inputs.Images):
             tab.spec, tab.line = found.spec, found.line
@@ -89,7 +113,8 @@ class DataPart:
         def take(path: Path) -> None:
             tab.word = str(path)
             dialog.close()
-            self.show.refresh()
+            tab.forget()
+            tab.changed()
 
         def enter(path: Path) -> None:
             tab.folder = path

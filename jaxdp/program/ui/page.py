@@ -38,7 +38,7 @@ def build(jobs: Jobs, folder: Path) -> None:
         )
     budget, running, listed = BudgetPart(tab), RunPart(tab), RunsPart(tab)
     for part in (DataPart(tab), ColumnsPart(tab), budget, running, listed):
-        tab.shows(part.show)
+        tab.shows(part)
 
     async def update() -> None:
         running.update()

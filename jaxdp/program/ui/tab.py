@@ -52,6 +52,7 @@ class Tab:
         job: the run that is shown.
         packing: of its result.
         comparing: of that with private records.
+        turn: number that grows whenever what was read, or was agreed on, holds no longer.
     """
 
     def __init__(self, jobs: Jobs, folder: Path) -> None:
@@ -71,34 +72,43 @@ class Tab:
         self.spec: Spec | None = None
         self.opened: OpenSchema | None = None
         self.spent: list[str] = []
-        self.epsilon, self.way = 1.0, 0
+        self.epsilon, self.way, self.turn = 1.0, 0, 0
         self.job: Job | None = None
         self.packing: Job | None = None
         self.comparing: Job | None = None
         self._client = ui.context.client
-        self._shown: list[Callable[[], None]] = []
+        self._shown: list[tuple[Any, Callable[[], None]]] = []
         self._faults: dict[str, Any] = {}
 
-    def shows(self, show: Any) -> None:
+    def shows(self, part: Any) -> None:
         """Show a part of the page, and show it anew whenever something is chosen.
 
         Args:
-            show: a refreshable function.
+            part: its `show` is refreshable.
         """
-        self._shown.append(show.refresh)
-        show()
+        self._shown.append((part, part.show.refresh))
+        part.show()
 
-    def changed(self) -> None:
-        """Show all parts anew."""
-        for refresh in self._shown:
-            refresh()
+    def changed(self, *, but: Any = None) -> None:
+        """Show all parts anew.
+
+        Args:
+            but: the one in which somebody types, who would lose the place; None for none.
+        """
+        for part, refresh in self._shown:
+            if part is not but:
+                refresh()
 
     def forget(self) -> None:
         """Forget what was read, and all that was said of it."""
-        self.chosen, self.spec, self.opened, self.stored = None, None, None, None
-        self.look_at(None)
-        self.rows, self.agreed, self.spent, self.line = [], set(), [], ""
+        self.disagree()
+        self.chosen, self.rows, self.agreed, self.spent = None, [], set(), []
         self.way = 0
+
+    def disagree(self) -> None:
+        """Forget what was agreed on; what is read at the moment is dropped when it comes."""
+        self.spec, self.opened, self.stored, self.line = None, None, None, ""
+        self.turn += 1
 
     def look_at(self, job: Job | None) -> None:
         """Take the run that is shown from now on, or none."""
@@ -126,18 +136,20 @@ class Tab:
     async def told(self, step: str, function: Callable[..., Any], *args: Any) -> Any:
         """Return what a function does, away from the page.
 
-        Say in a step what is wrong with it, and return None.
+        Say in a step what is wrong with it, and return None. Return None and say nothing where what
+        it is of holds no longer by then: a later turn has begun.
         """
         self.wrong(step, "")
+        turn, found, fault = self.turn, None, ""
         try:
-            return await run.io_bound(function, *args)
-        except SettingsError as error:
-            self.wrong(step, str(error))
-        except OSError as error:
-            self.wrong(step, f"{error.strerror or error}")
-        except Exception as error:  # of the program: where it is goes to the terminal
-            self.wrong(step, faults.reported(error))
-        return None
+            found = await run.io_bound(function, *args)
+        except Exception as error:
+            fault = _in_a_sentence(error)
+        if turn != self.turn:
+            return None
+        if fault:
+            self.wrong(step, fault)
+        return found
 
     @contextlib.contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -148,6 +160,15 @@ class Tab:
             yield
         finally:
             note.dismiss()
+
+
+def _in_a_sentence(error: Exception) -> str:
+    """Return what a step says of an error."""
+    if isinstance(error, SettingsError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}"
+    return faults.reported(error)  # of the program: where it is goes to the terminal
 
 
 def card(title: str) -> Any:

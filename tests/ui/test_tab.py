@@ -1,0 +1,151 @@
+"""What a tab shows belongs to what is typed in it: later words end what was said of earlier ones."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("nicegui", reason="the extra [ui] is not installed")
+
+from support.simulated_page import Simulated, opened
+
+from jaxdp.program.ui import inputs
+from jaxdp.tables import rules
+
+Script = Callable[[Simulated], Awaitable[None]]
+Play = Callable[[Script], None]
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """Return what plays a script in a tab, in a folder with two tables."""
+    for name in ("stays", "visits"):
+        write_table(tmp_path / f"{name}.csv")
+
+    def played(script: Script) -> None:
+        async def whole() -> None:
+            async with opened(monkeypatch, tmp_path) as page:
+                await script(page)
+
+        asyncio.run(whole())
+
+    return played
+
+
+def write_table(path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "ward"])
+        writer.writerows([[20 + number % 60, "ab"[number % 2]] for number in range(80)])
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [("Most records of a person", "5"), ("Column of persons", "ward"), ("Path of the data", "x")],
+)
+def test_guarantee_a_reading_ends_where_it_is_said_otherwise(
+    play: Play, label: str, text: str
+) -> None:
+    """A run protects as many records of a person as the page says when it is started."""
+
+    async def script(page: Simulated) -> None:
+        await page.reads("stays.csv")
+        await page.agrees()
+        page.type(label, text)
+        assert page.tab.chosen is None
+        assert page.tab.spec is None
+        await page.until(lambda: not {"Run", "These are right"} & set(page.buttons))
+
+    play(script)
+
+
+def test_guarantee_a_run_has_the_reading_that_is_typed(play: Play) -> None:
+    async def script(page: Simulated) -> None:
+        await page.reads("stays.csv")
+        page.type("Most records of a person", "5")
+        await page.press("Read")
+        await page.until(lambda: page.tab.chosen is not None)
+        await page.agrees()
+        await page.says("single person")
+        await page.press("Run")
+        await page.until(lambda: page.tab.job is not None)
+        assert "--records_per_person=5" in page.tab.job.words
+
+    play(script)
+
+
+def test_guarantee_an_agreement_ends_where_something_else_is_said(play: Play) -> None:
+    """And so does one that is followed by mistakes: no run takes what a form does not say."""
+
+    async def script(page: Simulated) -> None:
+        await page.reads("stays.csv")
+        await page.agrees()
+        page.type("least", "200")
+        assert page.tab.spec is None
+        assert page.tab.stored is None
+        await page.until(lambda: "Run" not in page.buttons)
+        page.type("largest", "100")
+        await page.press("These are right")
+        await page.says("A column has mistakes: see above.")
+        assert page.tab.spec is None
+        assert "Run" not in page.buttons
+        page.type("largest", "300")
+        await page.agrees()
+        page.field("holds").value = "left out"
+        assert page.tab.spec is None
+
+    play(script)
+
+
+def test_a_proposed_rule_is_not_ticked(play: Play, tmp_path: Path) -> None:
+    facts = {"type": "date", "format": "%Y-%m-%d", "lower": "2020-01-01", "upper": "2020-12-31"}
+    columns = {"start_date": facts, "end_date": facts}
+    proposed = {"order": ["start_date", "end_date"], rules.PROPOSED: True}
+    (tmp_path / "dates.csv").write_text("start_date,end_date\n" + "2020-01-05,2020-02-05\n" * 60)
+
+    async def script(page: Simulated) -> None:
+        for rule, is_ticked in ((proposed, False), ({**proposed}, True)):
+            if is_ticked:
+                del rule[rules.PROPOSED]
+            schema = {"columns": columns, "rules": [rule]}
+            (tmp_path / "dates.json").write_text(json.dumps(schema))
+            await page.reads("dates.csv")
+            await page.press("Change what is said")
+            await page.says("Does this hold in every record that can occur?")
+            assert page.boxes()[-1].value is is_ticked
+            assert page.tab.agreed == ({0} if is_ticked else set())
+
+    play(script)
+
+
+def test_a_slow_reading_does_not_overtake_a_later_one(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, goes_on = inputs.read, threading.Event()
+
+    def slow(word: str, typed: Any) -> Any:
+        if word == "stays.csv":
+            goes_on.wait(60)
+        return read(word, typed)
+
+    monkeypatch.setattr(inputs, "read", slow)
+
+    async def script(page: Simulated) -> None:
+        page.type("Path of the data", "stays.csv")
+        await page.press("Read")
+        await asyncio.sleep(0.1)
+        await page.reads("visits.csv")
+        goes_on.set()
+        await asyncio.sleep(0.5)
+        assert page.tab.chosen.path.name == "visits.csv"
+        assert page.tab.out.endswith("visits")
+        await page.says("Of " + str(page.tab.chosen.path))
+
+    play(script)
