@@ -223,6 +223,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "runs at once buy a schema each, and one of them is lost",
+        "jaxdp/program/runs/schema_purchase.py",
+        "            if path.exists():  # bought since\n",
+        "            if False:\n",
+        (
+            "tests/runs/test_purchase_lock.py::"
+            "test_guarantee_of_two_runs_at_once_one_buys_and_the_other_waits",
+        ),
+    ),
+    Mutant(
         "a run that replaces another takes over its counts",
         "jaxdp/program/runs/folder.py",
         '    "counts.npz",\n',

@@ -21,7 +21,7 @@ from jaxdp.program.data import schema_files
 from jaxdp.program.data.load import AsIfComplete
 from jaxdp.program.data.outside_files import table_name, user_path
 from jaxdp.program.errors import InputError
-from jaxdp.program.runs import dataset_ledgers
+from jaxdp.program.runs import dataset_ledgers, purchase_lock
 from jaxdp.tables import raw
 from jaxdp.tables.bought import BINS
 from jaxdp.tables.columns import SchemaError
@@ -87,7 +87,7 @@ class SchemaBuyer:
 
         Guarantee:
             The purchase is in the ledger of the dataset before it draws noise, and on disk before
-            anything is made of it.
+            anything is made of it. Of runs that need it at once, one makes it; the others wait.
         """
         path = file_of(self.run_flags)
         if path.exists():
@@ -108,7 +108,11 @@ class SchemaBuyer:
             noise_seed=self.budget.noise_seed,
             relation=self.budget.relation,
         )
-        return bought(self.run_flags, opened, purchase, records, path)
+        _require_writable(path)
+        with purchase_lock.held(path):
+            if path.exists():  # bought since
+                return self._again(path, opened, raw.length(records))
+            return bought(self.run_flags, opened, purchase, records, path)
 
     def _require_new_run(self, path: Path) -> None:
         """Raise an `InputError` where a run is resumed whose schema is gone, which costs again."""
@@ -218,7 +222,6 @@ def bought(
         InputError: as `SchemaBuyer.complete`.
     """
     planned = Planned(opened, purchase, raw.length(records))
-    _require_writable(path)
     ledger = planned.ledger
     counts = ledger is not None and ledger.is_private and not ledger.seeded_noise
     file = dataset_ledgers.of_run(run_flags) if counts else None
