@@ -128,6 +128,30 @@ def test_columns_that_were_said_come_back_into_the_form(facts: dict[str, Any]) -
     assert row.is_known
 
 
+@pytest.mark.parametrize("type", ["categorical", "ordinal"])
+@pytest.mark.parametrize(("target", "other"), [({}, True), ({"target": True}, False)])
+def test_others_that_a_file_allows_by_default_stay(
+    type: str, target: dict[str, Any], other: bool
+) -> None:
+    facts = {"type": type, "categories": ["a", "b"], "nullable": False, **target}
+    (row,) = rows_again({"x": facts}, {})
+    assert row.facts() == {**facts, "other": other}
+    assert ("others" in row.guess) == other
+    columns = [{"columns": {"x": each, "y": AGE}} for each in (facts, row.facts())]
+    before, after = (OpenSchema.from_json(each).schema.columns[0] for each in columns)
+    assert before == after
+    row.kind = "categories"
+    assert row.facts()["other"] is False, "all are listed anew"
+
+
+def test_categories_that_were_bought_and_are_listed_now_are_all() -> None:
+    facts = {"type": "categorical", "categories": ["a", "b"], "other": True, "nullable": False}
+    (row,) = rows_again({"x": facts}, {"x": ["categories"]})
+    assert row.facts() == {"type": "categorical", "categories": None, "nullable": False}
+    row.categories = "a, b, c"
+    assert row.facts()["other"] is False
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_makes_a_schema(kind: str) -> None:
     row = Row("x", AGE, kind=kind, is_target=True)

@@ -64,6 +64,7 @@ class Row:
         missing: whether values can be missing: `BUY`, `NO` or `YES`.
         is_target: whether it is to be predicted.
         is_known: whether what is guessed was said before.
+        has_other: whether others can occur beside the categories, as was said before.
     """
 
     name: str
@@ -76,11 +77,12 @@ class Row:
     missing: str = BUY
     is_target: bool = False
     is_known: bool = False
+    has_other: bool = False
 
     @property
     def guess(self) -> str:
         """The guess in words."""
-        return answers.in_words(self.guessed)
+        return answers.in_words(self.guessed) + (" and others" if self.has_other else "")
 
     @property
     def _chosen(self) -> dict[str, Any]:
@@ -142,7 +144,8 @@ class Row:
         words = self._categories() if self.has_categories else []
         if words:
             # All are listed, so there is no other; a file that says otherwise is believed.
-            found |= {"categories": words, "other": bool(found.get("other")) and not self.is_target}
+            other = self.kind == GUESSED and bool(found.get("other", self.has_other))
+            found |= {"categories": words, "other": other and not self.is_target}
         elif self.needs_categories and not found.get("categories"):
             raise ValueError("name all categories, in their order")
         if self.may_be_missing:
@@ -233,6 +236,7 @@ def _again(name: str, facts: Mapping[str, Any], bought: Sequence[str]) -> Row:
         words = [] if CATEGORIES in bought else own.get("categories") or []
         found.categories = _in_a_line(words)
         own["categories"] = None
+        found.has_other = bool(words) and own.get("other", True) and not found.is_target
     if own.get("type") in _MAY_BE_MISSING:
         nullable = None if NULLABLE in bought else own.get("nullable", False)
         found.missing = next(key for key, value in _MISSING.items() if value is nullable)
