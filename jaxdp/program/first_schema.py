@@ -12,7 +12,7 @@ from typing import Any
 from jaxdp.escapes import for_terminal
 from jaxdp.program import command_line, interview
 from jaxdp.program.data import answers, classes, drafts, proposed_rules, tables
-from jaxdp.program.data.outside_files import table_name, user_path
+from jaxdp.program.data.outside_files import schema_file, table_name, user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import schema_purchase
@@ -35,9 +35,8 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
     """
     flags = command_line.settings_of(RunFlags)
     data = user_path(csv, "csv")
-    stem = table_name(data)
-    classes.require_text(stem, "its name")
-    file = data.with_name(f"{stem}.json")
+    classes.require_text(table_name(data), "its name")
+    file = schema_file(data)
     # The draft first, so that a run and its resumption name the same one.
     for path in (file, schema_purchase.file_of(flags)):
         if path.exists():

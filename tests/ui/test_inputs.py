@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from absl.testing import flagsaver
 from support.own_folder import write_shapes
 
 from jaxdp.bought import Purchase, buy_schema
@@ -16,7 +17,9 @@ from jaxdp.methods import certified, marginals
 from jaxdp.methods.settings import SettingsError, types_of
 from jaxdp.methods.stored import Earlier
 from jaxdp.privacy import GaussianRelease, Ledger
+from jaxdp.program import command_line, first_schema
 from jaxdp.program.commands import recommend
+from jaxdp.program.data.outside_files import table_name
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import dataset_ledgers, recommendation, schema_purchase
@@ -169,7 +172,9 @@ def test_nothing_typed_is_no_flag(text: str) -> None:
 
 
 def test_a_limit_is_a_number_above_0() -> None:
-    assert inputs.budget_words(" 4 ") == ["--budget=4"]
+    assert inputs.budget_words(" 4 ") == ["--budget=4.0"]
+    for text in ("1.2345678", "0.99999999"):
+        assert inputs.budget_words(text) == [f"--budget={text}"], "no digit is rounded"
     for text in ("many", "0", "-1", "inf", "nan"):
         with pytest.raises(InputError, match="is a number above 0"):
             inputs.budget_words(text)
@@ -264,6 +269,26 @@ def test_columns_are_said_anew_and_the_old_file_is_kept(table: inputs.Table) -> 
     inputs.write_schema(again, stored | {"about": "once more"})
     assert old.read_text() == text
     assert path.with_name("stays.json.old1").exists()
+
+
+@pytest.mark.parametrize("name", ["2024.01.csv", "stays.CSV.GZ", "stays.v2.parquet"])
+def test_a_schema_is_where_the_command_looks_for_it(tmp_path: Path, name: str) -> None:
+    frame = pd.DataFrame({"age": [20 + each % 60 for each in range(80)]})
+    path = tmp_path / name
+    if name.endswith(".parquet"):
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, compression="gzip" if "GZ" in name else None)
+    found = inputs.read(str(path), {})
+    assert isinstance(found, inputs.Table)
+    written = inputs.write_schema(found, inputs.schema_of(found, found.columns, []))
+    assert written.name == f"{table_name(path)}.json"
+    with flagsaver.flagsaver():
+        command_line.parse(["table", f"--csv={path}"])
+        assert first_schema.of_run(str(path), accept_guesses=False) == written
+    again = inputs.read(str(path), {})
+    assert isinstance(again, inputs.Table)
+    assert again.schema == written
 
 
 def test_what_was_bought_stays_so_where_columns_are_said_anew(table: inputs.Table) -> None:

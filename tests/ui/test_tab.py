@@ -1,4 +1,4 @@
-"""What a tab shows belongs to what is typed in it: later words end what was said of earlier ones."""
+"""What a tab shows belongs to what is typed in it: later words end what earlier ones led to."""
 
 from __future__ import annotations
 

@@ -54,15 +54,14 @@ def main(argv: Sequence[str]) -> None:
     with command_line.one_line_errors():
         asked = command_line.settings_of(DraftFlags)
         from jaxdp.program.data import drafts, tables  # numpy: not before flags are parsed
-        from jaxdp.program.data.outside_files import table_name
+        from jaxdp.program.data.outside_files import schema_file
 
         if asked.csv is None:
             raise InputError("--csv: name the table")
         source = tables.Source("csv", asked.csv)
         frame, dialect = tables.header(source, rows=drafts.ROWS, no_header=asked.no_header)
         found = drafts.draft(frame, dialect.to_json())
-        name = table_name(asked.csv)
-        out = Path(asked.out or Path(asked.csv).with_name(f"{name}.json")).expanduser()
+        out = Path(asked.out or schema_file(Path(asked.csv))).expanduser()
         if asked.ask:
             from jaxdp.program import interview
             from jaxdp.program.data import answers

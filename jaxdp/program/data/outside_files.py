@@ -23,6 +23,11 @@ def user_path(path: str | os.PathLike[str], flag: str) -> Path:
         ) from error
 
 
+def schema_file(data: Path) -> Path:
+    """Return the file beside a table where its schema is looked for, and written."""
+    return data.with_name(f"{table_name(data)}.json")
+
+
 def table_name(path: str | os.PathLike[str]) -> str:
     """Return the name of a table's file without the endings that say how it is written.
 

@@ -19,7 +19,7 @@ from jaxdp.methods.settings import types_of
 from jaxdp.program import named_data
 from jaxdp.program.commands import recommend
 from jaxdp.program.data import answers, drafts, proposed_rules, schema_files, tables
-from jaxdp.program.data.outside_files import TABLE_ENDINGS
+from jaxdp.program.data.outside_files import TABLE_ENDINGS, schema_file
 from jaxdp.program.errors import InputError
 from jaxdp.program.report import curve_svg
 from jaxdp.program.run_flags import RunFlags
@@ -93,7 +93,7 @@ class Table:
     @property
     def own_schema(self) -> Path:
         """The file beside the table where its schema is written, and where a command finds it."""
-        return self.path.with_name(f"{self.path.name.split('.')[0]}.json")
+        return schema_file(self.path)
 
     @property
     def bought(self) -> Path:
@@ -172,8 +172,7 @@ def _table(path: Path, reading: dict[str, Any]) -> Table:
     columns = answers.settled(drafted["columns"], frame)
     if reading.get("person_column") in columns:
         columns[reading["person_column"]] = {"drop": True}
-    beside = path.with_name(f"{path.name.split('.')[0]}.json")
-    places = (beside, schema_purchase.file_of(RunFlags(csv=str(path))))
+    places = (schema_file(path), schema_purchase.file_of(RunFlags(csv=str(path))))
     schema = next((file for file in places if file.exists()), None)
     return Table(
         path=path,
@@ -394,7 +393,7 @@ def budget_words(text: str) -> list[str]:
         most = math.nan
     if not 0 < most < math.inf:
         raise InputError(f"{text}: the most epsilon of all runs is a number above 0")
-    return [f"--budget={most:g}"]
+    return [f"--budget={most!r}"]
 
 
 def more_words(text: str, own: Sequence[str]) -> list[str]:
