@@ -16,7 +16,7 @@ from jaxdp.bought import Purchase, buy_schema
 from jaxdp.methods import certified, marginals
 from jaxdp.methods.settings import SettingsError, types_of
 from jaxdp.methods.stored import Earlier
-from jaxdp.privacy import GaussianRelease, Ledger
+from jaxdp.privacy import DatasetLedger, GaussianRelease, Ledger
 from jaxdp.program import command_line, first_schema
 from jaxdp.program.commands import recommend
 from jaxdp.program.data.outside_files import table_name
@@ -79,7 +79,7 @@ def test_what_an_epsilon_means_grows_with_it() -> None:
 def test_all_runs_are_added_up_with_the_next_one(table: inputs.Table) -> None:
     spends = spending.of_next_run(1.0, SPEC, None, "")
     assert spending.has_ledger(table)
-    assert spending.spent_before(table) == []
+    assert spending.spent_before(table) == "Nothing, by their ledger."
     assert spending.together(table, spends) == ""
     assert spending.ledger_stamp(table) is None
     file = dataset_ledgers.of_run(RunFlags(csv=str(table.path)))
@@ -88,7 +88,7 @@ def test_all_runs_are_added_up_with_the_next_one(table: inputs.Table) -> None:
     ledger = Ledger(num_examples=80, delta=1e-5, releases=(release,))
     file.enter("a run", "marginals", ledger)
     assert spending.ledger_stamp(table) is not None
-    assert any(line.startswith("all 1 together") for line in spending.spent_before(table))
+    assert "all 1 together" in spending.spent_before(table)
     found = re.search(r"epsilon ([\d.]+)", spending.together(table, spends))
     assert found is not None
     assert max(1.0, ledger.epsilon()) < float(found[1]) < 1 + ledger.epsilon()
@@ -99,6 +99,7 @@ def test_a_ledger_that_was_changed_is_told(table: inputs.Table) -> None:
     assert spending.has_ledger(table)
     spends = spending.of_next_run(1.0, SPEC, None, "")
     assert spending.together(table, spends).startswith("nobody can say: ")
+    assert spending.spent_before(table).startswith("Nobody can say: ")
 
 
 def test_public_data_have_no_ledger() -> None:
@@ -181,11 +182,14 @@ def test_a_limit_is_a_number_above_0() -> None:
 
 
 def test_more_flags_are_words_and_none_of_the_form() -> None:
-    found = inputs.more_words('--ipc=2 --class_names="a b,c"', ["--eps=1"])
-    assert found == ["--ipc=2", "--class_names=a b,c"]
+    found = inputs.more_words('--ipc=2 --evaluate="a b,c"', ["--eps=1"])
+    assert found == ["--ipc=2", "--evaluate=a b,c"]
     for text, said in (
         ("--eps=9", "is asked for in the form"),
         ("--csv=/etc/passwd", "is asked for in the form"),
+        ("--schema=other.json", "is asked for in the form"),
+        ("--records_per_person=5", "is asked for in step 1, as 'Most records of a person'"),
+        ("--flagfile=/tmp/flags", "write the flags themselves"),
         ("; rm -rf /", "is no flag"),
         ('--name="a', "a quote is not closed"),
     ):
@@ -193,8 +197,45 @@ def test_more_flags_are_words_and_none_of_the_form() -> None:
             inputs.more_words(text, ["--eps=1"])
 
 
+def test_another_ledger_that_a_flag_names_is_read(table: inputs.Table, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    release = GaussianRelease(name="counts", sensitivity=1.0, stddev=5.0)
+    DatasetLedger(other).enter(
+        "a run", "marginals", Ledger(num_examples=80, delta=1e-5, releases=(release,))
+    )
+    more = f"--ledger='{other}'"
+    spends = spending.of_next_run(1.0, SPEC, None, more)
+    assert "all 1 together" in spending.spent_before(table, more)
+    assert spending.together(table, spends, more).startswith("about epsilon")
+    assert spending.ledger_stamp(table, more) != spending.ledger_stamp(table)
+    assert "no ledger counts" in spending.spent_before(table, "--ledger=none")
+
+
+def test_a_ledger_that_is_a_link_to_nothing_is_told(table: inputs.Table, tmp_path: Path) -> None:
+    table.path.with_suffix(".ledger.jsonl").symlink_to(tmp_path / "not mounted")
+    assert spending.spent_before(table).startswith("Nobody can say: ")
+
+
+@pytest.mark.parametrize(
+    "more", ["--delta=many", "--relation=other", "--delta=2", "--delta='1e-5", "--schema_share=x"]
+)
+def test_flags_that_cannot_be_read_are_told(more: str) -> None:
+    with pytest.raises(SettingsError):
+        spending.of_next_run(1.0, SPEC, None, more)
+
+
+def test_flags_are_read_as_a_shell_does() -> None:
+    spends = spending.of_next_run(1.0, SPEC, None, "--delta='1e-6' --relation=\"replace\"")
+    assert (spends.budget.delta, spends.budget.relation) == (1e-6, "replace")
+
+
 def test_a_result_gets_a_new_folder(tmp_path: Path) -> None:
     assert inputs.folder_of(f" {tmp_path / 'new'} ") == tmp_path / "new"
+    assert inputs.folder_of(str(tmp_path / "a" / ".." / "b")) == tmp_path / "b"
+    for text in ("~nobody-of-this-name/x", "x" * 300, "a\0b"):
+        assert not inputs.is_begun(text)
+        with pytest.raises(InputError):
+            inputs.folder_of(text)
     with pytest.raises(InputError, match="name a folder for the result"):
         inputs.folder_of(" ")
     with pytest.raises(InputError, match="is there already"):
@@ -284,6 +325,7 @@ def test_a_schema_is_where_the_command_looks_for_it(tmp_path: Path, name: str) -
     written = inputs.write_schema(found, inputs.schema_of(found, found.columns, []))
     assert written.name == f"{table_name(path)}.json"
     with flagsaver.flagsaver():
+        command_line.define(RunFlags)
         command_line.parse(["table", f"--csv={path}"])
         assert first_schema.of_run(str(path), accept_guesses=False) == written
     again = inputs.read(str(path), {})

@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from jaxdp.methods.settings import SettingsError
 from jaxdp.program.ui import inputs, spending
 from jaxdp.program.ui.tab import Tab, card, said, sets
 
@@ -23,15 +24,18 @@ class BudgetPart:
         self._stamp: Any = None
 
     async def update(self) -> None:
-        """Read again what was spent, once the ledger has changed: by a run of whatever program."""
+        """Read again what was spent, once the ledger has changed: by a run of whatever program.
+
+        And say anew what is expected, once further flags are others.
+        """
         tab = self._tab
         if tab.chosen is None or tab.spec is None:
             return
-        turn, chosen = tab.turn, tab.chosen
-        stamp = (turn, spending.ledger_stamp(chosen))
+        turn, chosen, more = tab.turn, tab.chosen, tab.more
+        stamp = (turn, spending.ledger_stamp(chosen, more), more)
         if stamp == self._stamp:
             return
-        spent = await tab.told(_STEP, spending.spent_before, chosen) or []
+        spent = await tab.told(_STEP, spending.spent_before, chosen, more) or "Nobody can say."
         facts, found = inputs.Facts(tab.spec, tab.line, tab.opened), None
         if isinstance(chosen, inputs.Table) and tab.opened is not None:
             found = await tab.told(_STEP, inputs.as_bought, chosen, facts)
@@ -61,6 +65,7 @@ class BudgetPart:
             ).props("inline")
             self._outlook()
             self._before()
+            tab.place_for_faults(_STEP)
 
     def _choose(self, event: Any) -> None:
         self._tab.epsilon = event.value
@@ -71,17 +76,15 @@ class BudgetPart:
         tab = self._tab
         assert tab.chosen is not None
         ui.label("Spent on these data so far").classes("font-bold")
-        if not spending.has_ledger(tab.chosen):
-            said("These data are public: no ledger counts runs on them.")
-            return
         self._spent()
-        ui.input(
-            "Limit for all runs together", value=tab.budget, on_change=sets(tab, "budget")
-        ).classes("w-72").props('hint="The most epsilon from now on; may stay empty"')
+        if spending.has_ledger(tab.chosen):
+            ui.input(
+                "Limit for all runs together", value=tab.budget, on_change=sets(tab, "budget")
+            ).classes("w-72").props('hint="The most epsilon from now on; may stay empty"')
 
     @ui.refreshable_method
     def _spent(self) -> None:
-        said("\n".join(self._tab.spent) or "Nothing, by their ledger.")
+        said(self._tab.spent or "Their ledger is read at the moment.")
 
     @ui.refreshable_method
     def _outlook(self) -> None:
@@ -107,14 +110,19 @@ class BudgetPart:
         tab = self._tab
         assert tab.chosen is not None
         assert tab.spec is not None
-        spends = spending.of_next_run(
-            tab.epsilon, tab.spec, tab.opened, tab.more, counts_cells=tab.way == 0
-        )
+        try:
+            spends = spending.of_next_run(
+                tab.epsilon, tab.spec, tab.opened, tab.more, counts_cells=tab.way == 0
+            )
+            means = spending.attack(spends)
+            together = spending.together(tab.chosen, spends, tab.more)
+        except SettingsError as error:
+            means, together = f"nobody can say: {error}", ""
         with_what = "with this one" if tab.job is None else "with one more like this"
         for what, text in (
             ("Expected", way.expected),
-            ("What it means", spending.attack(spends)),
-            (f"All runs together, {with_what}", spending.together(tab.chosen, spends)),
+            ("What it means", means),
+            (f"All runs together, {with_what}", together),
             ("Takes", way.takes),
         ):
             if text:

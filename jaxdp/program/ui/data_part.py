@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from jaxdp.program.data.outside_files import table_name
-from jaxdp.program.ui import columns, inputs, spending
+from jaxdp.program.ui import columns, inputs
 from jaxdp.program.ui.tab import Tab, card, free, said
 
 _STEP = "data"
@@ -84,14 +84,13 @@ class DataPart:
         tab.changed()
         with tab.working("Reading"):
             found = await tab.told(_STEP, inputs.read, word, dict(tab.reading))
-            spent = found and await tab.told(_STEP, spending.spent_before, found)
         if turn != tab.turn:  # something else was named, or is read
             return
         self._is_read = -1
         self._button.enable()
         if found is None:
             return
-        tab.chosen, tab.spent = found, spent or []
+        tab.chosen = found
         stem = table_name(Path(word).expanduser()).removesuffix(".npz")
         tab.out = str(free(Path.cwd() / "runs" / (stem or inputs.DIGITS)))
         if isinstance(found, inputs.Images):

@@ -19,7 +19,7 @@ from jaxdp.methods.settings import types_of
 from jaxdp.program import named_data
 from jaxdp.program.commands import recommend
 from jaxdp.program.data import answers, drafts, proposed_rules, schema_files, tables
-from jaxdp.program.data.outside_files import TABLE_ENDINGS, schema_file
+from jaxdp.program.data.outside_files import TABLE_ENDINGS, schema_file, user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.report import curve_svg
 from jaxdp.program.run_flags import RunFlags
@@ -113,6 +113,8 @@ READING = {
     "records_per_person": ("Most records of a person", "all of them are protected together"),
 }
 """Flags that say how data are read, with their labels and hints in the form."""
+_OF_THE_FORM = {"eps", "out_dir", "dataset", "data_dir", "csv", "schema"}
+_OF_FILES = ("flagfile", "undefok")
 _OF_IMAGES = ("image_size", "channels", "pixel_bits", "class_names", "records_per_person")
 _OF_TABLES = ("person_column", "records_per_person")
 
@@ -135,7 +137,7 @@ def read(word: str, typed: Mapping[str, str]) -> Images | Table:
     word = word.strip()
     if not word:
         raise InputError("name a folder of images, an npz file or a table")
-    path = Path(word).expanduser()
+    path = user_path(word, "csv")
     if looks_like_a_table(path):
         return _table(path.absolute(), _flags(typed, _OF_TABLES))
     word = str(path.absolute()) if path.exists() else word  # a command takes it for no flag
@@ -361,17 +363,61 @@ def folder_of(text: str) -> Path:
     Raises:
         InputError: it is neither.
     """
-    path = Path(text.strip()).expanduser().absolute()
     if not text.strip():
         raise InputError("name a folder for the result")
-    if path.exists() and not is_unfinished(path):
+    path = _path_of(text)
+    if _is_there(path) and not is_unfinished(path):
         raise InputError(f"{path}: is there already; name a new folder")
     return path
 
 
+def new_file_of(text: str) -> Path:
+    """Return the path of a file that somebody has typed, and that is not there yet.
+
+    Raises:
+        InputError: it is, or there can be none.
+    """
+    if not text.strip():
+        raise InputError("name a file")
+    path = _path_of(text)
+    path = path if path.suffix == ".zip" else path.with_name(f"{path.name}.zip")
+    if _is_there(path):
+        raise InputError(f"{path}: is there already; name a new file")
+    return path
+
+
+def _path_of(text: str) -> Path:
+    """Return a path in full.
+
+    Raises:
+        InputError: it names the home folder of nobody, or has a character that no path has.
+    """
+    if "\0" in text:
+        raise InputError("no path has a zero character; leave it out")
+    return Path(os.path.abspath(user_path(text.strip(), "out_dir")))
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be used ({error.strerror}); name another one") from error
+
+
+def is_begun(text: str) -> bool:
+    """Whether a folder that somebody has typed has an unfinished run."""
+    try:
+        return is_unfinished(_path_of(text))
+    except InputError:
+        return False
+
+
 def is_unfinished(folder: Path | None) -> bool:
     """Whether a folder has a run that was begun and has not ended."""
-    if folder is None or not (folder / "config.json").is_file():
+    try:
+        if folder is None or not (folder / "config.json").is_file():
+            return False
+    except OSError:  # there can be no such folder
         return False
     try:
         return not json.loads((folder / "metrics.json").read_text("utf-8")).get("finished")
@@ -404,19 +450,35 @@ def more_words(text: str, own: Sequence[str]) -> list[str]:
         own: flags that the page gives.
 
     Raises:
-        InputError: a word is no flag, or one that the page gives.
+        InputError: a word is no flag, or one that the page gives or has a field for.
     """
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise InputError(f"{text}: a quote is not closed") from error
-    taken = {word.partition("=")[0] for word in own} | {"--dataset", "--data_dir", "--csv"}
+    taken = {word.removeprefix("--").partition("=")[0] for word in own} | _OF_THE_FORM
     for word in words:
         if not word.startswith("--") or word == "--":
             raise InputError(f"{word}: is no flag; write --name=value")
-        if word.partition("=")[0] in taken:
-            raise InputError(f"{word}: is asked for in the form")
+        name = word.removeprefix("--").partition("=")[0]
+        for each in (name, name.removeprefix("no")):
+            if each in READING:
+                raise InputError(f"{word}: is asked for in step 1, as {READING[each][0]!r}")
+            if each in taken:
+                raise InputError(f"{word}: is asked for in the form")
+        if name in _OF_FILES:
+            raise InputError(f"{word}: is not for this page; write the flags themselves")
     return words
+
+
+def values_of(more: str) -> dict[str, str]:
+    """Return further flags that somebody has typed, with their values, by name.
+
+    Raises:
+        InputError: as for `more_words`.
+    """
+    words = (word.removeprefix("--").partition("=") for word in more_words(more, ()))
+    return {name: value for name, equals, value in words if equals}
 
 
 def verdict(folder: Path | None) -> str:

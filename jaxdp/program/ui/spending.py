@@ -6,7 +6,8 @@ delta, the part that a schema takes, and the ledger of the data.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from jaxdp.bought import Planned, Purchase
 from jaxdp.data import Spec
@@ -14,6 +15,7 @@ from jaxdp.methods import bought_schema
 from jaxdp.methods.settings import Budget, SettingsError
 from jaxdp.privacy import cell_counts, relations
 from jaxdp.privacy.certificates import whole_loss
+from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.privacy.ledger import Ledger, joint_epsilon
 from jaxdp.program import named_data
 from jaxdp.program.commands import spent
@@ -21,10 +23,14 @@ from jaxdp.program.errors import InputError
 from jaxdp.program.report.values import round_up
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import dataset_ledgers, schema_purchase
+from jaxdp.program.ui import inputs
 from jaxdp.program.ui.inputs import Images, Table
 from jaxdp.tables.open_schema import OpenSchema
 
 _ALL = "all"
+_NOTHING = "Nothing, by their ledger."
+_PUBLIC = "These data are public: no ledger counts runs on them."
+_UNCOUNTED = "Nobody can say: with --ledger=none, no ledger counts the next run."
 
 
 class Spending(NamedTuple):
@@ -69,13 +75,26 @@ class Spending(NamedTuple):
         )
 
     @property
+    def buys(self) -> bool:
+        """Whether the run buys something of its schema first.
+
+        Raises:
+            InputError: something has to be bought, and nothing is to be.
+        """
+        buyer = schema_purchase.SchemaBuyer(self._flags, self.budget, self.counts_cells)
+        return self.opened is not None and buyer.wants(self.opened)
+
+    @property
+    def _flags(self) -> RunFlags:
+        return RunFlags(csv="table.csv", schema_share=self.share)
+
+    @property
     def _purchase(self) -> Ledger | None:
         """The ledger of a run that buys something of its schema first; None for another."""
         opened, budget = self.opened, self.budget
-        flags = RunFlags(csv="table.csv", schema_share=self.share)
-        buyer = schema_purchase.SchemaBuyer(flags, budget, self.counts_cells)
-        if opened is None or not buyer.wants(opened):
+        if opened is None or not self.buys:
             return None
+        flags = self._flags
         purchase = Purchase(
             epsilon=budget.eps,
             delta=budget.delta,
@@ -95,66 +114,87 @@ def of_next_run(
         epsilon: the budget.
         spec: facts about the data.
         opened: as for `Spending`.
-        more: further flags, as typed; what cannot be read of them is refused by the run.
+        more: further flags, as typed.
         counts_cells: as for `Spending`.
+
+    Raises:
+        SettingsError: a flag cannot be read, or has a value that it may not have.
     """
-    words = more.split()
-    given = dict(word.removeprefix("--").split("=", 1) for word in words if "=" in word)
-    try:
-        share = float(given["schema_share"]) if "schema_share" in given else None
-        budget = Budget(
-            eps=epsilon,
-            delta=float(given.get("delta", Budget().delta)),
-            relation=given.get("relation", relations.ZERO_OUT),
-        )
-    except (ValueError, SettingsError):
-        budget, share = Budget(eps=epsilon), None
+    given = inputs.values_of(more)
+    share, delta = _number(given, "schema_share"), _number(given, "delta")
+    budget = Budget(
+        eps=epsilon,
+        delta=Budget().delta if delta is None else delta,
+        relation=given.get("relation", relations.ZERO_OUT),
+    )
     return Spending(budget, spec, opened, share, counts_cells)
 
 
-def _ledger_of(chosen: Images | Table) -> Any:
+def _number(given: Mapping[str, str], name: str) -> float | None:
+    try:
+        return float(given[name]) if name in given else None
+    except ValueError as error:
+        raise InputError(f"--{name}={given[name]}: is no number") from error
+
+
+def _ledger_of(chosen: Images | Table, more: str) -> DatasetLedger | None:
+    own = inputs.values_of(more).get("ledger")
     if isinstance(chosen, Table):
-        return dataset_ledgers.of_run(RunFlags(csv=str(chosen.path)))
-    return dataset_ledgers.of_run(RunFlags(**named_data.named(chosen.word)))
+        return dataset_ledgers.of_run(RunFlags(csv=str(chosen.path), ledger=own))
+    return dataset_ledgers.of_run(RunFlags(**named_data.named(chosen.word), ledger=own))
 
 
 def has_ledger(chosen: Images | Table) -> bool:
-    """Whether runs on the data are counted; those on public data are not."""
+    """Whether runs on the data are counted by themselves; those on public data are not."""
     try:
-        return _ledger_of(chosen) is not None
+        return _ledger_of(chosen, "") is not None
     except InputError:  # there are several, and a run says so
         return True
 
 
-def spent_before(chosen: Images | Table) -> list[str]:
-    """Return lines on what the ledger of the data has; none where nothing was spent.
+def spent_before(chosen: Images | Table, more: str = "") -> str:
+    """Say what the ledger of the data has, or why nobody can say.
 
-    Raises:
-        InputError: the ledger cannot be read.
+    Args:
+        chosen: data.
+        more: further flags, as typed, which may name another ledger.
     """
-    ledger = _ledger_of(chosen)
-    if ledger is None or not ledger.path.exists():
-        return []
-    return spent.lines(str(ledger.path), None)
+    try:
+        ledger = _ledger_of(chosen, more)
+        if ledger is None:
+            return _UNCOUNTED if has_ledger(chosen) else _PUBLIC
+        if not _is_there(ledger):
+            return _NOTHING
+        with dataset_ledgers.in_one_line(ledger):
+            is_empty = not ledger.read().entries
+        return _NOTHING if is_empty else "\n".join(spent.lines(str(ledger.path), None))
+    except SettingsError as error:
+        return f"Nobody can say: {error}"
 
 
-def ledger_stamp(chosen: Images | Table) -> tuple[int, int] | None:
+def _is_there(ledger: DatasetLedger) -> bool:
+    return ledger.path.exists() or ledger.path.is_symlink()
+
+
+def ledger_stamp(chosen: Images | Table, more: str = "") -> tuple[int, int] | str | None:
     """Return what changes whenever the ledger of the data does; None where there is none."""
     try:
-        ledger = _ledger_of(chosen)
+        ledger = _ledger_of(chosen, more)
         if ledger is None:
             return None
         found = ledger.path.stat()
-    except (InputError, OSError):
+    except SettingsError as error:
+        return str(error)
+    except OSError:
         return None
     return found.st_mtime_ns, found.st_size
 
 
-def together(chosen: Images | Table, spends: Spending) -> str:
+def together(chosen: Images | Table, spends: Spending, more: str = "") -> str:
     """Say what all runs on the data will have spent after one more; nothing if it is the first."""
     try:
-        ledger = _ledger_of(chosen)
-        if ledger is None or not ledger.path.exists():
+        ledger = _ledger_of(chosen, more)
+        if ledger is None or not _is_there(ledger):
             return ""
         with dataset_ledgers.in_one_line(ledger):
             before = [entry.ledger for entry in ledger.read().entries]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from jaxdp.program.ui.jobs import Job, Jobs
     from jaxdp.tables.open_schema import OpenSchema
 
-_OWN_FLAGS = re.compile(r"^--(csv|dataset|data_dir|schema)=")
+_OWN_FLAGS = re.compile(r"^--(csv|dataset|data_dir|schema|out_dir|out)=")
 _IN_WORDS = {
     "--image_size=": '"Size of images" ',
     "; remove it to buy a new one, or give it by --schema": (
@@ -43,7 +44,7 @@ class Tab:
         spec: facts about the data, once they are settled.
         opened: schema of a table where something of it is still to be bought.
         line: what was read, in words.
-        spent: lines on what the ledger of the data has.
+        spent: what the ledger of the data has, in words; empty before it was read.
         epsilon: of the next run.
         budget: most of all runs together, as typed.
         way: place in `inputs.ways`.
@@ -63,7 +64,7 @@ class Tab:
             folder: as above.
         """
         self.jobs, self.folder = jobs, folder
-        self.word = self.line = self.budget = self.more = self.out = ""
+        self.word = self.line = self.spent = self.budget = self.more = self.out = ""
         self.reading: dict[str, str] = {}
         self.chosen: inputs.Images | inputs.Table | None = None
         self.rows: list[columns.Row] = []
@@ -71,7 +72,6 @@ class Tab:
         self.stored: dict[str, Any] | None = None
         self.spec: Spec | None = None
         self.opened: OpenSchema | None = None
-        self.spent: list[str] = []
         self.epsilon, self.way, self.turn = 1.0, 0, 0
         self.job: Job | None = None
         self.packing: Job | None = None
@@ -102,7 +102,7 @@ class Tab:
     def forget(self) -> None:
         """Forget what was read, and all that was said of it."""
         self.disagree()
-        self.chosen, self.rows, self.agreed, self.spent = None, [], set(), []
+        self.chosen, self.rows, self.agreed, self.spent = None, [], set(), ""
         self.way = 0
 
     def disagree(self) -> None:
@@ -152,6 +152,15 @@ class Tab:
         return found
 
     @contextlib.contextmanager
+    def telling(self, step: str) -> Iterator[None]:
+        """Say in a step what is wrong with what is done within."""
+        self.wrong(step, "")
+        try:
+            yield
+        except Exception as error:
+            self.wrong(step, _in_a_sentence(error))
+
+    @contextlib.contextmanager
     def working(self, what: str) -> Iterator[None]:
         """Show that something takes a while, in no part of the page: a part may be gone by then."""
         with self._client:
@@ -190,10 +199,15 @@ def sets(target: Any, name: str) -> Callable[[Any], None]:
 
 
 def free(path: Path) -> Path:
-    """Return a path at which nothing is: the same with a number behind, if need be."""
-    stem = re.sub(r"-\d+$", "", path.name)
-    names: Mapping[int, Path] = {0: path.with_name(stem)}
-    number = 0
-    while names.get(number, path.with_name(f"{stem}-{number}")).exists():
-        number += 1 if number else 2
-    return names.get(number, path.with_name(f"{stem}-{number}"))
+    """Return a path at which nothing is: the same with a number behind, if need be.
+
+    A number that is there goes on where it is one of these, beside a path without it; that of
+    patients-2023 is a part of the name.
+    """
+    if not path.name or not path.exists():
+        return path
+    ending, stem = path.suffix if path.suffix == ".zip" else "", path.name.removesuffix(".zip")
+    before = re.sub(r"-\d{1,2}$", "", stem)
+    stem = before if path.with_name(before + ending).exists() else stem
+    names = (path.with_name(f"{stem}-{number}{ending}") for number in itertools.count(2))
+    return next(each for each in names if not each.exists())
