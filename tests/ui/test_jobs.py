@@ -70,6 +70,9 @@ def test_a_folder_has_one_run_in_progress(tmp_path: Path) -> None:
     job.code = None
     assert jobs.of_folder(tmp_path) is job
     assert jobs.of_folder(tmp_path / "other") is None
+    assert jobs.of_folder(tmp_path / "other" / "..") is job, "paths are compared, not their words"
+    assert jobs.of_words(["--version"]) is job
+    assert jobs.of_words(["--version", "--more"]) is None
 
 
 @pytest.mark.slow

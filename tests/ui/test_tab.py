@@ -17,6 +17,7 @@ pytest.importorskip("nicegui", reason="the extra [ui] is not installed")
 from support.simulated_page import Simulated, opened
 
 from jaxdp.program.ui import inputs
+from jaxdp.program.ui.tab import free
 from jaxdp.tables import rules
 
 Script = Callable[[Simulated], Awaitable[None]]
@@ -149,3 +150,129 @@ def test_a_slow_reading_does_not_overtake_a_later_one(
         await page.says("Of " + str(page.tab.chosen.path))
 
     play(script)
+
+
+@pytest.mark.parametrize("fault", ["is damaged", "are two"])
+def test_guarantee_nobody_can_say_what_was_spent_by_a_ledger_that(
+    play: Play, tmp_path: Path, fault: str
+) -> None:
+    (tmp_path / "2024.01.csv").write_bytes((tmp_path / "stays.csv").read_bytes())
+    (tmp_path / "2024.01.ledger.jsonl").write_text('{"broken": 1}\n')
+    if fault == "are two":
+        (tmp_path / "2024.ledger.jsonl").write_text("")
+
+    async def script(page: Simulated) -> None:
+        await page.reads("2024.01.csv")
+        await page.agrees()
+        await page.says("Nobody can say: ")
+        assert not any("Nothing, by" in text for text in page.texts)
+
+    play(script)
+
+
+def test_guarantee_what_an_epsilon_means_is_by_all_flags(play: Play) -> None:
+    async def script(page: Simulated) -> None:
+        await page.reads("stays.csv")
+        await page.agrees()
+
+        def means() -> str:
+            return page.texts[page.texts.index("What it means") + 1]
+
+        before = means()
+        page.type("As `jaxdp table --help` lists them", "--relation='replace'")
+        await page.until(lambda: means() != before, "another meaning")
+        page.type("As `jaxdp table --help` lists them", "--relation=other")
+        await page.until(lambda: means().startswith("nobody can say: "), "a fault")
+        page.type("As `jaxdp table --help` lists them", "--ledger=none")
+        await page.says("no ledger counts the next run")
+        for flag in ("--records_per_person=5", "--schema=other.json", "--flagfile=flags"):
+            page.type("As `jaxdp table --help` lists them", flag)
+            await page.press("Run")
+            await page.says(f"{flag}: is ")
+        assert list(page.jobs) == []
+
+    play(script)
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("~nobody-of-this-name/x", "no such home folder"), ("x" * 300, "name too long")],
+)
+def test_a_folder_that_cannot_be_is_told(play: Play, folder: str, said: str) -> None:
+    async def script(page: Simulated) -> None:
+        await page.reads("stays.csv")
+        await page.agrees()
+        page.type("Folder for the result, a new one", folder)
+        await page.press("Run")
+        await page.until(lambda: any(said in text.lower() for text in page.texts), said)
+        assert list(page.jobs) == []
+        page.type("Path of the data", f"{folder}.csv")
+        await page.press("Read")
+        await page.until(lambda: any(said in text.lower() for text in page.texts), said)
+
+    play(script)
+
+
+def test_guarantee_a_second_run_waits_for_the_schema_that_the_first_buys(play: Play) -> None:
+    async def script(page: Simulated) -> None:
+        await page.reads("stays.csv")
+        await page.agrees()
+        await page.press("Run")
+        await page.until(lambda: page.tab.job is not None)
+        await page.reads("stays.csv")
+        await page.agrees()
+        page.type("Folder for the result, a new one", "runs/other")
+        await page.press("Run")
+        await page.says("another run buys what is open of the schema of stays.csv now")
+        assert len(list(page.jobs)) == 1
+        page.tab.jobs.running[0].code = 0
+        await page.press("Run")
+        await page.until(lambda: len(list(page.jobs)) == 2, "a second run")
+
+    play(script)
+
+
+def test_each_command_is_started_once(play: Play, tmp_path: Path) -> None:
+    """However often a button is pressed, and in whichever tab."""
+    folder = tmp_path / "runs" / "stays"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+
+    async def script(page: Simulated) -> None:
+        job = page.jobs.start(["table", "stays.csv", f"--out_dir={folder}"], "stays", folder)
+        job.code = 130
+        await page.press("Show")
+        await page.says("For another run, read data in step 1.")
+        assert "Another run" not in page.buttons, "there is none to be said in this tab"
+        await page.press("Go on with it")
+        await page.press("Go on with it")
+        await page.until(lambda: page.tab.job is not job)
+        assert len(list(page.jobs)) == 2
+        page.tab.job.code = 0
+        await page.press("Compare with the private records (stays here)")
+        await page.press("Pack")
+        await page.press("Pack")
+        await page.until(lambda: page.tab.packing is not None)
+        assert [job.words[0] for job in page.jobs] == ["table", "table", "table", "pack"]
+        page.tab.packing.code = 0
+        (folder.with_name("stays.zip")).write_text("of before")
+        await page.press("Pack")
+        await page.says("stays.zip: is there already; name a new file")
+        assert len(list(page.jobs)) == 4
+
+    play(script)
+
+
+def test_a_free_name_keeps_the_numbers_of_a_name(tmp_path: Path) -> None:
+    for name in ("patients-2023", "digits", "digits-2", "ward-7", "set.zip"):
+        (tmp_path / name).mkdir()
+    for name, expected in (
+        ("patients-2024", "patients-2024"),
+        ("patients-2023", "patients-2023-2"),
+        ("digits", "digits-3"),
+        ("digits-2", "digits-3"),
+        ("ward-7", "ward-7-2"),
+        ("set.zip", "set-2.zip"),
+    ):
+        assert free(tmp_path / name) == tmp_path / expected
+    assert free(Path()) == Path()

@@ -166,7 +166,14 @@ class Jobs:
 
     def of_folder(self, folder: Path) -> Job | None:
         """Return the run that is in progress in a folder."""
-        return next((job for job in self.running if job.folder == folder), None)
+        own = os.path.realpath(folder)
+        found = (job for job in self.running if job.folder is not None)
+        return next((job for job in found if os.path.realpath(job.folder or "") == own), None)
+
+    def of_words(self, words: Sequence[str]) -> Job | None:
+        """Return the command in progress whose first words these are."""
+        own = tuple(words)
+        return next((job for job in self.running if job.words[: len(own)] == own), None)
 
     def __iter__(self) -> Iterator[Job]:
         """Go through all of them."""

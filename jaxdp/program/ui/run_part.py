@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import Any
 
 from nicegui import ui
 
-from jaxdp.methods.settings import SettingsError
-from jaxdp.program.ui import inputs, results
+from jaxdp.program.errors import InputError
+from jaxdp.program.ui import inputs, results, spending
 from jaxdp.program.ui.guard import COMPARISON, REPORTS
 from jaxdp.program.ui.jobs import Job, Jobs
 from jaxdp.program.ui.tab import Tab, card, free, said, sets
 
-_STEP = "run"
+_STEP, _PACK = "run", "pack"
 # The log goes to its end by itself where it was shown before, and lines were added to it alone.
 _TO_THE_END = (
     "setTimeout(() => getElement({log})?.$refs.qRef?.setScrollPosition('vertical', 1e9), 100)"
@@ -86,23 +87,26 @@ class RunPart:
         self._show_begun()
 
     def _show_begun(self) -> None:
-        begun = inputs.is_unfinished(Path(self._tab.out.strip()).expanduser())
+        begun = inputs.is_begun(self._tab.out)
         self._begun.visible = begun
         self._button.text = "Go on with it" if begun else "Run"
 
     def _start(self) -> None:
         """Start the run, or show the one of this folder that another tab has started."""
         tab = self._tab
-        try:
-            words, out = self._words()
-        except SettingsError as error:
-            tab.wrong(_STEP, str(error))
-            return
-        title = f"{out.name}, epsilon {tab.epsilon:g}"
-        self._show(tab.jobs.of_folder(out) or tab.jobs.start(words, title, out))
+        with tab.telling(_STEP):
+            out = inputs.folder_of(tab.out)
+            job = tab.jobs.of_folder(out)
+            if job is None:
+                title = f"{out.name}, epsilon {tab.epsilon:g}"
+                job = tab.jobs.start(self._words(out), title, out)
+            self._show(job)
 
-    def _words(self) -> tuple[list[str], Path]:
-        """Return the command, its folder made absolute; write the schema that it uses.
+    def _words(self, out: Path) -> list[str]:
+        """Return the command; write the schema that it uses.
+
+        Args:
+            out: its folder.
 
         Raises:
             SettingsError: something in the form cannot be used.
@@ -110,7 +114,6 @@ class RunPart:
         tab = self._tab
         assert tab.chosen is not None
         assert tab.spec is not None
-        out = inputs.folder_of(tab.out)
         own = [f"--eps={tab.epsilon:g}", f"--out_dir={out}"]
         own += inputs.ways(tab.spec, tab.epsilon)[tab.way].words
         own += inputs.reading_words(tab.chosen)
@@ -119,12 +122,29 @@ class RunPart:
         if inputs.is_unfinished(out):
             own.append("--resume")
         if isinstance(tab.chosen, inputs.Images):
-            return ["images", tab.chosen.word, *own], out
+            return ["images", tab.chosen.word, *own]
+        self._require_alone(tab.chosen)
         if tab.stored is not None:
             inputs.write_schema(tab.chosen, tab.stored)
             tab.stored = None  # it is beside the table now, and of this page
             tab.chosen = dataclasses.replace(tab.chosen, replaced=tab.chosen.own_schema)
-        return ["table", str(tab.chosen.path), *own], out
+        return ["table", str(tab.chosen.path), *own]
+
+    def _require_alone(self, table: inputs.Table) -> None:
+        """Raise an `InputError` where another run buys the schema that this one would buy, too."""
+        tab = self._tab
+        assert tab.spec is not None
+        first = ["table", str(table.path)]
+        if tab.opened is None or table.bought.exists() or tab.jobs.of_words(first) is None:
+            return
+        spends = spending.of_next_run(
+            tab.epsilon, tab.spec, tab.opened, tab.more, counts_cells=tab.way == 0
+        )
+        if spends.buys:
+            raise InputError(
+                f"another run buys what is open of the schema of {table.path.name} now; wait until "
+                "it has: this one uses that at no cost"
+            )
 
     def _show(self, job: Job) -> None:
         self._tab.look_at(job)
@@ -150,7 +170,10 @@ class RunPart:
         with ui.row():
             if job.code != 0 and inputs.is_unfinished(job.folder):
                 ui.button("Go on with it", on_click=lambda: self._go_on(job))
-            ui.button("Another run", on_click=self._again).props("outline")
+            if self._tab.spec is not None:
+                ui.button("Another run", on_click=self._again).props("outline")
+        if self._tab.spec is None:
+            ui.label("For another run, read data in step 1.").classes("faint")
 
     def _watch(self, job: Job) -> None:
         """Bring bars and lines up to date."""
@@ -172,12 +195,16 @@ class RunPart:
             ui.run_javascript(_TO_THE_END.format(log=self._log.id))
 
     def _go_on(self, job: Job) -> None:
-        self._show(self._tab.jobs.start(_resumed(job), job.title, job.folder))
+        jobs = self._tab.jobs
+        assert job.folder is not None
+        goes = jobs.of_folder(job.folder)  # by another tab, or another press
+        self._show(goes or jobs.start(_resumed(job), job.title, job.folder))
 
     def _again(self) -> None:
         tab = self._tab
         tab.look_at(None)
-        tab.out = str(free(Path(tab.out)))
+        with contextlib.suppress(OSError):  # of what was typed; a run says what is wrong with it
+            tab.out = str(free(Path(tab.out)))
         tab.changed()
 
     # -- afterwards
@@ -193,8 +220,10 @@ class RunPart:
             ui.link("The report in a tab of its own", source, new_tab=True)
             self._compared(job)
         with card("6  Pack what may leave"):
-            file = ui.input("File to write", value=f"{job.folder}.zip").classes("w-full")
+            file = ui.input("File to write", value=str(free(Path(f"{job.folder}.zip"))))
+            file.classes("w-full")
             ui.button("Pack", on_click=lambda: self._pack(job, file.value))
+            self._tab.place_for_faults(_PACK)
             self._packed()
 
     @ui.refreshable_method
@@ -218,7 +247,10 @@ class RunPart:
 
     def _compare(self, job: Job) -> None:
         words = [*_resumed(job), "--check_fidelity"]
-        self._tab.comparing = self._tab.jobs.start(words, "compare with private records")
+        jobs = self._tab.jobs
+        self._tab.comparing = jobs.of_words(words) or jobs.start(
+            words, "compare with private records"
+        )
         self._compared.refresh(job)
 
     @ui.refreshable_method
@@ -230,9 +262,12 @@ class RunPart:
             said("\n".join(packing.lines))
 
     def _pack(self, job: Job, path: str) -> None:
-        words = ["pack", str(job.folder), "-o", path]
-        self._tab.packing = self._tab.jobs.start(words, f"pack {Path(path).name}")
-        self._packed.refresh()
+        jobs = self._tab.jobs
+        with self._tab.telling(_PACK):
+            file = inputs.new_file_of(path or "")
+            words = ["pack", str(job.folder), "-o", str(file)]
+            self._tab.packing = jobs.of_words(words) or jobs.start(words, f"pack {file.name}")
+            self._packed.refresh()
 
 
 class RunsPart:
