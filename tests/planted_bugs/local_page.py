@@ -36,14 +36,14 @@ MUTANTS = (
     Mutant(
         "any token opens the page",
         _GUARD,
-        "        return hmac.compare_digest(given[0].encode(), self.token.encode())\n",
-        "        return bool(given[0])\n",
+        "        return hmac.compare_digest(_token_of(scope).encode(), self.token.encode())\n",
+        "        return bool(_token_of(scope))\n",
         (f"{_G}test_guarantee_a_wrong_token_is_refused",),
     ),
     Mutant(
         "an address for once opens the page again",
         _GUARD,
-        "            self._once.discard(given[0])\n",
+        "        self._once.discard(given)\n",
         "",
         (f"{_G}test_guarantee_the_address_that_a_browser_is_started_with_opens_once",),
     ),

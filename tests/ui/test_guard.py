@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import stat
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jaxdp.program.ui import server
 from jaxdp.program.ui.guard import COMPARISON, REPORTS, Guard
 
 PORT = 8123
@@ -91,11 +94,14 @@ def test_guarantee_a_wrong_token_is_refused(guard: Guard, query: str) -> None:
 
 
 def test_guarantee_the_address_that_a_browser_is_started_with_opens_once(guard: Guard) -> None:
-    """Others on the machine can read the words of a program in its list of processes."""
+    """It leads to the page by a page of the server: a redirection from a file has no cookie."""
     query = guard.address_for_once().split("?")[1]
     assert guard.token not in query
-    (start, _) = asked(guard, query=query)
-    assert start["status"] == 303
+    (start, page) = asked(guard, query=query)
+    assert start["status"] == 200
+    assert b'content="0;url=/"' in page["body"]
+    assert entered(guard).encode() in dict(start["headers"])[b"set-cookie"]
+    assert b"private" not in page["body"]
     assert is_refused(asked(guard, query=query))
     assert entered(guard), "the printed address stays"
 
@@ -140,6 +146,16 @@ def test_answers_forbid_requests_to_elsewhere(guard: Guard) -> None:
     policy = dict(report["headers"])[b"content-security-policy"].decode()
     assert policy.startswith("sandbox;"), "a report runs no script, and is of no origin"
     assert "script-src" not in policy
+
+
+def test_guarantee_the_address_that_a_browser_is_started_with_is_in_a_file_of_its_owner(
+    tmp_path: Path,
+) -> None:
+    """Others on the machine can read the words of a program in its list of processes."""
+    file = server._file_for(f"http://{HERE}/?token=abc", tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert f'content="0;url=http://{HERE}/?token=abc"' in file.read_text()
+    assert "abc" not in file.as_uri()
 
 
 def test_every_server_has_a_token_of_its_own() -> None:

@@ -10,12 +10,14 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from support import chromium
@@ -330,6 +332,43 @@ def test_guarantee_who_has_no_cookie_sees_nothing(served: Served) -> None:
     assert elsewhere.evaluate(opened, address), "the own page may"
     page.goto("about:blank")
     assert not page.evaluate(opened, address)
+
+
+def test_guarantee_the_browser_that_is_started_is_told_no_address(
+    served: Served, tmp_path: Path
+) -> None:
+    """Its words are seen by all on this machine; a file that they name is not."""
+    heard, program = tmp_path / "heard", tmp_path / "browser"
+    program.write_text(
+        f'#!/bin/sh\nprintf %s "$1" > "{heard}.part" && mv "{heard}.part" "{heard}"\n'
+    )
+    program.chmod(0o700)
+    with subprocess.Popen(
+        [sys.executable, "-m", "jaxdp", "ui"],
+        cwd=tmp_path,
+        env=os.environ
+        | {"PYTHONPATH": str(Path(jaxdp.__file__).parents[1]), "BROWSER": f"{program} %s"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            deadline = time.monotonic() + 120
+            while not heard.exists() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            address = heard.read_text()
+            file = Path(unquote(urlsplit(address).path))
+            assert address.startswith("file:///")
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+            assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+            page = served.browser.new_context().new_page()
+            page.goto(address)
+            page.get_by_text("1  Data").wait_for()
+            assert "token" not in page.url
+            other = served.browser.new_context().new_page()
+            other.goto(address)
+            other.get_by_text("This page is for the browser that opened the address").wait_for()
+        finally:
+            process.send_signal(signal.SIGINT)
 
 
 def test_guarantee_another_name_of_this_machine_is_refused(served: Served) -> None:

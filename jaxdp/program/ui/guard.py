@@ -59,9 +59,10 @@ class Guard:
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     def address_for_once(self) -> str:
-        """Return an address that one browser can open, once.
+        """Return an address that one browser can open, once: the one that is started.
 
-        A browser that is started gets it among its words, which others on this machine can read.
+        It is in a file that only its owner can read. A browser's words, which all on this machine
+        can, have the name of that file.
         """
         token = secrets.token_urlsafe(32)
         self._once.add(token)
@@ -82,6 +83,8 @@ class Guard:
             is_own = origin in (None, f"http://{host}")
         if not (is_here and is_own):
             await _refuse(scope, send)
+        elif scope["type"] == "http" and scope["path"] == "/" and self._opens_once(scope):
+            await _answer(send, 200, [*_GOES_ON_AS, (b"set-cookie", self._cookie())], _GOES_ON)
         elif scope["type"] == "http" and scope["path"] == "/" and self._has_token(scope):
             await _answer(send, 303, [(b"location", b"/"), (b"set-cookie", self._cookie())])
         elif self._has_cookie(headers.get(b"cookie", "")):
@@ -96,16 +99,24 @@ class Guard:
     def _cookie(self) -> bytes:
         return f"{self._name}={self.token}; Path=/; HttpOnly; SameSite=Strict".encode()
 
+    def _opens_once(self, scope: Scope) -> bool:
+        given = _token_of(scope)
+        if given not in self._once:
+            return False
+        self._once.discard(given)
+        return True
+
     def _has_token(self, scope: Scope) -> bool:
-        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])
-        if given[0] in self._once:
-            self._once.discard(given[0])
-            return True
-        return hmac.compare_digest(given[0].encode(), self.token.encode())
+        return hmac.compare_digest(_token_of(scope).encode(), self.token.encode())
 
     def _has_cookie(self, cookies: str) -> bool:
         given = dict(part.strip().partition("=")[::2] for part in cookies.split(";"))
         return hmac.compare_digest(given.get(self._name, "").encode(), self.token.encode())
+
+
+def _token_of(scope: Scope) -> str:
+    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    return query.get("token", [""])[0]
 
 
 def _with_headers(scope: Scope, send: Send, host: str) -> Send:
@@ -137,6 +148,12 @@ async def _refuse(scope: Scope, send: Send) -> None:
         await _answer(send, 403, [(b"content-type", b"text/plain")], _WHY)
 
 
+# A browser that comes from a file, and is sent on, keeps the cookie back; from here it gives it.
+_GOES_ON = b'<!doctype html><title>jaxdp</title><meta http-equiv="refresh" content="0;url=/">'
+_GOES_ON_AS = [
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
 _WHY = b"This page is for the browser that opened the address which `jaxdp ui` has printed."
 
 

@@ -11,6 +11,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
+from jaxdp import new_files
 from jaxdp.program.ui import faults, results
 from jaxdp.program.ui.guard import COMPARISON, REPORTS, Guard
 from jaxdp.program.ui.jobs import Jobs
@@ -30,9 +31,9 @@ def serve(*, port: int, folder: Path, opens: bool) -> None:
     Raises:
         OSError: the port is taken.
     """
-    with tempfile.TemporaryDirectory(prefix="jaxdp-ui-") as nothing:
+    with tempfile.TemporaryDirectory(prefix="jaxdp-ui-", dir=_place()) as own:
         # The library would make a folder for what it stores, which is nothing.
-        os.environ["NICEGUI_STORAGE_PATH"] = nothing
+        os.environ["NICEGUI_STORAGE_PATH"] = own
         import uvicorn
 
         jobs = Jobs()
@@ -44,12 +45,33 @@ def serve(*, port: int, folder: Path, opens: bool) -> None:
             _end_as_by_ctrl_c()
             print(f"open {guard.address}\nCtrl-C ends the page and its runs", flush=True)
             if opens:
-                webbrowser.open(guard.address_for_once())
+                webbrowser.open(_file_for(guard.address_for_once(), Path(own)).as_uri())
             uvicorn.Server(config).run(sockets=[listening])
         except KeyboardInterrupt:
             pass
         finally:
             _end(jobs)
+
+
+def _place() -> Path | None:
+    """Return where a browser reads files: one that is a snap has a /tmp of its own."""
+    return Path.home() if Path("/snap").is_dir() and os.access(Path.home(), os.W_OK) else None
+
+
+def _file_for(address: str, folder: Path) -> Path:
+    """Write a page that goes on to an address, for its owner's eyes alone, and return its file.
+
+    Args:
+        address: that nobody else on this machine may see.
+        folder: that nobody else can read.
+    """
+    file = folder / "open.html"
+    page = (
+        '<!doctype html><title>jaxdp</title><meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="refresh" content="0;url={address}"><a href="{address}">jaxdp</a>'
+    )
+    new_files.write_part(file, page.encode(), mode=0o600)
+    return file
 
 
 def _end_as_by_ctrl_c() -> None:
