@@ -332,6 +332,37 @@ def test_a_draft_gets_an_answer_for_every_column(
     assert "about" not in found
 
 
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (answers.NUMBER | {"decimals": 2}, "numbers with 2 decimals"),
+        (
+            answers.NUMBER | {"decimals": 2, "decimal": ",", "thousands": ".", "suffix": " EUR"},
+            "numbers as 1 EUR with 2 decimals after ',', '.' between thousands",
+        ),
+        (answers.WHOLE | {"dtype": "Int64"}, "whole numbers, of type Int64"),
+        (answers.COUNTER, "identifiers, made new"),
+        (answers.COUNTER | {"pattern": r"QX-\d{6}"}, r"identifiers, made new as QX-\d{6}"),
+        ({"type": "boolean", "categories": ["FALSE", "TRUE"]}, "yes or no as TRUE, FALSE"),
+        (answers.CATEGORY | {"dtype": "category"}, "categories, of type category"),
+    ],
+)
+def test_all_that_was_guessed_of_a_column_is_said(facts: dict[str, Any], words: str) -> None:
+    assert answers.in_words(facts) == words
+
+
+def test_how_a_table_is_written_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "codes.csv"
+    lines = [f"{each % 40};{'unknown' if each % 9 == 0 else each % 30}" for each in range(300)]
+    path.write_text("size;weight\n" + "\n".join(lines) + "\n")
+    assert drivers.drive(table.main, f"--csv={path}", *FAST) == 2
+    said = capsys.readouterr().err
+    assert "missing values are written as '', 'NA', '?', 'unknown'; separator ';'" in said
+    frame = pd.DataFrame({"age": ["1"]})
+    interview.walk({"age": answers.WHOLE}, frame, asks=lambda _: "x", reading="separator ';'")
+    assert "By its first records, separator ';'." in capsys.readouterr().err
+
+
 def test_whole_numbers_that_number_records_are_made_new() -> None:
     frame = pd.DataFrame({"patient_id": ["1", "2"], "width": ["3", "4"]})
     found = answers.settled({name: {"type": None} for name in frame}, frame)

@@ -53,7 +53,7 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
         agreed = _accepted_rules(csv, columns, accept_rules)
         _tell_left_out(columns)
     else:
-        columns = _confirmed(csv, columns, frame)
+        columns = _confirmed(csv, columns, frame, answers.reading_in_words(drafted))
         agreed = interview.agreed_rules(columns)
     drafts.write(file, drafts.confirmed(drafted, columns, agreed, by_flag=accept_guesses))
     print(f"{file}: the schema, in which what is null is bought", file=sys.stderr)
@@ -100,18 +100,18 @@ def _tell_left_out(columns: dict[str, Any]) -> None:
         )
 
 
-def _confirmed(csv: str, columns: dict[str, Any], frame: Any) -> dict[str, Any]:
+def _confirmed(csv: str, columns: dict[str, Any], frame: Any, reading: str) -> dict[str, Any]:
     """Return what a person says of the columns.
 
     Raises:
         InputError: there is no terminal to ask in.
     """
     if sys.stdin.isatty() and sys.stderr.isatty():
-        return interview.walk(columns, frame)
+        return interview.walk(columns, frame, reading=reading)
     named = [f"{for_terminal(n)} {answers.in_words(facts)}" for n, facts in columns.items()]
     more = f", and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     raise InputError(
-        f"{csv}: has no schema. By its first records: {', '.join(named[:_MOST_NAMED])}{more}. One "
-        "record can change a guess: if all of these are right by what can occur, give "
-        "--accept_guesses; else begin a schema by `jaxdp schema`"
+        f"{csv}: has no schema. By its first records: {', '.join(named[:_MOST_NAMED])}{more}; "
+        f"{for_terminal(reading)}. One record can change a guess: if all of these are right by "
+        "what can occur, give --accept_guesses; else begin a schema by `jaxdp schema`"
     )

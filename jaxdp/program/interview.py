@@ -41,7 +41,7 @@ def ask(prompt: str) -> str:
 
 
 def walk(
-    columns: Mapping[str, Any], frame: pd.DataFrame, *, asks: Ask = ask
+    columns: Mapping[str, Any], frame: pd.DataFrame, *, asks: Ask = ask, reading: str = ""
 ) -> dict[str, dict[str, Any]]:
     """Return what a person says of each column.
 
@@ -51,10 +51,13 @@ def walk(
         columns: what is proposed.
         frame: the first records.
         asks: returns a line for a prompt.
+        reading: how the table is written, in words.
 
     Raises:
         InputError: lines end early.
     """
+    if reading:
+        print(f"By its first records, {for_terminal(reading)}.", file=sys.stderr)
     print(
         "Is this what can stand in each column? Enter says yes, ? lists other answers. What you\n"
         "declare counts as public. What you do not know is bought with a part of epsilon.",

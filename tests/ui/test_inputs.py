@@ -256,7 +256,7 @@ def test_facts_are_those_of_recommend(table: inputs.Table) -> None:
     assert (found.spec, found.opened) == (facts.spec, facts.opened)
     assert facts.line.splitlines() == [found.line, *found.notes]
     assert inputs.write_schema(table, stored) == path, "it says the same"
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="read the table again to use it"):
         inputs.write_schema(table, stored | {"about": "another"})
 
 
@@ -285,6 +285,30 @@ def test_what_a_run_will_spend_is_what_its_certificate_says(table: inputs.Table)
     changed = inputs.schema_of(table, table.columns | {"age": {"drop": True}}, [])
     with pytest.raises(InputError, match="was bought for another schema"):
         inputs.spec_of(table, changed)
+
+
+def test_what_nobody_has_seen_is_said_to_be_accepted(table: inputs.Table) -> None:
+    seen, unseen = (
+        inputs.schema_of(table, table.columns, [], num_seen=number)["about"] for number in (2, 1)
+    )
+    assert seen.startswith("Types and formats were confirmed by a person")
+    assert "of the first 1 columns were confirmed by a person. Those of all others" in unseen
+
+
+def test_flags_of_reading_are_typed_as_words(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [20 + each % 60 for each in range(80)], "ward": ["a", "b"] * 40})
+    frame.to_csv(tmp_path / "stays.csv", index=False)
+    frame[:20].to_csv(tmp_path / "test.csv", index=False)
+    typed = {"no_header": "No", "target": "ward", "test_csv": str(tmp_path / "test.csv")}
+    found = inputs.read(str(tmp_path / "stays.csv"), typed | {"validation": "yes"})
+    assert isinstance(found, inputs.Table)
+    assert found.reading == {**typed, "no_header": False}, "what is of images is left aside"
+    facts = inputs.spec_of(found, inputs.schema_of(found, found.columns, []))
+    assert facts.spec.num_examples == 80
+    assert facts.spec.num_classes >= 2
+    for name, text in (("no_header", "2"), ("test_fraction", "a part"), ("channels", "1.5")):
+        with pytest.raises(InputError, match=f"{text} is n"):
+            inputs._flags({name: text}, [name])
 
 
 def test_columns_are_said_anew_and_the_old_file_is_kept(table: inputs.Table) -> None:

@@ -66,7 +66,11 @@ def main(argv: Sequence[str]) -> None:
             from jaxdp.program import interview
             from jaxdp.program.data import answers
 
-            columns = interview.walk(answers.settled(found["columns"], frame), frame)
+            columns = interview.walk(
+                answers.settled(found["columns"], frame),
+                frame,
+                reading=answers.reading_in_words(found),
+            )
             found = drafts.confirmed(found, columns, interview.agreed_rules(columns))
         drafts.write(out, found)
         print(f"{out}: {_ASKED if asked.ask else _GUESSED}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jaxdp.program.data import guesses
-from jaxdp.tables.columns import CATEGORICAL, NUMERIC
+from jaxdp.tables.columns import BOOLEAN, CATEGORICAL, NUMERIC
 from jaxdp.tables.new_columns import CONSTANT, IDENTIFIER, TEXT
 
 if TYPE_CHECKING:
@@ -107,14 +107,44 @@ def in_words(facts: Mapping[str, Any]) -> str:
     if facts.get("drop"):
         return "left out"
     kind = facts["type"]
+    stored = f", of type {facts['dtype']}" if "dtype" in facts else ""
     if kind == NUMERIC:
-        marks = f"{facts.get('prefix', '')}1{facts.get('suffix', '')}"
-        written = f" as {marks}" if marks != "1" else ""
-        return ("whole numbers" if facts.get("integer") else "numbers") + written
+        return _of_numbers(facts) + stored
     if kind == IDENTIFIER:
-        return "identifiers, made new"
+        pattern = facts.get("pattern", "counter")
+        return "identifiers, made new" + (f" as {pattern}" if pattern != "counter" else "")
     if "format" in facts:
-        return f"{kind}s as {facts['format']}"
-    return {CATEGORICAL: "categories", "ordinal": "ordered categories", "boolean": "yes or no"}.get(
-        kind, kind
-    )
+        return f"{kind}s as {facts['format']}{stored}"
+    if kind == BOOLEAN:
+        no_and_yes = facts.get("categories")
+        return (
+            "yes or no" + (f" as {no_and_yes[1]}, {no_and_yes[0]}" if no_and_yes else "") + stored
+        )
+    return {CATEGORICAL: "categories", "ordinal": "ordered categories"}.get(kind, kind) + stored
+
+
+def _of_numbers(facts: Mapping[str, Any]) -> str:
+    """Return how numbers are written."""
+    marks = f"{facts.get('prefix', '')}1{facts.get('suffix', '')}"
+    written = f" as {marks}" if marks != "1" else ""
+    found = ("whole numbers" if facts.get("integer") else "numbers") + written
+    if facts.get("decimals") is not None:
+        found += f" with {facts['decimals']} decimals"
+    found += f" after {facts['decimal']!r}" if "decimal" in facts else ""
+    return found + (f", {facts['thousands']!r} between thousands" if "thousands" in facts else "")
+
+
+def reading_in_words(drafted: Mapping[str, Any]) -> str:
+    """Return how a table is written, as a draft has guessed it, for a terminal.
+
+    Examples:
+        >>> from jaxdp.program.data import answers
+        >>> answers.reading_in_words({"missing": ["", "NA"], "csv": {"separator": ";"}})
+        "missing values are written as '', 'NA'; separator ';'"
+    """
+    texts = ", ".join(map(repr, drafted.get("missing", ())))
+    said = [f"missing values are written as {texts}"] if texts else []
+    for name, value in drafted.get("csv", {}).items():
+        header = "the first line names the columns" if value else "no line names the columns"
+        said.append(header if name == "header" else f"{name} {value!r}")
+    return "; ".join(said)

@@ -32,6 +32,12 @@ _ACCEPTED = (
 )
 
 
+_SEEN = (
+    "Types and formats of the first {number} columns were confirmed by a person. Those of all "
+    "others were guessed from first records, and accepted as public. What is null is bought"
+)
+
+
 def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
     """Return a schema of the columns of a frame, with its types guessed and all else left open."""
     columns: dict[str, Any] = {}
@@ -59,6 +65,7 @@ def confirmed(
     rules: list[dict[str, Any]],
     *,
     by_flag: bool = False,
+    num_seen: int | None = None,
 ) -> dict[str, Any]:
     """Return a draft with the columns that a person confirmed, and rules.
 
@@ -67,9 +74,12 @@ def confirmed(
         columns: confirmed.
         rules: that hold, or that are proposed.
         by_flag: whether a flag has accepted the guesses, and nobody was asked about each.
+        num_seen: how many columns somebody was asked about, the first ones; None for all.
     """
     others = {key: value for key, value in drafted.items() if key != "rules"}
     about = _ACCEPTED if by_flag else CONFIRMED
+    if num_seen is not None and num_seen < len(columns):
+        about = _SEEN.format(number=num_seen)
     about += _ABOUT_RULES if any(PROPOSED in rule for rule in rules) else ""
     more = {"rules": rules} if rules else {}
     return others | {"about": about, "columns": columns} | more

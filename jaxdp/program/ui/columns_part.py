@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from jaxdp.program.data import answers
 from jaxdp.program.ui import columns, inputs
 from jaxdp.program.ui.tab import Tab, card, said, sets
 from jaxdp.tables import rules as table_rules
@@ -54,12 +55,18 @@ class ColumnsPart:
                 "is bought with a part of epsilon. The values shown are the first ones of the "
                 "table, for you alone."
             )
+            reading = answers.reading_in_words(table.drafted)
+            if reading:
+                said(f"How the file is written: {reading}.")
             self._note(table)
             self._faults = {}
             for row in self._tab.rows[:_MOST_SHOWN]:
                 self._column(row, table.first.get(row.name, ""))
             if len(self._tab.rows) > _MOST_SHOWN:
-                ui.label(f"{len(self._tab.rows) - _MOST_SHOWN} more columns are as guessed.")
+                ui.label(
+                    f"{len(self._tab.rows) - _MOST_SHOWN} more columns are as guessed, and count "
+                    "as accepted. To say something of them, edit the file of the schema."
+                )
             self._rules(table)
         self._tab.place_for_faults(_STEP)
         ui.button("These are right", on_click=self._agree)
@@ -196,7 +203,7 @@ class ColumnsPart:
                 for number, rule in enumerate(table.rules)
                 if number in tab.agreed
             ]
-            stored = inputs.schema_of(table, found, held)
+            stored = inputs.schema_of(table, found, held, num_seen=_MOST_SHOWN)
         with tab.working("Reading all records"):
             facts = await tab.told(_STEP, inputs.spec_of, table, stored)
         if facts is not None:

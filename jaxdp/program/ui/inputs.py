@@ -109,14 +109,23 @@ READING = {
     "channels": ("Channels of images", "1 makes all of them grey, 3 makes them RGB"),
     "pixel_bits": ("Bits of a pixel", "of images with 16 bits that use fewer"),
     "class_names": ("Names of all classes", "with commas between, in the order of labels"),
+    "validation": ("Validation images", "yes: they are training images, too"),
+    "person_separator": ("End of a person's name in a file's", "as _ for p17_left.png"),
+    "no_header": ("Table without a line of names", "yes: columns are column_1, column_2, ..."),
+    "target": ("Column to predict", "of a table; empty: as step 2 says"),
+    "test_csv": ("Table of test records", "empty: some records are held out"),
+    "test_fraction": ("Part held out for tests", "as 0.1"),
     "person_column": ("Column of persons", "that says whose a record of a table is"),
     "records_per_person": ("Most records of a person", "all of them are protected together"),
 }
 """Flags that say how data are read, with their labels and hints in the form."""
 _OF_THE_FORM = {"eps", "out_dir", "dataset", "data_dir", "csv", "schema"}
 _OF_FILES = ("flagfile", "undefok")
-_OF_IMAGES = ("image_size", "channels", "pixel_bits", "class_names", "records_per_person")
-_OF_TABLES = ("person_column", "records_per_person")
+_OF_BOTH = ("test_fraction", "records_per_person")
+_ONLY_OF_TABLES = ("no_header", "target", "test_csv", "person_column")
+_OF_TABLES = (*_ONLY_OF_TABLES, *_OF_BOTH)
+_OF_IMAGES = tuple(name for name in READING if name not in _ONLY_OF_TABLES)
+_WORDS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def looks_like_a_table(path: Path) -> bool:
@@ -150,17 +159,27 @@ def _flags(typed: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:
     """Return the values of flags that somebody has typed.
 
     Raises:
-        InputError: a text is no whole number where one is needed.
+        InputError: a text is no number, or neither yes nor no, where that is needed.
     """
     types = types_of(recommend.RecommendFlags)
     found: dict[str, Any] = {}
     for name in names:
         text = typed.get(name, "").strip()
-        try:
-            found |= {name: types[name](text)} if text else {}
-        except ValueError as error:
-            raise InputError(f"{READING[name][0]}: {text} is no whole number") from error
+        if text:
+            found[name] = _value(types[name], text, READING[name][0])
     return found
+
+
+def _value(kind: type, text: str, label: str) -> Any:
+    if kind is bool:
+        if text.lower() not in _WORDS:
+            raise InputError(f"{label}: {text} is neither yes nor no")
+        return _WORDS[text.lower()]
+    try:
+        return kind(text)
+    except ValueError as error:
+        what = "whole number" if kind is int else "number"
+        raise InputError(f"{label}: {text} is no {what}") from error
 
 
 def reading_words(chosen: Images | Table) -> list[str]:
@@ -169,7 +188,9 @@ def reading_words(chosen: Images | Table) -> list[str]:
 
 
 def _table(path: Path, reading: dict[str, Any]) -> Table:
-    frame, dialect = tables.header(tables.Source("csv", str(path)), rows=drafts.ROWS)
+    frame, dialect = tables.header(
+        tables.Source("csv", str(path)), rows=drafts.ROWS, no_header=reading.get("no_header")
+    )
     drafted = drafts.draft(frame, dialect.to_json())
     columns = answers.settled(drafted["columns"], frame)
     if reading.get("person_column") in columns:
@@ -204,7 +225,11 @@ def _first(values: pd.Series) -> str:
 
 
 def schema_of(
-    table: Table, columns: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]
+    table: Table,
+    columns: Mapping[str, Any],
+    rules: Sequence[Mapping[str, Any]],
+    *,
+    num_seen: int | None = None,
 ) -> dict[str, Any]:
     """Return the content of the schema file of what somebody has said.
 
@@ -212,8 +237,10 @@ def schema_of(
         table: as read.
         columns: facts of each.
         rules: that hold.
+        num_seen: how many columns the form has shown, the first ones; None for all.
     """
-    return drafts.confirmed(table.drafted, dict(columns), [dict(rule) for rule in rules])
+    held = [dict(rule) for rule in rules]
+    return drafts.confirmed(table.drafted, dict(columns), held, num_seen=num_seen)
 
 
 def again(table: Table) -> tuple[Table, list[Row]]:
@@ -277,10 +304,16 @@ def write_schema(table: Table, stored: Mapping[str, Any]) -> Path:
         return path
     if path.exists() and table.replaced == path:
         try:
-            os.link(path, _free_old(path))  # a name of its own for what is there now
+            with _free_old(path).open("xb") as old:  # a copy: not every disk gives a file two names
+                old.write(path.read_bytes())
             new_files.write(path, schema_files.as_text(dict(stored)).encode())
         except OSError as error:
             raise InputError(f"{path}: cannot be replaced ({error.strerror})") from error
+    elif path.exists():
+        raise InputError(
+            f"{path}: is there since the table was read, and says something else; read the table "
+            "again to use it, or move it away"
+        )
     else:
         drafts.write(path, dict(stored))
     return path
