@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -228,6 +229,45 @@ def test_guarantee_a_second_run_waits_for_the_schema_that_the_first_buys(play: P
         page.tab.jobs.running[0].code = 0
         await page.press("Run")
         await page.until(lambda: len(list(page.jobs)) == 2, "a second run")
+
+    play(script)
+
+
+def test_names_that_are_no_text_are_shown_and_not_taken(play: Play, tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.csv")).write_text("age\n1\n")
+    (tmp_path / os.fsdecode(b"f\xff")).mkdir()
+
+    async def script(page: Simulated) -> None:
+        page.tab.folder = tmp_path
+        await page.press("Look for it")
+        await page.press("caf\\udce9.csv")
+        await page.press("f\\udcff/")
+        await page.says("Neither folders, npz files nor tables are in it.")
+        await page.press("Take this folder")
+        assert page.tab.word == ""
+        for text in (*page.texts, *page.buttons):
+            text.encode()
+
+    play(script)
+
+
+def test_a_table_without_a_line_of_names_is_read(play: Play, tmp_path: Path) -> None:
+    lines = (f"{20 + each % 60};{'ab'[each % 2]};{each % 7},50" for each in range(80))
+    (tmp_path / "bare.csv").write_text("\n".join(lines) + "\n")
+
+    async def script(page: Simulated) -> None:
+        page.type("Table without a line of names", "perhaps")
+        page.type("Path of the data", "bare.csv")
+        await page.press("Read")
+        await page.says("perhaps is neither yes nor no")
+        page.type("Table without a line of names", "yes")
+        await page.reads("bare.csv")
+        await page.says("column_1")
+        await page.says("separator ';'; decimal ','; no line names the columns")
+        await page.agrees()
+        await page.press("Run")
+        await page.until(lambda: page.tab.job is not None)
+        assert "--no_header=True" in page.tab.job.words
 
     play(script)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from jaxdp.escapes import for_terminal
 from jaxdp.program.data.outside_files import table_name
 from jaxdp.program.ui import columns, inputs
 from jaxdp.program.ui.tab import Tab, card, free, said
@@ -110,6 +111,10 @@ class DataPart:
         tab = self._tab
 
         def take(path: Path) -> None:
+            if not _is_text(path):
+                name = for_terminal(str(path))
+                ui.notify(f"{name}: this is no UTF-8 text; give it another name", type="negative")
+                return
             tab.word = str(path)
             dialog.close()
             tab.forget()
@@ -119,27 +124,37 @@ class DataPart:
             tab.folder = path
             self._folders.refresh()
 
-        said(str(tab.folder))
+        said(for_terminal(str(tab.folder)))
         with ui.row():
             ui.button("Up", on_click=lambda: enter(tab.folder.parent)).props("outline")
             ui.button("Take this folder", on_click=lambda: take(tab.folder))
             ui.button("Close", on_click=dialog.close).props("flat")
         try:
             there = sorted(tab.folder.iterdir(), key=lambda path: (path.is_file(), path.name))
+            shown = [path for path in there if not path.name.startswith(".") and _is_of_use(path)]
         except OSError:
-            there = []
+            shown = []
             ui.label("This folder cannot be read.")
-        shown = [path for path in there if not path.name.startswith(".") and _is_of_use(path)]
         with ui.column().classes("w-full gap-0"):
             for path in shown[:_MOST_FILES]:
                 act, end = (enter, "/") if path.is_dir() else (take, "")
                 ui.button(
-                    f"{path.name}{end}", on_click=lambda _, path=path, act=act: act(path)
+                    f"{for_terminal(path.name)}{end}",
+                    on_click=lambda _, path=path, act=act: act(path),
                 ).props("flat align=left").classes("w-full said")
         if not shown:
             ui.label("Neither folders, npz files nor tables are in it.").classes("faint")
         if len(shown) > _MOST_FILES:
             ui.label(f"and {len(shown) - _MOST_FILES} more: type the path")
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a path can be shown in a field, and named to a command."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_of_use(path: Path) -> bool:
