@@ -512,12 +512,3 @@ def values_of(more: str) -> dict[str, str]:
     """
     words = (word.removeprefix("--").partition("=") for word in more_words(more, ()))
     return {name: value for name, equals, value in words if equals}
-
-
-def verdict(folder: Path | None) -> str:
-    """Return whether the result of a finished run may be released, in a line."""
-    try:
-        assert folder is not None
-        return str(json.loads((folder / "privacy.json").read_text("utf-8"))["verdict"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "This folder has no certificate."

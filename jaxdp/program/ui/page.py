@@ -41,7 +41,7 @@ def build(jobs: Jobs, folder: Path) -> None:
         tab.shows(part)
 
     async def update() -> None:
-        running.update()
+        await running.update()
         listed.update()
         await budget.update()
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from jaxdp.program.commands import verify
 from jaxdp.program.data import tables
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs.folder import RunFolder
+from jaxdp.saved import loading
 
 _TABLES = ("synthetic.csv", "distilled.csv")
 _PICTURES = ("samples.png", "distilled.png")
@@ -44,6 +46,17 @@ def picture(folder: Path | None) -> bytes | None:
     """Return the picture of what a run has made, as PNG; None where there is none."""
     path = _first_there(folder, _PICTURES)
     return None if path is None else path.read_bytes()
+
+
+def verdict(folder: Path) -> str:
+    """Return whether the result of a finished run may be released, in a line.
+
+    The certificate is computed again from its ledger, and files are compared with their digests.
+    """
+    try:
+        return verify.lines(loading.opened(folder, str(folder)))[-1]
+    except InputError as error:
+        return f"MUST NOT BE RELEASED as it is: {error}"
 
 
 def comparison(folder: Path | None) -> Path | None:

@@ -16,7 +16,7 @@ from jaxdp.program.ui.guard import COMPARISON, REPORTS
 from jaxdp.program.ui.jobs import Job, Jobs
 from jaxdp.program.ui.tab import Tab, card, free, said, sets
 
-_STEP, _PACK = "run", "pack"
+_STEP, _RESULT, _PACK = "run", "result", "pack"
 # The log goes to its end by itself where it was shown before, and lines were added to it alone.
 _TO_THE_END = (
     "setTimeout(() => getElement({log})?.$refs.qRef?.setScrollPosition('vertical', 1e9), 100)"
@@ -31,6 +31,7 @@ class RunPart:
         self._tab = tab
         self._seen: tuple[Job | None, bool] = (None, False)
         self._is_packed = self._is_compared = False
+        self._verdicts: dict[str, str] = {}  # by names of runs
 
     @ui.refreshable_method
     def show(self) -> None:
@@ -47,7 +48,7 @@ class RunPart:
         if tab.job is not None and tab.job.code == 0:
             self._result(tab.job)
 
-    def update(self) -> None:
+    async def update(self) -> None:
         """Show what the run has done since the last look."""
         job, packing, comparing = self._tab.job, self._tab.packing, self._tab.comparing
         if job is None:
@@ -62,6 +63,12 @@ class RunPart:
             self._packed.refresh()
         if comparing is not None and comparing.is_done != self._is_compared:
             self._compared.refresh()
+        if job.code == 0 and job.name not in self._verdicts:
+            turn, tab = self._tab.turn, self._tab
+            verdict = await tab.told(_RESULT, results.verdict, job.folder)
+            if turn == tab.turn:  # else it was dropped, and is asked for again
+                self._verdicts[job.name] = verdict or "Nobody can say."
+                self._verdict.refresh()
 
     # -- before
 
@@ -211,7 +218,8 @@ class RunPart:
 
     def _result(self, job: Job) -> None:
         with card("5  Look"):
-            said(inputs.verdict(job.folder)).classes("font-bold")
+            self._verdict(job)
+            self._tab.place_for_faults(_RESULT)
             for warning in job.warnings:
                 said(f"WARNING: {warning}").classes("wrong warning")
             _made(job.folder)
@@ -225,6 +233,11 @@ class RunPart:
             ui.button("Pack", on_click=lambda: self._pack(job, file.value))
             self._tab.place_for_faults(_PACK)
             self._packed()
+
+    @ui.refreshable_method
+    def _verdict(self, job: Job) -> None:
+        text = self._verdicts.get(job.name, "Its files are compared with their digests.")
+        said(text).classes("font-bold")
 
     @ui.refreshable_method
     def _compared(self, job: Job) -> None:
