@@ -236,7 +236,7 @@ def test_digits_are_distilled_and_a_second_tab_sees_it(served: Served) -> None:
     flags = page.get_by_label("As `jaxdp images --help` lists them")
     flags.fill("--eps=9")
     press(page, "Run")
-    page.get_by_text("--eps=9: is asked for in the form").wait_for()
+    page.get_by_role("alert").get_by_text("--eps=9: is asked for in the form").wait_for()
     flags.fill("--distill_steps=20")
     press(page, "Run")
     second = served.tab()
