@@ -4,6 +4,7 @@ from planted_bugs.mutant import Mutant
 
 _GUARD, _G = "jaxdp/program/ui/guard.py", "tests/ui/test_guard.py::"
 _FAULTS, _F = "jaxdp/program/ui/faults.py", "tests/ui/test_what_goes_wrong.py::"
+_T = "tests/ui/test_tab.py::"
 _COOKIE = (f"{_G}test_guarantee_nothing_is_served_without_the_cookie",)
 _HOST = (f"{_G}test_guarantee_another_name_of_this_machine_is_refused",)
 _ORIGIN = (f"{_G}test_guarantee_a_page_of_another_origin_is_refused",)
@@ -46,6 +47,39 @@ MUTANTS = (
         "        self._once.discard(given)\n",
         "",
         (f"{_G}test_guarantee_the_address_that_a_browser_is_started_with_opens_once",),
+    ),
+    Mutant(
+        "a file with the address for once is for all to read",
+        "jaxdp/program/ui/server.py",
+        "    new_files.write_part(file, page.encode(), mode=0o600)\n",
+        "    new_files.write_part(file, page.encode())\n",
+        (
+            f"{_G}test_guarantee_the_address_that_a_browser_is_started_with_is_in_a_file_of_its_owner",
+        ),
+    ),
+    Mutant(
+        "a reading stays where it is said otherwise",
+        "jaxdp/program/ui/data_part.py",
+        '        self._tab.reading[name] = text or ""\n        self._forget()\n',
+        '        self._tab.reading[name] = text or ""\n',
+        (
+            f"{_T}test_guarantee_a_reading_ends_where_it_is_said_otherwise"
+            "[Most records of a person-5]",
+        ),
+    ),
+    Mutant(
+        "an agreement stays where a column is edited",
+        "jaxdp/program/ui/columns_part.py",
+        "            take(event)\n            self._edited()\n",
+        "            take(event)\n",
+        (f"{_T}test_guarantee_an_agreement_ends_where_something_else_is_said",),
+    ),
+    Mutant(
+        "a verdict is read off a file",
+        "jaxdp/program/ui/results.py",
+        "        return verify.lines(loading.opened(folder, str(folder)))[-1]\n",
+        '        return (folder / "privacy.json").read_text().split(\'"verdict": "\')[1]\n',
+        ("tests/ui/test_results.py::test_guarantee_a_result_that_was_changed_is_said_to_stay",),
     ),
     Mutant(
         "any name of the machine is right",

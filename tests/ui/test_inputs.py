@@ -23,7 +23,7 @@ from jaxdp.program.data.outside_files import table_name
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import dataset_ledgers, recommendation, schema_purchase
-from jaxdp.program.ui import inputs, spending
+from jaxdp.program.ui import inputs, spending, typed_words
 from jaxdp.program.ui.columns import facts_of
 from jaxdp.tables import raw
 
@@ -152,7 +152,7 @@ def test_how_data_are_read_goes_to_the_run(table: inputs.Table, tmp_path: Path) 
 
 
 def test_every_flag_of_reading_is_one_of_the_commands() -> None:
-    assert set(inputs.READING) <= set(types_of(RunFlags))
+    assert set(typed_words.READING) <= set(types_of(RunFlags))
 
 
 def test_a_path_that_looks_like_a_flag_is_none(
@@ -168,21 +168,21 @@ def test_a_path_that_looks_like_a_flag_is_none(
 
 @pytest.mark.parametrize("text", ["", "  "])
 def test_nothing_typed_is_no_flag(text: str) -> None:
-    assert inputs.budget_words(text) == []
-    assert inputs.more_words(text, ["--eps=1"]) == []
+    assert typed_words.budget_words(text) == []
+    assert typed_words.more_words(text, ["--eps=1"]) == []
 
 
 def test_a_limit_is_a_number_above_0() -> None:
-    assert inputs.budget_words(" 4 ") == ["--budget=4.0"]
+    assert typed_words.budget_words(" 4 ") == ["--budget=4.0"]
     for text in ("1.2345678", "0.99999999"):
-        assert inputs.budget_words(text) == [f"--budget={text}"], "no digit is rounded"
+        assert typed_words.budget_words(text) == [f"--budget={text}"], "no digit is rounded"
     for text in ("many", "0", "-1", "inf", "nan"):
         with pytest.raises(InputError, match="is a number above 0"):
-            inputs.budget_words(text)
+            typed_words.budget_words(text)
 
 
 def test_more_flags_are_words_and_none_of_the_form() -> None:
-    found = inputs.more_words('--ipc=2 --evaluate="a b,c"', ["--eps=1"])
+    found = typed_words.more_words('--ipc=2 --evaluate="a b,c"', ["--eps=1"])
     assert found == ["--ipc=2", "--evaluate=a b,c"]
     for text, said in (
         ("--eps=9", "is asked for in the form"),
@@ -194,7 +194,7 @@ def test_more_flags_are_words_and_none_of_the_form() -> None:
         ('--name="a', "a quote is not closed"),
     ):
         with pytest.raises(InputError, match=said):
-            inputs.more_words(text, ["--eps=1"])
+            typed_words.more_words(text, ["--eps=1"])
 
 
 def test_another_ledger_that_a_flag_names_is_read(table: inputs.Table, tmp_path: Path) -> None:
@@ -230,21 +230,21 @@ def test_flags_are_read_as_a_shell_does() -> None:
 
 
 def test_a_result_gets_a_new_folder(tmp_path: Path) -> None:
-    assert inputs.folder_of(f" {tmp_path / 'new'} ") == tmp_path / "new"
-    assert inputs.folder_of(str(tmp_path / "a" / ".." / "b")) == tmp_path / "b"
+    assert typed_words.folder_of(f" {tmp_path / 'new'} ") == tmp_path / "new"
+    assert typed_words.folder_of(str(tmp_path / "a" / ".." / "b")) == tmp_path / "b"
     for text in ("~nobody-of-this-name/x", "x" * 300, "a\0b"):
-        assert not inputs.is_begun(text)
+        assert not typed_words.is_begun(text)
         with pytest.raises(InputError):
-            inputs.folder_of(text)
+            typed_words.folder_of(text)
     with pytest.raises(InputError, match="name a folder for the result"):
-        inputs.folder_of(" ")
+        typed_words.folder_of(" ")
     with pytest.raises(InputError, match="is there already"):
-        inputs.folder_of(str(tmp_path))
+        typed_words.folder_of(str(tmp_path))
     (tmp_path / "config.json").write_text("{}")
-    assert inputs.folder_of(str(tmp_path)) == tmp_path, "it goes on"
+    assert typed_words.folder_of(str(tmp_path)) == tmp_path, "it goes on"
     (tmp_path / "metrics.json").write_text('{"finished": true}')
     with pytest.raises(InputError, match="is there already"):
-        inputs.folder_of(str(tmp_path))
+        typed_words.folder_of(str(tmp_path))
 
 
 def test_facts_are_those_of_recommend(table: inputs.Table) -> None:
@@ -308,7 +308,7 @@ def test_flags_of_reading_are_typed_as_words(tmp_path: Path) -> None:
     assert facts.spec.num_classes >= 2
     for name, text in (("no_header", "2"), ("test_fraction", "a part"), ("channels", "1.5")):
         with pytest.raises(InputError, match=f"{text} is n"):
-            inputs._flags({name: text}, [name])
+            typed_words.flags_of({name: text}, [name])
 
 
 def test_columns_are_said_anew_and_the_old_file_is_kept(table: inputs.Table) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxdp.program.ui import inputs
+from jaxdp.program.ui import typed_words
 from jaxdp.program.ui.jobs import Job, Jobs
 
 
@@ -79,7 +79,7 @@ def test_a_folder_has_one_run_in_progress(tmp_path: Path) -> None:
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     words = ["run", "dp_kip", "--dataset=digits", "--ipc=1", "--steps=100000", "--eps=1"]
     job = Job([*words, f"--out_dir={tmp_path / 'run'}"], "long", tmp_path / "run")
-    assert not inputs.is_unfinished(tmp_path / "run")
+    assert not typed_words.is_unfinished(tmp_path / "run")
     deadline = time.monotonic() + 120
     while not job.phases and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -87,8 +87,8 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     job.wait()
     assert job.code == 130
     assert any("--resume continues this run" in line for line in job.lines)
-    assert inputs.is_unfinished(tmp_path / "run")
-    assert inputs.folder_of(str(tmp_path / "run")) == tmp_path / "run"
+    assert typed_words.is_unfinished(tmp_path / "run")
+    assert typed_words.folder_of(str(tmp_path / "run")) == tmp_path / "run"
     again = Job([*job.words, "--resume"], "long", tmp_path / "run")
     while not again.phases and not again.is_done and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from jaxdp.escapes import for_terminal
 from jaxdp.program.data.outside_files import table_name
-from jaxdp.program.ui import columns, inputs
+from jaxdp.program.ui import columns, inputs, typed_words
 from jaxdp.program.ui.tab import Tab, card, free, said
 
 _STEP = "data"
@@ -48,7 +48,7 @@ class DataPart:
                 .classes("w-full")
                 .props("dense")
             ):
-                for name, (label, hint) in inputs.READING.items():
+                for name, (label, hint) in typed_words.READING.items():
                     ui.input(
                         label,
                         value=tab.reading.get(name, ""),

@@ -11,7 +11,7 @@ from typing import Any
 from nicegui import ui
 
 from jaxdp.program.errors import InputError
-from jaxdp.program.ui import inputs, results, spending
+from jaxdp.program.ui import inputs, results, spending, typed_words
 from jaxdp.program.ui.guard import COMPARISON, REPORTS
 from jaxdp.program.ui.jobs import Job, Jobs
 from jaxdp.program.ui.tab import Tab, card, free, said, sets
@@ -94,7 +94,7 @@ class RunPart:
         self._show_begun()
 
     def _show_begun(self) -> None:
-        begun = inputs.is_begun(self._tab.out)
+        begun = typed_words.is_begun(self._tab.out)
         self._begun.visible = begun
         self._button.text = "Go on with it" if begun else "Run"
 
@@ -102,7 +102,7 @@ class RunPart:
         """Start the run, or show the one of this folder that another tab has started."""
         tab = self._tab
         with tab.telling(_STEP):
-            out = inputs.folder_of(tab.out)
+            out = typed_words.folder_of(tab.out)
             job = tab.jobs.of_folder(out)
             if job is None:
                 title = f"{out.name}, epsilon {tab.epsilon:g}"
@@ -124,9 +124,9 @@ class RunPart:
         own = [f"--eps={tab.epsilon:g}", f"--out_dir={out}"]
         own += inputs.ways(tab.spec, tab.epsilon)[tab.way].words
         own += inputs.reading_words(tab.chosen)
-        own += inputs.budget_words(tab.budget)
-        own += inputs.more_words(tab.more, own)
-        if inputs.is_unfinished(out):
+        own += typed_words.budget_words(tab.budget)
+        own += typed_words.more_words(tab.more, own)
+        if typed_words.is_unfinished(out):
             own.append("--resume")
         if isinstance(tab.chosen, inputs.Images):
             return ["images", tab.chosen.word, *own]
@@ -175,7 +175,7 @@ class RunPart:
             ).classes("faint")
             return
         with ui.row():
-            if job.code != 0 and inputs.is_unfinished(job.folder):
+            if job.code != 0 and typed_words.is_unfinished(job.folder):
                 ui.button("Go on with it", on_click=lambda: self._go_on(job))
             if self._tab.spec is not None:
                 ui.button("Another run", on_click=self._again).props("outline")
@@ -277,7 +277,7 @@ class RunPart:
     def _pack(self, job: Job, path: str) -> None:
         jobs = self._tab.jobs
         with self._tab.telling(_PACK):
-            file = inputs.new_file_of(path or "")
+            file = typed_words.new_file_of(path or "")
             words = ["pack", str(job.folder), "-o", str(file)]
             self._tab.packing = jobs.of_words(words) or jobs.start(words, f"pack {file.name}")
             self._packed.refresh()

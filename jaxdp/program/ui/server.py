@@ -55,7 +55,8 @@ def serve(*, port: int, folder: Path, opens: bool) -> None:
 
 def _place() -> Path | None:
     """Return where a browser reads files: one that is a snap has a /tmp of its own."""
-    return Path.home() if Path("/snap").is_dir() and os.access(Path.home(), os.W_OK) else None
+    home = Path(os.path.expanduser("~"))
+    return home if Path("/snap").is_dir() and os.access(home, os.W_OK) else None
 
 
 def _file_for(address: str, folder: Path) -> Path:

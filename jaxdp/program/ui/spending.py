@@ -23,7 +23,7 @@ from jaxdp.program.errors import InputError
 from jaxdp.program.report.values import round_up
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import dataset_ledgers, schema_purchase
-from jaxdp.program.ui import inputs
+from jaxdp.program.ui import typed_words
 from jaxdp.program.ui.inputs import Images, Table
 from jaxdp.tables.open_schema import OpenSchema
 
@@ -120,7 +120,7 @@ def of_next_run(
     Raises:
         SettingsError: a flag cannot be read, or has a value that it may not have.
     """
-    given = inputs.values_of(more)
+    given = typed_words.values_of(more)
     share, delta = _number(given, "schema_share"), _number(given, "delta")
     budget = Budget(
         eps=epsilon,
@@ -138,7 +138,7 @@ def _number(given: Mapping[str, str], name: str) -> float | None:
 
 
 def _ledger_of(chosen: Images | Table, more: str) -> DatasetLedger | None:
-    own = inputs.values_of(more).get("ledger")
+    own = typed_words.values_of(more).get("ledger")
     if isinstance(chosen, Table):
         return dataset_ledgers.of_run(RunFlags(csv=str(chosen.path), ledger=own))
     return dataset_ledgers.of_run(RunFlags(**named_data.named(chosen.word), ledger=own))
