@@ -297,14 +297,17 @@ def test_a_walk_takes_what_a_person_says(capsys: pytest.CaptureFixture[str]) -> 
         "empty": {"drop": True},
     }
     lines = ("?", "x", "", "oops", "120 0", "0 120", "", "Rome, Oslo, Bern", "a")
-    found = interview.walk(proposed, frame, asks=said(*lines))
+    found, num_asked = interview.walk(proposed, frame, asks=said(*lines))
+    assert num_asked == 4, "what follows the answer a was accepted, and not asked about"
     assert found["id"] == {"drop": True}
     assert (found["age"]["lower"], found["age"]["upper"]) == (0, 120)
     assert found["city"]["categories"] == ["Rome", "Oslo", "Bern"]
     assert found["pay"] == answers.NUMBER
     assert found["ill"] == answers.CATEGORY
     assert "identifiers, made new" in capsys.readouterr().err
-    dated = interview.walk({"age": answers.WHOLE}, frame[["age"]], asks=said("d", "%d.%m.%Y"))
+    dated = interview.walk(
+        {"age": answers.WHOLE}, frame[["age"]], asks=said("d", "%d.%m.%Y")
+    ).columns
     assert dated["age"]["format"] == "%d.%m.%Y"
     with pytest.raises(InputError):
         interview.walk(proposed, frame, asks=said("", ""))
@@ -398,7 +401,9 @@ def test_a_draft_is_walked_through(
     monkeypatch.setattr("sys.stdin", io.StringIO("\n" * 2 + "0 120\nc\nRome\na\n"))
     assert drivers.drive(draft_schema.main, f"--csv={csv}", "--ask") == 0
     assert "a run buys what is null" in capsys.readouterr().out
-    columns = json.loads((csv.parent / "people.json").read_text())["columns"]
+    stored = json.loads((csv.parent / "people.json").read_text())
+    assert "of the first 4 columns were confirmed" in stored["about"]
+    columns = stored["columns"]
     assert (columns["age"]["lower"], columns["age"]["upper"]) == (0, 120)
     assert columns["city"]["categories"] == ["Rome"]
     assert columns["ill"]["categories"] is None
@@ -408,7 +413,7 @@ def test_a_draft_is_walked_through(
 def test_bounds_that_no_column_has_are_asked_for_again(words: str) -> None:
     found = interview.walk(
         {"age": dict(answers.WHOLE)}, pd.DataFrame({"age": ["1"]}), asks=said("w", words, "0 9")
-    )
+    ).columns
     assert (found["age"]["lower"], found["age"]["upper"]) == (0, 9)
 
 

@@ -49,13 +49,15 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
     if flags.person_column in columns:
         columns[flags.person_column] = {"drop": True}
     _require_target(csv, flags.target, columns)
+    num_asked = None
     if accept_guesses:
         agreed = _accepted_rules(csv, columns, accept_rules)
         _tell_left_out(columns)
     else:
-        columns = _confirmed(csv, columns, frame, answers.reading_in_words(drafted))
+        columns, num_asked = _confirmed(csv, columns, frame, answers.reading_in_words(drafted))
         agreed = interview.agreed_rules(columns)
-    drafts.write(file, drafts.confirmed(drafted, columns, agreed, by_flag=accept_guesses))
+    said = drafts.confirmed(drafted, columns, agreed, by_flag=accept_guesses, num_seen=num_asked)
+    drafts.write(file, said)
     print(f"{file}: the schema, in which what is null is bought", file=sys.stderr)
     return file
 
@@ -100,7 +102,7 @@ def _tell_left_out(columns: dict[str, Any]) -> None:
         )
 
 
-def _confirmed(csv: str, columns: dict[str, Any], frame: Any, reading: str) -> dict[str, Any]:
+def _confirmed(csv: str, columns: dict[str, Any], frame: Any, reading: str) -> interview.Walked:
     """Return what a person says of the columns.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxdp.escapes import for_terminal
 from jaxdp.program.data import answers, proposed_rules
@@ -40,9 +40,21 @@ def ask(prompt: str) -> str:
     return line.strip()
 
 
+class Walked(NamedTuple):
+    """What a person says.
+
+    Attributes:
+        columns: facts of each.
+        num_asked: how many were asked about, the first ones; the others are as proposed.
+    """
+
+    columns: dict[str, dict[str, Any]]
+    num_asked: int
+
+
 def walk(
     columns: Mapping[str, Any], frame: pd.DataFrame, *, asks: Ask = ask, reading: str = ""
-) -> dict[str, dict[str, Any]]:
+) -> Walked:
     """Return what a person says of each column.
 
     What is shown of records is for who has the table. Only answers are kept.
@@ -63,14 +75,15 @@ def walk(
         "declare counts as public. What you do not know is bought with a part of epsilon.",
         file=sys.stderr,
     )
-    found, rest = {}, False
+    found, rest, num_asked = {}, False, 0
     for number, (name, proposed) in enumerate(columns.items(), 1):
         values = next(frame[key] for key in frame.columns if str(key).strip() == name)
         facts = dict(proposed)
         if not rest:
+            num_asked = number
             facts, rest = _column(f"{number}/{len(columns)} {name}", facts, values, asks)
         found[name] = facts
-    return found
+    return Walked(found, num_asked)
 
 
 def agreed_rules(columns: Mapping[str, Any], *, asks: Ask | None = None) -> list[dict[str, Any]]:

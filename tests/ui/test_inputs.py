@@ -227,6 +227,8 @@ def test_flags_that_cannot_be_read_are_told(more: str) -> None:
 def test_flags_are_read_as_a_shell_does() -> None:
     spends = spending.of_next_run(1.0, SPEC, None, "--delta='1e-6' --relation=\"replace\"")
     assert (spends.budget.delta, spends.budget.relation) == (1e-6, "replace")
+    seeded = spending.of_next_run(1.0, SPEC, None, "--noise_seed=3")
+    assert spending.attack(seeded).startswith("nothing is guaranteed: ")
 
 
 def test_a_result_gets_a_new_folder(tmp_path: Path) -> None:

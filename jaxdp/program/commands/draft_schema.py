@@ -66,11 +66,12 @@ def main(argv: Sequence[str]) -> None:
             from jaxdp.program import interview
             from jaxdp.program.data import answers
 
-            columns = interview.walk(
+            columns, num_asked = interview.walk(
                 answers.settled(found["columns"], frame),
                 frame,
                 reading=answers.reading_in_words(found),
             )
-            found = drafts.confirmed(found, columns, interview.agreed_rules(columns))
+            agreed = interview.agreed_rules(columns)
+            found = drafts.confirmed(found, columns, agreed, num_seen=num_asked)
         drafts.write(out, found)
         print(f"{out}: {_ASKED if asked.ask else _GUESSED}")

@@ -122,10 +122,12 @@ def of_next_run(
     """
     given = typed_words.values_of(more)
     share, delta = _number(given, "schema_share"), _number(given, "delta")
+    seed = _number(given, "noise_seed")
     budget = Budget(
         eps=epsilon,
         delta=Budget().delta if delta is None else delta,
         relation=given.get("relation", relations.ZERO_OUT),
+        noise_seed=None if seed is None else int(seed),
     )
     return Spending(budget, spec, opened, share, counts_cells)
 
@@ -209,6 +211,8 @@ def together(chosen: Images | Table, spends: Spending, more: str = "") -> str:
 
 def attack(spends: Spending) -> str:
     """Say what a run lets an attacker do at most, in a sentence."""
+    if spends.budget.noise_seed is not None:
+        return "nothing is guaranteed: who knows --noise_seed knows the noise, and can take it away"
     try:
         return str(whole_loss((spends.planned,))["attacker"]["in_words"])
     except SettingsError as error:
