@@ -133,7 +133,9 @@ class Ledger:
 
         What many steps have added up shows none of their sums.
         """
-        return self.noise in (UNROUNDED_NOISE, OLD_NOISE) and bool(self.releases or self.also)
+        is_one_sum = self.steps is not None and self.steps.num_steps == 1
+        unrounded = self.noise in (UNROUNDED_NOISE, OLD_NOISE)
+        return unrounded and bool(self.releases or self.also or is_one_sum)
 
     @property
     def is_private(self) -> bool:

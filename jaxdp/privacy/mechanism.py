@@ -5,13 +5,14 @@ mechanism:
 
 * A draw is `sqrt(2) erf_inv(u)` of one of 2^52 values of `u`, and a sample is the sum of two draws,
   so it takes one of up to 2^103 values. A noisy sum is rounded to a grid that its noise alone
-  decides, of about a thousandth of its deviation. Every place of the grid can be met, whatever the
-  sum under the noise is, so that no sum can be recognised by the values that its noise can take.
-  Rounding to float32 would not do: it leaves numbers near 0 as they are.
-* Float64 rounds noise by up to 2^-49 deviations before that, so the chance of a place of the grid
-  is right to a factor of 1 +- 2^-37: two times 7e-12 of epsilon for a number.
-* A draw ends at 8.29 standard deviations, and the sum of two at 11.7. What that adds to delta is
-  derived in `jaxdp.privacy.limits`: 3e-17 for a number at epsilon 10.
+  decides, of about a thousandth of its deviation. Every place of it within eleven deviations can be
+  met, whatever the sum under the noise is, so that no sum can be recognised by the values that its
+  noise can take. Rounding to float32 would not do: it leaves numbers near 0 as they are.
+* What float64 rounds before that, and what `erf_inv` is off by, change the chance of a place of the
+  grid by a factor of 1 +- 2^-37 within five deviations: two times 7e-12 of epsilon for a number.
+  Farther out it is up to 1 +- 2^-27, which adds 1e-16 to delta.
+* A draw ends at -8.29 and 8.16 standard deviations, and the sum of two at -11.7 and 11.5. What that
+  adds to delta is derived in `jaxdp.privacy.limits`: 5e-17 for a number at epsilon 10.
 * Sums are float64, with a rounding error of about 1e-16 of the sum.
 
 References:
@@ -45,6 +46,8 @@ MOST_RECORDS_PER_PERSON = 100
 _DRAWS = 2
 # Rounding adds a millionth of the noise's variance, at most.
 _GRID_BITS = 10
+ROUNDED_BY = 0.5 ** (_GRID_BITS + 1)
+"""Most that rounding moves a noisy sum by, in standard deviations of its noise."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Array, Int, Key
 from scipy.special import ndtri
 
+from jaxdp.privacy import mechanism
 from jaxdp.privacy.cell_counts import noisy_sums, require_sensitivity
 from jaxdp.privacy.mechanism import require_records_per_person
 from jaxdp.privacy.releases import GaussianRelease
@@ -69,7 +70,8 @@ def threshold(
     if stddev == 0:
         return 0.0
     chance = threshold_delta / (records_per_person * num_columns)
-    return (records_per_person - stddev * float(ndtri(chance))) * (1 + _MARGIN)
+    noise = stddev * (mechanism.ROUNDED_BY - float(ndtri(chance)))
+    return (records_per_person + noise) * (1 + _MARGIN)
 
 
 def release_texts(
@@ -82,7 +84,7 @@ def release_texts(
 ) -> tuple[dict[str, float], ...]:
     """Return for each column its known texts, and those that pass the threshold, with noisy counts.
 
-    Texts are in the order of their counts, the largest first.
+    Texts are in the order of their counts, the largest first, and those of equal counts in theirs.
 
     Args:
         key: of the noise, fresh and secret.
@@ -123,6 +125,7 @@ def release_texts(
         is_known = np.array([name in column.known for name in names], bool)
         # Others that occur in no record have no count: nobody knows of them.
         passed = np.flatnonzero(is_known | ((counts > 0) & (noisy > least)))
-        ordered = sorted(passed, key=lambda place: -noisy[place])
+        # Places of equal counts would tell which text is first in the table.
+        ordered = sorted(passed, key=lambda place: (-noisy[place], names[place]))
         found.append({names[place]: float(noisy[place]) for place in ordered})
     return tuple(found)

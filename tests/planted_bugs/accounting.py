@@ -225,15 +225,22 @@ MUTANTS = (
     Mutant(
         "counts whose noise was not rounded are releasable",
         _LEDGER,
-        "bool(self.releases or self.also)",
-        "bool(self.also)",
+        "bool(self.releases or self.also or is_one_sum)",
+        "bool(self.also or is_one_sum)",
         (f"{_C}test_guarantee_sums_whose_noise_was_not_rounded_are_not_releasable",),
     ),
     Mutant(
         "class means beside steps are releasable whose noise was not rounded",
         _LEDGER,
+        "bool(self.releases or self.also or is_one_sum)",
+        "bool(self.releases or is_one_sum)",
+        (f"{_C}test_guarantee_sums_whose_noise_was_not_rounded_are_not_releasable",),
+    ),
+    Mutant(
+        "class means alone are releasable whose noise was not rounded",
+        _LEDGER,
+        "bool(self.releases or self.also or is_one_sum)",
         "bool(self.releases or self.also)",
-        "bool(self.releases)",
         (f"{_C}test_guarantee_sums_whose_noise_was_not_rounded_are_not_releasable",),
     ),
     Mutant(

@@ -14,10 +14,24 @@ _ALONE = f"{_P}test_guarantee_a_record_moves_noised_sums_alone"
 
 MUTANTS = (
     Mutant(
+        "texts of equal counts are in the order of the table",
+        _TEXTS,
+        "key=lambda place: (-noisy[place], names[place])",
+        "key=lambda place: -noisy[place]",
+        (f"{_T}test_guarantee_texts_of_equal_counts_are_not_in_the_order_of_records",),
+    ),
+    Mutant(
+        "thresholds forget that noisy counts are rounded",
+        _TEXTS,
+        "stddev * (mechanism.ROUNDED_BY - float(ndtri(chance)))",
+        "stddev * -float(ndtri(chance))",
+        (f"{_T}test_guarantee_rounding_lets_no_text_of_one_person_pass",),
+    ),
+    Mutant(
         "a threshold forgets that a person has several records",
         _TEXTS,
-        "return (records_per_person - stddev",
-        "return (1 - stddev",
+        "return (records_per_person + noise)",
+        "return (1 + noise)",
         (f"{_SELDOM}[3-1]",),
     ),
     Mutant(

@@ -131,6 +131,16 @@ MUTANTS = (
         (f"{_TT}test_non_finite_records_contribute_exactly_zero",),
     ),
     Mutant(
+        "the teacher looks for infinite numbers before its view makes them",
+        _TEACHER,
+        "finite = jnp.isfinite(seen)",
+        "finite = jnp.isfinite(wide)",
+        (
+            "tests/methods/teacher/test_teacher.py::"
+            "test_guarantee_records_that_a_view_makes_infinite_contribute_exactly_zero",
+        ),
+    ),
+    Mutant(
         "the teacher's gradients are clipped by rows that are not centred",
         _TEACHER,
         "for rows in (phi, residuals))",

@@ -14,7 +14,7 @@ from jaxdp.privacy import accounting, certificates, releases
 from jaxdp.privacy.accounting import epsilon
 from jaxdp.privacy.calibration import calibrate
 from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings
-from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, UNROUNDED_NOISE, Ledger
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, UNROUNDED_NOISE, Ledger, one_release
 from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.relations import IN_WORDS, ZERO_OUT
@@ -409,11 +409,12 @@ def test_certificates_of_version_0_1_0_can_be_read() -> None:
 
 
 def test_guarantee_sums_whose_noise_was_not_rounded_are_not_releasable() -> None:
-    """Counts and class means of before, alone or beside steps; what steps added up may leave."""
+    """Counts and class means, alone or beside steps; what many steps have added up may leave."""
     released = recertified(_of_version_0_1_0(single()))
     assert released["ledger"]["noise"] == OLD_NOISE
     beside = certificate(also=(4.0,), noise=UNROUNDED_NOISE)
-    for found in (released, single(noise=UNROUNDED_NOISE), beside):
+    alone = certificate(steps=one_release(60000, noise_multiplier=4.0), noise=UNROUNDED_NOISE)
+    for found in (released, single(noise=UNROUNDED_NOISE), beside, alone):
         assert not found["releasable"]
         assert "not rounded to a grid" in found["not_releasable_reason"]
         assert recertified(found) == found

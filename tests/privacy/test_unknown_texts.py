@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from jaxdp.privacy import GaussianRelease, private_key, unknown_texts
+from jaxdp.privacy import GaussianRelease, mechanism, private_key, unknown_texts
 from jaxdp.privacy.unknown_texts import Texts
 
 COLORS = Texts(np.array([0, 0, 0, 1, 1, 2, -1]), ("red", "blue", "green"))
@@ -91,9 +91,29 @@ def test_guarantee_other_texts_pass_no_easier_beside_known_ones() -> None:
 
 def test_the_threshold_is_that_of_the_tail() -> None:
     least = unknown_texts.threshold(7.0, threshold_delta=1e-6, num_columns=3, records_per_person=2)
-    assert 6 * ndtr(-(least - 2) / 7.0) == pytest.approx(1e-6, rel=1e-5)
+    assert 6 * ndtr(mechanism.ROUNDED_BY - (least - 2) / 7.0) == pytest.approx(1e-6, rel=1e-5)
     with pytest.raises(ValueError, match="threshold_delta"):
         unknown_texts.threshold(1.0, threshold_delta=0.0, num_columns=1)
+
+
+@pytest.mark.parametrize("stddev", [1.0, 4.94, 1.9999 * 8])
+@pytest.mark.parametrize("num_columns", [1, 2, 5])
+def test_guarantee_rounding_lets_no_text_of_one_person_pass(
+    stddev: float, num_columns: int
+) -> None:
+    """A count passes from the first place of its grid on that is above the threshold."""
+    root = math.sqrt(num_columns)
+    least = unknown_texts.threshold(stddev * root, threshold_delta=1e-7, num_columns=num_columns)
+    grid = 2.0 ** (math.floor(math.log2(stddev)) - 10)
+    first = (math.floor(least / root / grid) + 1) * grid
+    passes = ndtr(-(first - grid / 2 - 1 / root) / stddev)
+    assert 0.99e-7 < num_columns * passes <= 1e-7
+
+
+def test_guarantee_texts_of_equal_counts_are_not_in_the_order_of_records() -> None:
+    """Noise that is rounded gives texts equal counts, and their order in the table is private."""
+    (there,) = found_in(Texts(np.array([0, 1, 2]), ("b", "c", "a"), frozenset({"0", "d"})))
+    assert list(there) == ["a", "b", "c", "0", "d"]
 
 
 def test_guarantee_independent_noise_of_the_release_is_on_every_count() -> None:

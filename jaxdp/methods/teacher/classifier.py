@@ -240,9 +240,9 @@ def sum_clipped_grads(
     """
     p, c = weights.shape
     wide = features.astype(weights.dtype)
-    finite = jnp.isfinite(wide)
-    phi = jnp.where(finite, wide, 0.0)  # zero times NaN is not zero
-    phi = phi if view is None else view.seen(phi)
+    seen = wide if view is None else view.seen(wide)
+    finite = jnp.isfinite(seen)
+    phi = jnp.where(finite, seen, 0.0)  # zero times NaN is not zero
     targets = optax.smooth_labels(jax.nn.one_hot(labels, c, dtype=phi.dtype), label_smoothing)
     residuals = jax.nn.softmax(jnp.matmul(phi, weights, precision=_HIGHEST)) - targets
     phi, residuals = rounded_once((phi, residuals), weights)

@@ -13,6 +13,7 @@ import pytest
 
 from jaxdp import numerics
 from jaxdp.methods.teacher import classifier as teacher
+from jaxdp.methods.teacher.view import View
 from jaxdp.privacy import clipping, sampling, sums
 from jaxdp.privacy.mechanism import SubsampledGaussian, private_key
 
@@ -249,6 +250,18 @@ def test_non_finite_records_contribute_exactly_zero(data: tuple) -> None:
     np.testing.assert_array_equal(poisoned, clean)
     expected = oracle_sum(weights, (features[rest], labels[rest]), 0.1)
     np.testing.assert_allclose(clean, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_guarantee_records_that_a_view_makes_infinite_contribute_exactly_zero(data: tuple) -> None:
+    features, labels = data
+    bad = features.at[3].set(3e38)
+    view = View(jnp.zeros(P), jnp.full(P, 2.0).at[-1].set(1.0))
+    poisoned, clean = (
+        teacher.sum_clipped_grads(jnp.zeros((P, C)), z, labels, keep, clip_norm=0.1, view=view)
+        for z, keep in ((bad, jnp.ones(N, bool)), (features, jnp.ones(N, bool).at[3].set(False)))
+    )
+    np.testing.assert_array_equal(poisoned, clean)
+    assert np.any(clean != 0)
 
 
 def test_diverged_weights_release_nothing_but_noise(data: tuple) -> None:
