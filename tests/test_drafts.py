@@ -88,6 +88,22 @@ def test_numbers_are_as_people_write_them(
     assert found == {"type": "numeric", "lower": None, "upper": None, "nullable": None} | expected
 
 
+def test_whole_numbers_that_floats_do_not_tell_apart_are_numbers_without_decimals(
+    tmp_path: Path,
+) -> None:
+    nanos = [str(1_600_000_000_000_000_001 + 10**12 * (n // 2)) for n in PLACES]
+    found = column_of(nanos, tmp_path)
+    assert (found["type"], found.get("integer"), found["decimals"]) == ("numeric", None, 0)
+    powers = column_of([f"{n // 2}e20" for n in PLACES], tmp_path)
+    assert (powers.get("integer"), powers.get("decimals")) == (None, None)
+    typed = draft_of(pd.DataFrame({"x": pd.array(list(map(int, nanos)), "UInt64")}), tmp_path)
+    assert typed["columns"]["x"] == found
+    assert "integer" in column_of([str(2**53 - 1 - n // 2) for n in PLACES], tmp_path)
+    different = pd.Series([str(int(each) + n) for n, each in enumerate(nanos)], name="x")
+    settled = answers.settled({"x": guesses.column("x", different)}, different.to_frame())
+    assert settled["x"] == answers.NUMBER | {"decimals": 0}
+
+
 @pytest.mark.parametrize("mark", ["#N/A", "-", "n/a", "NULL"])
 def test_usual_texts_for_missing_values_are_named(mark: str, tmp_path: Path) -> None:
     texts = [mark if n % 9 == 0 else str(n // 2) for n in PLACES]

@@ -125,7 +125,7 @@ def range_of(
     Args:
         counts: noisy, of the cells before, between and after the edges.
         stddev: of their noise.
-        edges: of `grids.scales`.
+        edges: of `jaxdp.tables.scales`.
         likely: for each cell between two edges, of `grids.likely`.
     """
     # The cells beyond the edges have no end: what lies there counts as the next cell.

@@ -4,13 +4,13 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxdp.bought import grids
 from jaxdp.bought.estimates import MOST_BINS, Cuts
 from jaxdp.bought.wanted import Wanted
 from jaxdp.tables import rule_checks
 from jaxdp.tables.bought import BINS, BOUNDS
 from jaxdp.tables.columns import CATEGORICAL, MOST_CATEGORIES, NUMERIC, OTHER, Column, SchemaError
 from jaxdp.tables.rules import Order
+from jaxdp.tables.scales import finest
 
 
 def categories(
@@ -82,7 +82,7 @@ def numbers(wanted: Wanted, name: str, cuts: Cuts, spikes: Sequence[float]) -> d
 
 def _ends(column: Column, low: float, end: float, spikes: Sequence[float]) -> tuple[float, float]:
     """Return bounds that a column may have: apart, and beyond a spike that is the largest."""
-    step = grids.finest(column) or max(end - low, abs(low) * 1e-6, 1e-6)
+    step = finest(column) or max(end - low, abs(low) * 1e-6, 1e-6)
     if column.is_whole:
         return low, max(end, low + 2)
     return low, max(end, low + step) + (step if end in spikes else 0.0)

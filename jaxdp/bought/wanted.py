@@ -13,6 +13,7 @@ from jaxdp.tables.bought import BINS, BOUNDS, CATEGORIES, NULLABLE
 from jaxdp.tables.columns import Column
 from jaxdp.tables.moments import TIME
 from jaxdp.tables.open_schema import OpenSchema
+from jaxdp.tables.scales import scales
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Wanted:
     def _first_grid(self, name: str) -> Float[np.ndarray, " k"] | None:
         """Return the edges of a first look at numbers; None where equal leaves do at once."""
         column = self.columns[name]
-        edges = grids.scales(column)
+        edges = scales(column)
         if self.is_open(name, BOUNDS):
             return edges
         low, end = self.ends(name)

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from jaxdp.data import Spec
+from jaxdp.tables.bought import BOUNDS
 from jaxdp.tables.columns import NUM_BINS, OTHER, Column
 from jaxdp.tables.layout import Layout, edges
+from jaxdp.tables.scales import beyond
 
 _COUNTS = ("marginals", "pairs")  # features of dp_ntk that count cells
 _LISTED = 5
@@ -41,9 +43,14 @@ def warnings(made: Any) -> tuple[str, ...]:
     if schema is None or made.name != _DRAWN or len(made.x) == 0:
         return ()
     cells = Layout(schema).cells(np.asarray(made.x))
-    lines = []
+    lines, facts = [], {} if schema.bought is None else schema.bought.facts
     for column, values in zip(made.spec.columns, cells.T, strict=True):
-        lines += _of_number(column, values) if column.is_numeric else _of_category(column, values)
+        if not column.is_numeric:
+            lines += _of_category(column, values)
+        elif BOUNDS in facts.get(column.name, ()):
+            lines += _of_bought(column, values) or _of_number(column, values)
+        else:
+            lines += _of_number(column, values)
     more = len(lines) - _LISTED
     return (*lines[:_LISTED], *([f"{more} more columns fit as little"] if more > 0 else []))
 
@@ -91,6 +98,28 @@ def _of_category(column: Column, cells: np.ndarray) -> list[str]:
         f"column {column.name!r}: {part:.0%} of the made records hold {OTHER!r}, which stands for "
         f"all that the schema does not list{_or_missing(column)}: look whether its categories are "
         "spelled as in the table"
+    ]
+
+
+def _of_bought(column: Column, cells: np.ndarray) -> list[str]:
+    """Return a line where bounds that were bought may cut numbers off, or leave one value."""
+    ends = edges(column)
+    num_bins = len(ends) - 1
+    there = cells[cells < num_bins]
+    for field, bound, is_cut in zip(("lower", "upper"), column.bounds, beyond(column), strict=True):
+        if is_cut:
+            return [
+                f"column {column.name!r}: {column.write(bound)} is the end of what bounds are "
+                f'bought of, and all that is beyond counts as that: declare "{field}", or write '
+                "the values in a larger unit"
+            ]
+    if len(there) == 0 or num_bins >= _FEWEST_BINS or np.ptp(there) > 0:
+        return []
+    low, high = ends[there[0]], ends[there[0] + 1] - column.is_whole
+    part = column.write(low) if low == high else f"{column.write(low)} to {column.write(high)}"
+    return [
+        f"column {column.name!r}: all made values are {part}: look whether those of the table are, "
+        'too; else declare "lower" and "upper"'
     ]
 
 

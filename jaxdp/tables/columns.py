@@ -22,7 +22,7 @@ OTHER = "other"
 NUM_BINS = 16
 MOST_CATEGORIES = 10**4
 # Bounds beyond which differences of numbers, or numbers that differ by one, are no longer exact.
-_LARGEST, _LARGEST_WHOLE = 1e300, 2**53
+_LARGEST, LARGEST_WHOLE = 1e300, 2**53
 _LARGEST_SINGLE = 3e38
 _MARKS = ("prefix", "suffix", "thousands", "decimal", "decimals")
 # Fields, the types that have them, and how these are called.
@@ -266,7 +266,7 @@ class Column:
         if not -math.inf < low < high < math.inf:
             kind = "finite numbers" if self.type == NUMERIC else f"a {self.type} of each,"
             raise self.error(f'needs {kind} "lower" < "upper", not {self.lower} and {self.upper}')
-        largest = _LARGEST_WHOLE if self.is_whole else _LARGEST
+        largest = LARGEST_WHOLE if self.is_whole else _LARGEST
         if not (-largest <= low and high <= largest and float(low) < float(high)):
             raise self.error(f"bounds are too large or too near to each other (at most {largest})")
         if self.categories:

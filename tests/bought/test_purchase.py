@@ -20,7 +20,17 @@ from jaxdp.privacy import (
     releases,
     unknown_texts,
 )
-from jaxdp.tables import Domain, OpenSchema, Schema, SchemaError, decode, encode, raw
+from jaxdp.tables import (
+    Column,
+    Domain,
+    OpenSchema,
+    Schema,
+    SchemaError,
+    decode,
+    encode,
+    raw,
+    scales,
+)
 
 NUM = 4000
 NUMBER: dict[str, Any] = {"type": "numeric", "lower": None, "upper": None, "nullable": None}
@@ -339,6 +349,49 @@ def test_bounds_are_those_that_a_column_may_have(facts: dict[str, Any], values: 
     frame = pd.DataFrame({"it": np.resize(np.array(values), NUM)})
     schema = bought(frame, draft={"columns": {"it": facts | {"lower": None, "upper": None}}})
     assert Schema.from_json(schema.to_json()) == schema
+
+
+@pytest.mark.parametrize(
+    ("facts", "first", "last"),
+    [
+        ({"type": "date", "format": "%d.%m.%Y"}, "03.02.1780", "30.11.1889"),
+        ({"type": "date", "format": "%Y-%m-%d"}, "1990-01-01", "9999-12-31"),
+        ({"type": "timestamp", "format": "%Y-%m-%d %H:%M"}, "1021-01-01 00:00", "1400-05-06 07:08"),
+        ({"type": "numeric", "integer": True}, 1.6e15, 1.7e15),
+        ({"type": "numeric", "decimals": 0}, 1.6e18, 1.7e18),
+        ({"type": "numeric"}, -4e25, 3e25),
+    ],
+)
+@pytest.mark.parametrize("epsilon", [1.0, 20.0])
+def test_bounds_are_found_wherever_numbers_lie(
+    facts: dict[str, Any], first: Any, last: Any, epsilon: float
+) -> None:
+    """Nanoseconds since 1970, dates of birth of a register, days that never come."""
+    written = Column(name="it", **facts, lower=first, upper=last)
+    low, high = written.bounds
+    numbers = np.random.default_rng(0).uniform(low, high, NUM)
+    numbers[: NUM // 5] = high
+    is_number = facts["type"] == "numeric"
+    texts = [str(int(number)) if is_number else written.write(number) for number in numbers]
+    frame = pd.DataFrame({"it": texts})
+    schema = bought(
+        frame, draft={"columns": {"it": facts | dict.fromkeys(["lower", "upper"])}}, epsilon=epsilon
+    )
+    found = schema.columns[0]
+    reach = (high - low) / 5
+    assert low - reach <= found.bounds[0] <= low + reach
+    assert high - reach <= found.bounds[1] <= high + reach
+    stored, _ = encode(frame, schema)
+    assert len(np.unique(stored)) > 100
+
+
+def test_whole_numbers_beyond_what_is_exact_end_there() -> None:
+    """The made table tells it, by a warning."""
+    frame = pd.DataFrame({"it": [str(10**17 + n) for n in range(NUM)]})
+    draft = {"columns": {"it": {"type": "numeric", "integer": True, "lower": None, "upper": None}}}
+    found = bought(frame, draft=draft).columns[0]
+    assert found.bounds[1] == 2**53 - 1
+    assert scales.beyond(found) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Warnings that a schema hardly fits its table: by the records that were made alone."""
 
+import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,15 +12,24 @@ from jaxdp.data import Spec
 from jaxdp.methods import misfits
 from jaxdp.methods.dp_ntk import story as dp_ntk
 from jaxdp.methods.marginals import story as marginals
-from jaxdp.tables import frames
+from jaxdp.tables import Bought, frames
 from jaxdp.tables.schema import Schema
 
+WHOLE = {"type": "numeric", "integer": True}
+UNIX = {"type": "timestamp", "format": "unix"}
 TARGET = {"type": "categorical", "categories": ["no", "yes"], "target": True}
 
 
-def said(values: list[Any], *, drawn: bool = True, **column: Any) -> tuple[str, ...]:
-    """Return the warnings about a table with one column and a target."""
+def said(
+    values: list[Any], *, drawn: bool = True, bought: tuple[str, ...] = (), **column: Any
+) -> tuple[str, ...]:
+    """Return the warnings about a table with one column, of which facts were bought, and a target.
+
+    Which ledger they have does not matter here.
+    """
     schema = Schema.from_json({"columns": {"it": column, "ill": TARGET}})
+    if bought:
+        schema = dataclasses.replace(schema, bought=Bought("0" * 32, {"it": bought}, {}))
     x, y = frames.encode(pd.DataFrame({"it": values, "ill": "no"}), schema)
     name = "synthetic" if drawn else "distilled"
     made: Any = SimpleNamespace(
@@ -69,6 +79,43 @@ def test_missing_numbers_lie_in_no_bin_and_few_bins_say_nothing() -> None:
         [45] * 2 + [3] * 3 + [None] * 95, type="numeric", lower=0, upper=30, nullable=True
     )
     assert not said([1] * 100, type="numeric", lower=0, upper=1, integer=True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "field", "bound"),
+    [
+        ({**WHOLE, "lower": 0, "upper": 2**53 - 1}, "upper", "9.0072e+15"),
+        ({"type": "numeric", "lower": -(2.0**100), "upper": 9}, "lower", "-1.26765e+30"),
+        ({"type": "numeric", "lower": 0, "upper": 2.0**100, "decimals": 2}, "upper", "12676506"),
+        ({**UNIX, "lower": "0", "upper": "253402300799"}, "upper", "253402300799"),
+    ],
+)
+def test_bought_bounds_at_the_end_of_what_is_looked_at_are_told(
+    facts: dict[str, Any], field: str, bound: str
+) -> None:
+    (line,) = said([facts["lower"]] * 50 + [facts["upper"]] * 50, bought=("bounds",), **facts)
+    assert line.startswith(f"column 'it': {bound}")
+    assert f'beyond counts as that: declare "{field}"' in line
+    assert not said([facts["lower"]] * 50 + [facts["upper"]] * 50, **facts), "somebody knows them"
+
+
+def test_bought_bounds_that_nothing_can_lie_beyond_say_nothing() -> None:
+    days = {"type": "date", "format": "%Y-%m-%d", "lower": "0001-01-01", "upper": "9999-12-31"}
+    assert not said(["0001-01-01", "9999-12-31"] * 9, bought=("bounds",), **days)
+    short = {"type": "date", "format": "%d.%m.%y", "lower": "01.01.69", "upper": "31.12.68"}
+    assert not said(["01.01.69", "31.12.68"] * 9, bought=("bounds",), **short)
+
+
+def test_few_bins_that_were_bought_and_leave_one_value_are_told() -> None:
+    column = {"type": "numeric", "lower": 0, "upper": 1, "integer": True}
+    (line,) = said([1] * 100, bought=("bounds",), **column)
+    assert line.startswith("column 'it': all made values are 1: look whether those of the table")
+    days = {"type": "date", "format": "%d.%m.%Y", "lower": "01.01.1900", "upper": "05.01.1900"}
+    (line,) = said(["01.01.1900"] * 9, bought=("bounds",), bins=2, **days)
+    assert "are 01.01.1900 to 02.01.1900: look" in line
+    assert not said([1] * 99 + [0], bought=("bounds",), **column)
+    assert not said([1] * 100, **column)
+    assert not said([None] * 9, bought=("bounds",), nullable=True, **column)
 
 
 def test_distilled_records_are_no_sample() -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from jaxdp.program.data import guesses
+from jaxdp.program.data import guessed_formats, guesses
 from jaxdp.tables.columns import BOOLEAN, CATEGORICAL, NUMERIC
 from jaxdp.tables.new_columns import CONSTANT, IDENTIFIER, TEXT
 
@@ -49,7 +49,8 @@ def settled(drafted: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
 def _settled(name: str, facts: dict[str, Any], values: pd.Series) -> dict[str, Any]:
     kind = facts.get("type")
     if kind is None:  # whole numbers, all different
-        return dict(COUNTER if _OF_RECORDS.search(name) else WHOLE)
+        whole = NUMBER | guessed_formats.as_whole(values.dropna().astype(str).str.strip())
+        return dict(COUNTER) if _OF_RECORDS.search(name) else whole
     if kind == CONSTANT:
         # Its one value is a category that nobody has named; nothing at all is left out.
         is_empty = not (values.astype(str).str.strip() != "").any()

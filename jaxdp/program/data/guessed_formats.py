@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxdp.tables.columns import LARGEST_WHOLE
 from jaxdp.tables.formats import NumberFormat
 from jaxdp.tables.moments import CLOCKS, DATE, DURATION, TIME, TIMESTAMP, Moment
 
@@ -137,6 +138,19 @@ def of_numbers(texts: pd.Series) -> Numbers | None:
         if not has_zero and all(form.read(each) is not None for each in digits):
             return _numbers(digits, prefixes.pop(), suffixes.pop(), thousands, decimal)
     return None
+
+
+def as_whole(texts: Iterable[str]) -> dict[str, Any]:
+    """Return what a schema says of whole numbers; those beyond 2^53 count as others do.
+
+    Floats do not tell apart what differs by one there.
+    """
+    texts = list(texts)
+    powers = [text for text in texts if _POWER.fullmatch(text)]
+    others = ("0" + re.sub(r"\D", "", text) for text in texts if not _POWER.fullmatch(text))
+    if all(abs(float(text)) < LARGEST_WHOLE for text in (*powers, *others)):
+        return {"integer": True}
+    return {} if any("e" in text.lower() for text in powers) else {"decimals": 0}
 
 
 def _numbers(digits: list[str], prefix: str, suffix: str, thousands: str, decimal: str) -> Numbers:

@@ -77,7 +77,11 @@ def column(name: str, values: pd.Series) -> dict[str, Any]:
         found |= {"about": OF_PERSONS}
     # Categories that are whole numbers are written as such anyway.
     of_numbers = found["type"] not in ("categorical", "identifier")
-    return found | (guessed_formats.dtype_of(values) if of_numbers else {})
+    dtype = guessed_formats.dtype_of(values) if of_numbers else {}
+    if found["type"] == "numeric" and "integer" not in found:
+        # No type of whole numbers is for those beyond 2^53, which count as others.
+        dtype = {key: kind for key, kind in dtype.items() if "int" not in kind.lower()}
+    return found | dtype
 
 
 def _is_of_persons(name: str, texts: pd.Series) -> bool:
@@ -134,7 +138,7 @@ def _measured(name: str, texts: pd.Series) -> dict[str, Any] | None:
     are_numbered = len(texts) >= _ENOUGH and texts.nunique() == len(texts)
     if form.are_whole and not form.marks and are_numbered:
         return {"type": None, "about": _COUNTED}
-    whole = {"integer": True} if form.are_whole else {}
+    whole = guessed_formats.as_whole(texts) if form.are_whole else {}
     return (
         {"type": "numeric", "lower": None, "upper": None} | whole | form.marks | {"nullable": None}
     )
