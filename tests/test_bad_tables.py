@@ -36,6 +36,15 @@ def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, expected: str, *
         (HEADER + LINE + "x,50,10,,no,I,yes,more\n", "as many fields as the header"),
         (HEADER + "x,50,10,,no,I,yes,more\n" + LINE, "more fields"),
         (HEADER + 'x,50,10,,no,I,"yes\n', "is not a table with commas"),
+        (
+            HEADER + LINE + LINE.replace("x", '"x') + LINE * 9 + LINE.replace("x", 'x"'),
+            "record 2 has a line break in quotes",
+        ),
+        (HEADER + '"x",50,10,,no,I,"yes\r"\n' + LINE, "record 1 has a line break in quotes"),
+        (
+            HEADER.replace("name", '"name') + LINE + LINE.replace("x", 'x"') + LINE,
+            "the first line has a line break in quotes",
+        ),
         ((HEADER + LINE).replace(",", ";"), "separated by semicolons"),
         ((HEADER + LINE).replace(",", "\t"), "separated by tabs"),
         ((HEADER + LINE).replace(",", ";").replace("age", '"age, years"'), "by semicolons"),
@@ -69,6 +78,24 @@ def test_fields_with_commas_in_quotes_are_fine(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(HEADER + "".join(lines) * 10)
     options = ("--evaluate=none", "--num_synthetic=9", "--eps=1", "--delta=1e-2")
     assert drive(dp_ntk.main, *flags, *options, f"--out_dir={tmp_path / 'run'}") == 0
+
+
+@pytest.mark.parametrize("said", ["flag", "schema"])
+def test_fields_with_line_breaks_are_read_where_somebody_says_so(
+    said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = write_table(tmp_path, frame_of(2))
+    lines = [LINE, LINE.replace("x", '"a\n\nb"'), "\n", LINE.replace("no,", '"no\r\n",')]
+    (tmp_path / "people.csv").write_text(HEADER + "".join(lines) * 10, newline="")
+    if said == "flag":
+        flags = [*flags, "--line_breaks"]
+    else:
+        schema = tmp_path / "people.json"
+        stored = json.loads(schema.read_text()) | {"csv": {"line_breaks": True}}
+        schema.write_text(json.dumps(stored))
+    options = ("--evaluate=none", "--num_synthetic=9", "--eps=1", "--delta=1e-2")
+    assert drive(dp_ntk.main, *flags, *options, f"--out_dir={tmp_path / 'run'}") == 0
+    assert "27 training records; 2 classes (no, yes); 3 test" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,17 @@ def test_dialects_are_found_and_read_as_they_are(
     assert found.y.tolist() == [0 if n % 2 else 1 for n in PLACES]
 
 
+def test_a_draft_of_fields_with_line_breaks_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = 'x,y\n"1\n\nmore",a\n' + "2,b\n" * 20
+    (tmp_path / "t.csv").write_text(text)
+    words = "record 1 has a line break in quotes, as two stray quotes"
+    assert_refused(draft_schema.main, capsys, words, f"--csv={tmp_path / 't.csv'}")
+    assert not (tmp_path / "t.json").exists()
+    assert draft_of(text, tmp_path, "--line_breaks")["csv"] == {"line_breaks": True}
+
+
 def test_quotes_around_everything_are_found(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": ["x, y", 'z "z"'] * 60, "b": list(PLACES)})
     assert draft_of(frame.to_csv(index=False, quoting=1), tmp_path)["csv"] == {"quoting": "all"}
@@ -291,7 +302,7 @@ def test_a_run_without_a_header_reads_every_line(tmp_path: Path) -> None:
     columns = {f"column_{n + 1}": facts for n, facts in enumerate(RECORD_SCHEMA.values())}
     (tmp_path / "s.json").write_text(json.dumps({"columns": columns}))
     (tmp_path / "t.csv").write_text("39,13,ill\n50,0,well\n")
-    schema = tables.schema_of(str(tmp_path / "s.json"), no_header=True)
+    schema = tables.schema_of(str(tmp_path / "s.json"), told={"header": False})
     found = tables.read_table(tables.Source("csv", str(tmp_path / "t.csv")), schema)
     assert found.y.tolist() == [1, 0]
     assert np.round(found.x[:, 0] * 100).tolist() == [39, 50]

@@ -100,6 +100,13 @@ class DataFlags:
         "column_1, column_2, ... (default: as --schema says).",
         only="table",
     )
+    line_breaks: bool | None = setting(
+        None,
+        "Whether fields of --csv and --test_csv may hold line breaks in quotes (default: as "
+        "--schema says; a record with one is refused, as two stray quotes make one of all lines "
+        "between them).",
+        only="table",
+    )
     test_csv: str | None = setting(
         None,
         "Test records of a table (default: some are held out).",

@@ -109,7 +109,7 @@ def _by_rules(
 
 def dialect_of(stored: Any) -> Dialect:
     """Return the dialect that a file says."""
-    known = ("separator", "decimal", "encoding", "quoting", "header")
+    known = ("separator", "decimal", "encoding", "quoting", "header", "line_breaks")
     if not isinstance(stored, Mapping) or set(stored) - set(known):
         raise SchemaError(f'"csv" must be an object with {", ".join(known)}')
     try:
@@ -120,9 +120,9 @@ def dialect_of(stored: Any) -> Dialect:
 
 def _plain(key: str, value: Any) -> Any:
     """Return what is said of a dialect, if it is of the right kind."""
-    if key == "header":
+    if key in ("header", "line_breaks"):
         if not isinstance(value, bool | None):
-            raise ValueError('"header" must be true or false')
+            raise ValueError(f'"{key}" must be true or false')
         return value
     if not isinstance(value, str):
         raise ValueError(f'"{key}" must be a text')

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -22,6 +23,8 @@ class Dialect:
             them ("minimal"); both are read.
         header: whether the first line names the columns; None where nobody has said so, and names
             that look like a record are refused.
+        line_breaks: whether fields in quotes may hold line breaks; else such a field is refused, as
+            two stray quotes make one of all lines between them.
 
     Raises:
         ValueError: it is of no CSV file.
@@ -32,6 +35,7 @@ class Dialect:
     encoding: str = "utf-8"
     quoting: str = "minimal"
     header: bool | None = None
+    line_breaks: bool = False
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -40,9 +44,14 @@ class Dialect:
             ("encoding", ENCODINGS),
             ("quoting", QUOTINGS),
             ("header", (None, True, False)),
+            ("line_breaks", (True, False)),
         ):
             if getattr(self, name) not in known:
                 raise ValueError(f'"{name}" must be one of {", ".join(map(repr, known))}')
+
+    def but(self, told: Mapping[str, bool]) -> "Dialect":
+        """Return the same with some fields as they are told."""
+        return Dialect(**{**dataclasses.asdict(self), **told})
 
     @property
     def python_quoting(self) -> int:

@@ -49,9 +49,9 @@ class OpenSchema:
     schema: Schema
     open: Mapping[str, tuple[str, ...]]
 
-    def with_header(self, header: bool) -> "OpenSchema":
-        """Return the same for files with a first line of names, or without one."""
-        dialect = dataclasses.replace(self.schema.csv, header=header)
+    def with_csv(self, told: Mapping[str, bool]) -> "OpenSchema":
+        """Return the same for files of another dialect, as fields of `Dialect` tell it."""
+        dialect = self.schema.csv.but(told)
         stored = {**self.stored, "csv": dialect.to_json()}
         return OpenSchema(stored, dataclasses.replace(self.schema, csv=dialect), self.open)
 
@@ -92,6 +92,9 @@ class OpenSchema:
         """Return a schema as JSON, without what is open here or follows from the target."""
         stored = schema.to_json()
         stored.pop("bought", None)
+        # What may be read says nothing of what was bought.
+        dialect = dataclasses.replace(schema.csv, line_breaks=False).to_json()
+        stored = {key: value for key, value in stored.items() if key != "csv"} | {"csv": dialect}
         for column in schema.derived:  # what follows from its parts is not told from the same said
             stored["columns"][column.name].pop("lower", None)
             stored["columns"][column.name].pop("upper", None)

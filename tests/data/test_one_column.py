@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,23 @@ def test_guarantee_a_blank_line_is_a_record_and_moves_no_other(tmp_path: Path) -
 def test_a_blank_line_in_the_place_of_a_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="begins with a blank line"):
         splits(tmp_path, ["", "x", "1", "2", "3"])
+
+
+@pytest.mark.parametrize("read", [tables.read_table, tables.read_raw_table, tables.read_records])
+def test_guarantee_a_stray_quote_takes_no_other_record_along(
+    read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two records begin with a quote: all between them would be one record with them."""
+    monkeypatch.setattr(tables, "_CHUNK", 7)
+    columns = {"x": NUMBER, "y": {"type": "categorical", "categories": ["a"]}}
+    lines = ["y,x", *(f"a,{number}" for number in range(NUM))]
+    lines[20], lines[40] = '"a,1', 'a",1'
+    source = tables.Source("csv", str(tmp_path / "two.csv"))
+    Path(source.path).write_text("\n".join(lines))
+    with pytest.raises(InputError, match="record 20 has a line break in quotes"):
+        read(source, Schema.from_json({"columns": columns}))
+    said = Schema.from_json({"columns": columns, "csv": {"line_breaks": True}})
+    read(source, said)
 
 
 def test_a_first_record_may_be_missing_where_there_is_no_header(tmp_path: Path) -> None:

@@ -256,6 +256,16 @@ MUTANTS = (
         (f"{_D}test_guarantee_a_record_in_the_place_of_a_header_is_refused",),
     ),
     Mutant(
+        "two stray quotes make one record of all between them",
+        "jaxdp/program/data/tables.py",
+        "fault = None if dialect.line_breaks else dialects.fault_of_breaks(records, num_before)",
+        "fault = None",
+        (
+            "tests/data/test_one_column.py::"
+            "test_guarantee_a_stray_quote_takes_no_other_record_along",
+        ),
+    ),
+    Mutant(
         "a run takes a record for the header",
         "jaxdp/program/data/tables.py",
         "if fault is not None and not _is_parquet(source):",

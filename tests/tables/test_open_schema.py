@@ -79,6 +79,14 @@ def test_a_purchase_is_known_by_its_draft() -> None:
     assert OpenSchema.from_json(other).filled_by(bought_schema()) is None
 
 
+def test_a_purchase_serves_files_whose_fields_may_hold_line_breaks() -> None:
+    opened = OpenSchema.from_json(DRAFT).with_csv({"line_breaks": True})
+    found = opened.filled_by(bought_schema())
+    assert found is not None
+    assert found.csv.line_breaks
+    assert OpenSchema.from_json(DRAFT).filled_by(found) == bought_schema()
+
+
 def test_a_purchase_serves_another_target() -> None:
     opened = OpenSchema.from_json(DRAFT, target="sure")
     found = opened.filled_by(bought_schema())

@@ -35,6 +35,11 @@ class DraftFlags:
         "Whether the table has no first line of names; then columns are called column_1, "
         "column_2, ... (default: a first line that looks like a record is refused).",
     )
+    line_breaks: bool | None = setting(
+        None,
+        "Whether fields in quotes may hold line breaks (default: a record with one is "
+        "refused, as two stray quotes make one of all lines between them).",
+    )
     ask: bool = setting(
         False, "Ask about each column in the terminal, so that nothing is left to be edited."
     )
@@ -53,13 +58,14 @@ def main(argv: Sequence[str]) -> None:
     del argv
     with command_line.one_line_errors():
         asked = command_line.settings_of(DraftFlags)
-        from jaxdp.program.data import drafts, tables  # numpy: not before flags are parsed
+        # numpy: not before flags are parsed
+        from jaxdp.program.data import dialects, drafts, tables
         from jaxdp.program.data.outside_files import schema_file
 
         if asked.csv is None:
             raise InputError("--csv: name the table")
         source = tables.Source("csv", asked.csv)
-        frame, dialect = tables.header(source, rows=drafts.ROWS, no_header=asked.no_header)
+        frame, dialect = tables.header(source, rows=drafts.ROWS, told=dialects.told(asked))
         found = drafts.draft(frame, dialect.to_json())
         out = Path(asked.out or schema_file(Path(asked.csv))).expanduser()
         if asked.ask:

@@ -1,12 +1,21 @@
-"""The dialect of a CSV file, found out by its bytes: for the draft of a schema alone."""
+"""The dialect of a CSV file: what its bytes and flags tell of it, and what it does not allow.
+
+Bytes are asked for the draft of a schema alone.
+"""
+
+from __future__ import annotations
 
 import codecs
 import csv
 import io
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from jaxdp.tables.dialects import PLAIN, SEPARATORS, Dialect
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LINES = 50
 _DECIMAL_COMMA, _DECIMAL_POINT = re.compile(r"[-+]?\d+,\d+"), re.compile(r"[-+]?\d+\.\d+")
@@ -52,6 +61,38 @@ def dialect_of(text: str, encoding: str) -> Dialect:
         decimal="," if separator != "," and commas > points else ".",
         encoding=encoding,
         quoting="all" if _is_all_quoted(text, rows[separator], separator) else "minimal",
+    )
+
+
+def told(flags: Any) -> dict[str, bool]:
+    """Return what flags say of CSV files, as fields of `Dialect`; a schema says the rest."""
+    header = None if flags.no_header is None else not flags.no_header
+    said = {"header": header, "line_breaks": flags.line_breaks}
+    return {field: value for field, value in said.items() if value is not None}
+
+
+def fault_of_breaks(records: pd.DataFrame, num_before: int) -> str | None:
+    """Return which of some records is of several lines; None where none is.
+
+    A record has a line break in quotes, or is one line. What stands there is private.
+
+    Args:
+        records: of a file, as texts.
+        num_before: records in the file before them; -1 where they are its first line.
+    """
+    found = []
+    for place in range(records.shape[1]):
+        for mark in "\n\r":
+            has = records.iloc[:, place].str.contains(mark, regex=False).to_numpy(bool)
+            found += [int(has.argmax())] if has.any() else []
+    if not found:
+        return None
+    number = num_before + min(found) + 1
+    return (
+        f"{f'record {number}' if number else 'the first line'} has a line break in quotes, as two "
+        "stray quotes make one record of all lines between them: take stray quotes out. Where "
+        'fields do hold line breaks, say --line_breaks, or "csv": {"line_breaks": true} in the '
+        "schema"
     )
 
 

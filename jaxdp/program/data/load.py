@@ -23,6 +23,7 @@ from jaxdp.data import WHOLE_TYPES, Codec, Private, Spec, TableCodec
 from jaxdp.program.data import (
     array_files,
     classes,
+    dialects,
     image_folder,
     large_arrays,
     official_files,
@@ -274,7 +275,7 @@ def dataset_for(flags: Any, *, seed: int, completes: Completes | None = None) ->
 
 def _require_no_table(flags: Any) -> None:
     names = ("schema", "target", "test_csv", "codes", "person_column")
-    for name in (*names, "schema_share", "schema_out", "no_header"):
+    for name in (*names, "schema_share", "schema_out", "no_header", "line_breaks"):
         value = getattr(flags, name, None)
         if value is not None:
             raise InputError(f"--{name}={value}: is about a table; name it by --csv")
@@ -325,9 +326,9 @@ def _table_parts(
     where = f"--person_column={persons.column}"
     opened = None
     if completes is not None and flags.schema:
-        opened = tables.open_schema_of(flags.schema, flags.target, flags.no_header)
+        opened = tables.open_schema_of(flags.schema, flags.target, dialects.told(flags))
     if completes is None or opened is None or not completes.wants(opened):
-        schema = tables.schema_of(flags.schema, flags.target, flags.no_header)
+        schema = tables.schema_of(flags.schema, flags.target, dialects.told(flags))
         train, test = tables.read_splits(flags, schema, seed=seed)
         used = persons.used(train.persons, where=where)
         return schema, train if used is None else train.part(used), test

@@ -15,7 +15,7 @@ import re
 import sys
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -44,6 +44,7 @@ _PARQUET = (".parquet", ".pq")
 _PIECE = 2**18
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _LINE = re.compile(r"(line|row) \d+")
+_NOTHING: Mapping[str, bool] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,13 +68,15 @@ class Source:
         return f"{f'--{self.flag}=' if self.flag else ''}{self.path}: {what}"
 
 
-def schema_of(text: str | None, target: str | None = None, no_header: bool | None = None) -> Schema:
+def schema_of(
+    text: str | None, target: str | None = None, told: Mapping[str, bool] = _NOTHING
+) -> Schema:
     """Return the schema that a flag names.
 
     Args:
         text: of the flag.
         target: column of classes; None for the one that the schema marks.
-        no_header: whether files of the table have no header; None where the schema says so.
+        told: of CSV files, as `dialects.told` returns it.
 
     Raises:
         InputError: there is none.
@@ -87,13 +90,11 @@ def schema_of(text: str | None, target: str | None = None, no_header: bool | Non
         schema = read_schema(text, target=target)
     except SchemaError as error:
         raise InputError(f"--schema={error}") from error
-    if no_header is None:
-        return schema
-    return dataclasses.replace(schema, csv=dataclasses.replace(schema.csv, header=not no_header))
+    return dataclasses.replace(schema, csv=schema.csv.but(told))
 
 
 def open_schema_of(
-    text: str, target: str | None = None, no_header: bool | None = None
+    text: str, target: str | None = None, told: Mapping[str, bool] = _NOTHING
 ) -> OpenSchema:
     """Return the schema that a flag names, of which facts may be open; as `schema_of`."""
     from_json = functools.partial(OpenSchema.from_json, target=target)
@@ -101,7 +102,7 @@ def open_schema_of(
         found = read_stored(text, from_json)
     except SchemaError as error:
         raise InputError(f"--schema={error}") from error
-    return found if no_header is None else found.with_header(not no_header)
+    return found.with_csv(told) if told else found
 
 
 class RawSplit(NamedTuple):
@@ -314,22 +315,21 @@ def held_out(num: int, fraction: float, *, seed: int) -> np.ndarray:
 
 
 def header(
-    source: Source, *, rows: int, no_header: bool | None = None
+    source: Source, *, rows: int, told: Mapping[str, bool] = _NOTHING
 ) -> tuple[pd.DataFrame, Dialect]:
     """Return the first records of a file, and its dialect.
 
     Args:
         source: the file.
         rows: how many records.
-        no_header: whether it has no header; None where that is to be found out.
+        told: of CSV files, as `dialects.told` returns it; the rest is to be found out.
 
     Raises:
         InputError: it cannot be read, or has no header although nobody said so.
     """
     with _reading(source, "any encoding that is known"):
         dialect = PLAIN if _is_parquet(source) else _dialect(source)
-    if no_header is not None:
-        dialect = dataclasses.replace(dialect, header=not no_header)
+    dialect = dialect.but(told)
     first = next(_frames(source, dialect, frozenset()), None)
     if first is None:
         raise source.error("holds no records")
@@ -396,8 +396,9 @@ def _csv(
     }
     try:
         with _opened(path, dialect.encoding) as file:
-            first = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
-        names = [str(name).strip() for name in first]
+            first = pd.read_csv(file, header=None, nrows=1, **options)
+        _require_one_line_each(source, first, dialect, -1)
+        names = [str(name).strip() for name in first.iloc[0]]
         _require_columns(names, source, dialect, declared)
         if len(names) == 1:
             # A missing value is a blank line there. Were it skipped, the records after it would
@@ -407,11 +408,13 @@ def _csv(
         if dialect.header is False:
             names = headers.public_names(len(names))
             options |= {"header": None, "names": names}  # or a blank first line would have none
-        is_checked = len(names) == 1
+        is_checked, num_read = len(names) == 1, 0
         with warnings.catch_warnings(), _opened(path, dialect.encoding) as file:
             warnings.simplefilter("error", ParserWarning)
             for chunk in pd.read_csv(file, chunksize=_CHUNK, **options):
                 chunk.columns = names
+                _require_one_line_each(source, chunk, dialect, num_read)
+                num_read += len(chunk)
                 if not is_checked and (chunk.iloc[:, -1] == "").any():
                     _require_whole_lines(path, dialect, len(names), source)
                     is_checked = True
@@ -459,6 +462,15 @@ def _require_whole_lines(path: Path, dialect: Dialect, num_columns: int, source:
         for fields in csv.reader(file, delimiter=dialect.separator, skipinitialspace=True):
             if fields not in ([], [""]) and len(fields) < num_columns:
                 raise source.error("has lines with fewer fields than its header")
+
+
+def _require_one_line_each(
+    source: Source, records: pd.DataFrame, dialect: Dialect, num_before: int
+) -> None:
+    """Raise an error where a record is of several lines and nobody has said that any may be."""
+    fault = None if dialect.line_breaks else dialects.fault_of_breaks(records, num_before)
+    if fault is not None:
+        raise source.error(fault)
 
 
 def _require_columns(
