@@ -203,6 +203,25 @@ def test_guarantee_a_run_goes_on_with_the_schema_by_which_it_has_released(
     assert drive(csv, schema, "--resume", "--ledger=none") == 0
 
 
+def test_a_target_of_one_class_is_declared_and_nothing_else_is_paid_again(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame_of().assign(ill="no").to_csv(csv, index=False)
+    assert drive(csv, "--accept_guesses", "--target=ill") == 2
+    said = capsys.readouterr().err
+    assert "fewer than two classes certain. All else is bought and in" in said
+    assert drive(csv, "--target=ill") == 2
+    said = capsys.readouterr().err
+    assert "at least two classes; declare it otherwise in the schema of the run" in said
+    stored = json.loads((csv.parent / "people.json").read_text())
+    stored["columns"]["ill"] |= {"categories": ["no", "yes"]}
+    (csv.parent / "people.json").write_text(json.dumps(stored))
+    assert drive(csv, "--target=ill") == 0
+    assert "used again at no cost" in capsys.readouterr().err
+    entries = DatasetLedger(csv.parent / "people.ledger.jsonl").read().entries
+    assert [entry.method for entry in entries] == ["schema", "marginals"]
+
+
 def test_guarantee_several_processes_take_a_schema_that_one_has_bought(
     csv: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

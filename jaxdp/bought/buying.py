@@ -132,9 +132,8 @@ class _Buyer:
         for name, counts in found.items():
             left = self._num_there(name) - sum(counts.values())
             has_other = left > max(TOLD * stddev * math.sqrt(len(counts) + 1), _LEAST)
-            column = self._wanted.columns[name]
             of_classes = target is not None and name == target.name
-            facts[name] = filled.categories(column, list(counts), has_other, of_classes)
+            facts[name] = filled.categories(list(counts), has_other, of_classes)
         return facts
 
     def numbers(self, threshold_delta: float, records_per_person: int) -> dict[str, dict[str, Any]]:

@@ -13,30 +13,19 @@ from jaxdp.tables.rules import Order
 from jaxdp.tables.scales import finest
 
 
-def categories(
-    column: Column, texts: Sequence[str], has_other: bool, of_classes: bool
-) -> dict[str, Any]:
+def categories(texts: Sequence[str], has_other: bool, of_classes: bool) -> dict[str, Any]:
     """Return the fields of a column of categories.
 
     Args:
-        column: as declared.
         texts: that were released, the most frequent first.
         has_other: whether more records have others than is likely by chance.
         of_classes: whether it is the target, whose other classes are one.
-
-    Raises:
-        SchemaError: a target has fewer than two classes.
     """
     # A text that would run as a formula cannot stand in a table made.
     kept = [text for text in texts[: MOST_CATEGORIES - 1] if _can_stand(text)]
     has_other = has_other or len(kept) < len(texts)
     if (of_classes and has_other and OTHER not in kept) or not kept:
         kept, has_other = [*kept, OTHER], has_other and bool(kept)
-    if of_classes and len(kept) < 2:
-        raise column.error(
-            "is the target, and noise leaves fewer than two classes certain: declare its "
-            '"categories", or raise epsilon'
-        )
     return {"categories": kept, "other": has_other}
 
 

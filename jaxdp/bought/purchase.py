@@ -15,6 +15,7 @@ from jaxdp.privacy.mechanism import private_key
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables import raw
 from jaxdp.tables.bought import Bought
+from jaxdp.tables.columns import Column, SchemaError
 from jaxdp.tables.open_schema import OpenSchema, completed
 from jaxdp.tables.raw import RawRecords
 from jaxdp.tables.schema import Schema
@@ -65,6 +66,24 @@ class Purchase:
             raise ValueError(f"need epsilon > 0, delta in (0, 1), share in (0, 1], got {self}")
 
 
+class UncertainClassesError(SchemaError):
+    """Noise leaves fewer than two classes of a target certain; all else that was bought is there.
+
+    Attributes:
+        target: the column of classes.
+        schema: complete, with all that was bought, and without a target. A draft that declares the
+            categories of the target is filled by it: `jaxdp.tables.OpenSchema.filled_by`.
+    """
+
+    def __init__(self, target: Column, schema: Schema) -> None:
+        error = target.error(
+            "is the target, and noise leaves fewer than two classes certain: declare its "
+            '"categories", or raise epsilon'
+        )
+        super().__init__(str(error))
+        self.target, self.schema = target, schema
+
+
 class Planned:
     """A purchase that is planned: its releases and their noise, by public facts alone.
 
@@ -97,7 +116,7 @@ class Planned:
             records: private, as `jaxdp.tables.raw.read` returns them.
 
         Raises:
-            SchemaError: a target has fewer than two classes that are certain.
+            UncertainClassesError: a target has fewer than two classes that are certain.
             ValueError: there are other records than planned, or several processes.
 
         Guarantee:
@@ -120,10 +139,14 @@ class Planned:
             records_per_person=self._purchase.records_per_person,
         )
         stored = completed(opened.stored, facts)
-        if self.ledger is None:
-            return Schema.from_json(stored)
-        own = Bought(self.name, dict(opened.open), self.ledger.to_json())
-        return Schema.from_json(stored | {"bought": own.to_json()})
+        if self.ledger is not None:
+            own = Bought(self.name, dict(opened.open), self.ledger.to_json())
+            stored |= {"bought": own.to_json()}
+        target = opened.schema.target
+        if target is not None and len(facts.get(target.name, {}).get("categories", "??")) < 2:
+            del stored["columns"][target.name]["target"]
+            raise UncertainClassesError(target, Schema.from_json(stored))
+        return Schema.from_json(stored)
 
     def _calibrated(self) -> dict[str, GaussianRelease]:
         """Return the releases that may be made, with their noise."""
@@ -184,8 +207,9 @@ def buy_schema(
         The schema; its `bought` has the ledger of what was released, and is None where nothing was.
 
     Raises:
-        SchemaError: the draft or the records cannot be read, or a target has fewer than two classes
-            that are certain.
+        SchemaError: the draft or the records cannot be read.
+        UncertainClassesError: a target has fewer than two classes that are certain; the error has
+            all else that was bought.
 
     Guarantee:
         As `Planned.buy`.

@@ -1,7 +1,7 @@
 """What was bought of a schema: which of its facts are not public but released, with noise."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 BOUNDS, BINS, CATEGORIES, NULLABLE = "bounds", "bins", "categories", "nullable"
@@ -40,6 +40,14 @@ class Bought:
         for column, facts in self.facts.items():
             if not facts or not set(facts) <= set(FACTS):
                 raise ValueError(f"column {column!r}: facts are {', '.join(FACTS)}")
+
+    def without(self, fact: str, columns: Collection[str]) -> "Bought":
+        """Return the same where a fact of some columns is declared now; the ledger stays."""
+        left = {
+            column: tuple(each for each in facts if each != fact or column not in columns)
+            for column, facts in self.facts.items()
+        }
+        return Bought(self.name, {k: v for k, v in left.items() if v}, self.ledger)
 
     def to_json(self) -> dict[str, Any]:
         """Return what a schema file says of it."""

@@ -116,13 +116,14 @@ def label_reader(schema: Schema, target: Column) -> Reader:
         found = None if value is None else _place(value, places, codes)
         if found is not None:
             return found
-        if rest is not None:
-            return rest
         if value is None or _is_missing(value, missing):
             raise target.error(
                 "is the target, and values are missing there: leave such records out, or write a "
-                "category there, as 'unknown', and declare it"
+                "category there, as 'unknown', and declare it if categories are declared. A class "
+                'that is one of the texts in "missing" is to be declared, or taken out of these'
             )
+        if rest is not None:
+            return rest
         raise target.error(
             "is the target, and the table holds values there that are no category of it: declare "
             "them, or leave such records out"

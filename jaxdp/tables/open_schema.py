@@ -24,8 +24,9 @@ _FIELDS: dict[str, dict[str, Any]] = {
     bought.CATEGORIES: {"categories": None, "other": True},
     bought.NULLABLE: {"nullable": False},
 }
-# Bounds and categories that make a column valid until its own are there; nothing is read by them.
-_UNKNOWN = ["?", "??"]
+# Bounds and categories that make a column valid until its own are there; nothing is read by them,
+# but whether a class is there at all. So none is a text that can stand for a missing value.
+_UNKNOWN = ["a class", "another class"]
 _TWO_YEARS = 2 * 366 * 86400 * 10**6  # microseconds
 
 
@@ -64,6 +65,8 @@ class OpenSchema:
         """Return this schema with its open facts filled by an earlier purchase; None for another.
 
         Which columns are to be predicted is said here, and may have been otherwise then.
+        Categories that were bought may be declared now, as those of a target have to be of which a
+        purchase tells fewer than two.
 
         Args:
             schema: complete.
@@ -72,7 +75,12 @@ class OpenSchema:
         if any(set(facts) - set(known.get(name, ())) for name, facts in self.open.items()):
             return None
         targets = {*_targets(schema), *_targets(self.schema)}
-        if self._public(schema, targets) != self._public(self.schema, targets):
+        free = dict(self.open) | {
+            name: (*self.open.get(name, ()), bought.CATEGORIES)
+            for name in known
+            if bought.CATEGORIES in known[name]
+        }
+        if _public(schema, targets, free) != _public(self.schema, targets, free):
             return None
         columns = schema.to_json()["columns"]
         filled = {
@@ -85,26 +93,12 @@ class OpenSchema:
             for name, facts in self.open.items()
         }
         assert schema.bought is not None
-        stored = completed(self.stored, filled) | {"bought": schema.bought.to_json()}
+        own = schema.bought.without(
+            bought.CATEGORIES,
+            [name for name in known if bought.CATEGORIES not in self.open.get(name, ())],
+        )
+        stored = completed(self.stored, filled) | {"bought": own.to_json()}
         return Schema.from_json(stored)
-
-    def _public(self, schema: Schema, targets: Collection[str]) -> dict[str, Any]:
-        """Return a schema as JSON, without what is open here or follows from the target."""
-        stored = schema.to_json()
-        stored.pop("bought", None)
-        # What may be read says nothing of what was bought.
-        dialect = dataclasses.replace(schema.csv, line_breaks=False).to_json()
-        stored = {key: value for key, value in stored.items() if key != "csv"} | {"csv": dialect}
-        for column in schema.derived:  # what follows from its parts is not told from the same said
-            stored["columns"][column.name].pop("lower", None)
-            stored["columns"][column.name].pop("upper", None)
-        for name, facts in stored["columns"].items():
-            facts.pop("target", None)
-            for field in (each for fact in self.open.get(name, ()) for each in _FIELDS[fact]):
-                facts.pop(field, None)
-            if name in targets:
-                facts.pop("other", None)
-        return stored
 
     @classmethod
     def from_json(cls, stored: Any, *, target: str | None = None) -> "OpenSchema":
@@ -141,6 +135,27 @@ class OpenSchema:
             # Whatever stands there is of a class, once classes are bought.
             schema = dataclasses.replace(schema, target=dataclasses.replace(of_classes, other=True))
         return cls(stored, schema, found)
+
+
+def _public(
+    schema: Schema, targets: Collection[str], free: Mapping[str, Collection[str]]
+) -> dict[str, Any]:
+    """Return a schema as JSON, without facts that may differ or follow from the target."""
+    stored = schema.to_json()
+    stored.pop("bought", None)
+    # What may be read says nothing of what was bought.
+    dialect = dataclasses.replace(schema.csv, line_breaks=False).to_json()
+    stored = {key: value for key, value in stored.items() if key != "csv"} | {"csv": dialect}
+    for column in schema.derived:  # what follows from its parts is not told from the same said
+        stored["columns"][column.name].pop("lower", None)
+        stored["columns"][column.name].pop("upper", None)
+    for name, facts in stored["columns"].items():
+        facts.pop("target", None)
+        for field in (each for fact in free.get(name, ()) for each in _FIELDS[fact]):
+            facts.pop(field, None)
+        if name in targets:
+            facts.pop("other", None)
+    return stored
 
 
 def _with_target(columns: Mapping[str, Any], target: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jaxdp.bought import Planned, Purchase, buy_schema, filled, release
+from jaxdp.bought import Planned, Purchase, UncertainClassesError, buy_schema, filled, release
 from jaxdp.bought.wanted import Wanted
 from jaxdp.privacy import (
     Ledger,
@@ -295,15 +295,52 @@ def test_a_target_is_bought_with_a_class_of_others() -> None:
             "city": {"type": "categorical", "categories": None, "target": True},
         }
     }
-    frame = frame_of()[["age", "city"]]
+    frame = frame_of()[["age", "city"]].replace({"city": {"NA": "Rome"}})
     frame.loc[:200, "city"] = [f"village {number}" for number in range(201)]
     schema = bought(frame, draft=draft)
     assert schema.class_names[-1] == "other"
     _, y = encode(frame, schema)
     assert (y[:201] == len(schema.class_names) - 1).all()
     assert Schema.from_json(schema.to_json()) == schema
-    with pytest.raises(SchemaError, match="fewer than two classes"):
-        bought(frame[:20], draft=draft, epsilon=0.1)
+
+
+def test_a_target_without_two_certain_classes_loses_nothing_else() -> None:
+    age, classes = DRAFT["columns"]["age"], {"type": "categorical", "target": True}
+    open_classes = classes | {"categories": None, "nullable": None}
+    draft = {"columns": {"age": age, "city": open_classes}}
+    frame = frame_of()[["age", "city"]].assign(city="Rome")
+    with pytest.raises(UncertainClassesError, match="fewer than two classes") as caught:
+        bought(frame, draft=draft)
+    kept = caught.value.schema
+    assert kept.target is None
+    assert 10 <= column(kept, "age").lower <= 20
+    declared = {"columns": {"age": age, "city": classes | {"categories": ["Rome", "Oslo"]}}}
+    again = OpenSchema.from_json(declared).filled_by(kept)
+    assert again is not None
+    assert again.class_names == ("Rome", "Oslo")
+    assert column(again, "age") == column(kept, "age")
+    assert again.bought is not None
+    assert again.bought.ledger == kept.bought.ledger  # type: ignore[union-attr]
+    assert set(again.bought.facts) == {"age"}, "nobody bought what is declared"
+    with pytest.raises(SchemaError, match="no category of it"):
+        encode(frame.assign(city="Bern"), again)
+    with pytest.raises(SchemaError, match="at least two classes"):
+        OpenSchema.from_json(draft).filled_by(kept)
+
+
+@pytest.mark.parametrize("text", ["", "NA", "?", None])
+def test_guarantee_a_class_that_is_missing_is_found_before_anything_is_counted(
+    text: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would become another class."""
+    monkeypatch.setattr("jaxdp.bought.purchase.facts_of", lambda *_, **__: pytest.fail("counted"))
+    classes = {"type": "categorical", "categories": None, "target": True}
+    columns = {"age": DRAFT["columns"]["age"], "ill": classes}
+    draft = {"missing": ["", "NA", "?"], "columns": columns}
+    frame = frame_of()[["age", "ill"]]
+    frame.loc[7, "ill"] = text
+    with pytest.raises(SchemaError, match="is the target, and values are missing there"):
+        bought(frame, draft=draft)
 
 
 @pytest.mark.parametrize("num", [1, 2, 30])

@@ -271,6 +271,14 @@ MUTANTS = (
         (f"{_L}test_guarantee_words_on_all_runs_tell_of_all_their_thresholds",),
     ),
     Mutant(
+        "a missing class is found after the schema is bought, or never",
+        "jaxdp/tables/cells.py",
+        "        if value is None or _is_missing(value, missing):\n            raise target.error(",
+        "        if rest is None and (value is None or _is_missing(value, missing)):\n"
+        "            raise target.error(",
+        (f"{_P}test_guarantee_a_class_that_is_missing_is_found_before_anything_is_counted[NA]",),
+    ),
+    Mutant(
         "what is no class is found after the schema is bought",
         "jaxdp/tables/raw.py",
         "    _labels(found, schema)  #",

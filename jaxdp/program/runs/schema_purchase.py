@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdp import new_files, processes
-from jaxdp.bought import Planned, Purchase
+from jaxdp.bought import Planned, Purchase, UncertainClassesError
 from jaxdp.data import Spec
 from jaxdp.methods.marginals.settings import MOST_PAIRED
 from jaxdp.privacy.dataset_ledger import SCHEMA
@@ -203,7 +203,10 @@ def _filled(path: Path, opened: OpenSchema, no_header: bool | None) -> Schema | 
             stored = dataclasses.replace(stored, csv=dialect)
         return opened.filled_by(stored)
     except SchemaError as error:
-        raise InputError(f"{error}; remove the file to buy it anew") from error
+        raise InputError(
+            f"{error}; declare it otherwise in the schema of the run, or remove {path} to buy it "
+            "anew"
+        ) from error
 
 
 def _of_another(path: Path, schema: str) -> InputError:
@@ -236,6 +239,13 @@ def bought(
             file.finish(planned.name, {})
     try:
         found = planned.buy(records)
+    except UncertainClassesError as error:
+        write(path, error.schema)
+        raise InputError(
+            f"--schema: column {error.target.name!r} is the target, and noise leaves fewer than "
+            f'two classes certain. All else is bought and in {path}: declare the "categories" of '
+            "the target in the schema, and run again at no further cost"
+        ) from error
     except SchemaError as error:
         lost = "" if ledger is None else f"; epsilon {ledger.epsilon():.3g} is spent all the same"
         raise InputError(f"--schema: {error}{lost}") from error
