@@ -116,6 +116,23 @@ def test_usual_texts_for_missing_values_are_named(mark: str, tmp_path: Path) -> 
     assert "secret" not in json.dumps(other)
 
 
+@pytest.mark.parametrize("text", ["(12.50)", "inf", "n.d.", "<0.01"])
+def test_numbers_with_some_odd_texts_are_told(text: str, tmp_path: Path) -> None:
+    texts = [text if n % 4 == 0 else f"{n // 2}.5" for n in PLACES]
+    found = column_of(texts, tmp_path)
+    assert (found["type"], found["about"]) == ("categorical", guesses.MIXED)
+    assert text not in json.dumps(found)
+    assert "about" not in column_of([text if n % 3 else f"{n // 2}.5" for n in PLACES], tmp_path)
+    assert "about" not in column_of([text if n % 4 == 0 else str(n % 5) for n in PLACES], tmp_path)
+
+
+def test_codes_of_which_one_means_missing_are_told(tmp_path: Path) -> None:
+    codes = ["NA", *(f"{a}{b}" for a in "BCDE" for b in "ABC")]
+    assert column_of([codes[n % 13] for n in PLACES], tmp_path)["about"] == guesses.NAMIBIA
+    assert "about" not in column_of([codes[1 + n % 12] for n in PLACES], tmp_path)
+    assert "about" not in column_of([codes[n % 3] for n in PLACES], tmp_path)
+
+
 def test_codes_with_zeros_in_front_are_no_numbers(tmp_path: Path) -> None:
     zips = column_of([f"{n % 40:05}" for n in PLACES], tmp_path)
     assert zips["type"] == "categorical"

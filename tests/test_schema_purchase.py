@@ -87,6 +87,16 @@ def test_guesses_count_when_somebody_accepts_them(
     assert entries[0].name == schema.bought.name
 
 
+def test_odd_texts_among_numbers_are_told_with_the_guesses(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = frame_of()
+    odd["pay"] = [f"({pay})" if n % 3 == 0 else str(pay) for n, pay in enumerate(odd.pay)]
+    odd.to_csv(csv, index=False)
+    assert drive(csv, "--accept_guesses", "--budget=0.1") == 2
+    assert "\npay: numbers, but for some texts: name these" in capsys.readouterr().err
+
+
 def test_a_purchase_is_made_once(csv: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert drive(csv, "--accept_guesses") == 0
     bought = (csv.parent / "people.bought.json").read_bytes()

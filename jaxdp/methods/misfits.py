@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxdp.data import Spec
-from jaxdp.tables.bought import BOUNDS
+from jaxdp.tables.bought import BOUNDS, CATEGORIES
 from jaxdp.tables.columns import NUM_BINS, OTHER, Column
 from jaxdp.tables.layout import Layout, edges
 from jaxdp.tables.scales import beyond
@@ -45,12 +45,12 @@ def warnings(made: Any) -> tuple[str, ...]:
     cells = Layout(schema).cells(np.asarray(made.x))
     lines, facts = [], {} if schema.bought is None else schema.bought.facts
     for column, values in zip(made.spec.columns, cells.T, strict=True):
+        own = facts.get(column.name, ())
         if not column.is_numeric:
-            lines += _of_category(column, values)
-        elif BOUNDS in facts.get(column.name, ()):
-            lines += _of_bought(column, values) or _of_number(column, values)
+            lines += _of_category(column, values, is_bought=CATEGORIES in own)
         else:
-            lines += _of_number(column, values)
+            cut = _of_bought(column, values) if BOUNDS in own else []
+            lines += cut or _of_number(column, values)
     more = len(lines) - _LISTED
     return (*lines[:_LISTED], *([f"{more} more columns fit as little"] if more > 0 else []))
 
@@ -88,12 +88,20 @@ def _has_more_bins(column: Column, finer: int) -> bool:
     return len(edges(dataclasses.replace(column, bins=finer))) > len(edges(column))
 
 
-def _of_category(column: Column, cells: np.ndarray) -> list[str]:
-    if not column.other or OTHER in column.categories:
+def _of_category(column: Column, cells: np.ndarray, *, is_bought: bool) -> list[str]:
+    # Whoever declares a category "other" may know it for the commonest; a purchase does not.
+    is_listed = OTHER in column.categories
+    if (is_listed or not column.other) and not (is_listed and is_bought):
         return []
     part = float(np.mean(cells == column.values.index(OTHER)))
     if part <= _MANY_OTHER:
         return []
+    if is_bought:
+        return [
+            f"column {column.name!r}: {part:.0%} of the made records hold {OTHER!r}, as too few "
+            "records share any other text: if they are numbers, or dates, declare its type and how "
+            'these are written, and name other texts in "missing"; else declare its categories'
+        ]
     return [
         f"column {column.name!r}: {part:.0%} of the made records hold {OTHER!r}, which stands for "
         f"all that the schema does not list{_or_missing(column)}: look whether its categories are "

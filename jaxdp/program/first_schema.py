@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxdp.escapes import for_terminal
 from jaxdp.program import command_line, interview
-from jaxdp.program.data import answers, classes, dialects, drafts, proposed_rules, tables
+from jaxdp.program.data import answers, classes, dialects, drafts, guesses, proposed_rules, tables
 from jaxdp.program.data.outside_files import schema_file, table_name, user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
@@ -54,6 +54,7 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
     if accept_guesses:
         agreed = _accepted_rules(csv, columns, accept_rules)
         _tell_left_out(columns)
+        _tell_odd(drafted["columns"])
     else:
         columns, num_asked = _confirmed(csv, columns, frame, answers.reading_in_words(drafted))
         agreed = interview.agreed_rules(columns)
@@ -101,6 +102,13 @@ def _tell_left_out(columns: dict[str, Any]) -> None:
             'schema says otherwise, as {"type": "text", "fake": "name"} for new ones',
             file=sys.stderr,
         )
+
+
+def _tell_odd(drafted: dict[str, Any]) -> None:
+    """Say which columns may be of another type than was guessed, and what is no missing value."""
+    for name, facts in drafted.items():
+        if facts.get("about") in (guesses.MIXED, guesses.NAMIBIA):
+            print(f"{for_terminal(name)}: {facts['about']}", file=sys.stderr)
 
 
 def _confirmed(csv: str, columns: dict[str, Any], frame: Any, reading: str) -> interview.Walked:

@@ -52,6 +52,17 @@ def test_a_category_other_that_is_declared_may_be_the_commonest() -> None:
     assert not said(["other"] * 100, type="categorical", categories=["a", "other"])
 
 
+@pytest.mark.parametrize("categories", [["other"], ["a", "other"], ["a"]])
+def test_a_category_other_that_was_bought_and_holds_most_is_told(categories: list[str]) -> None:
+    """One odd way to write numbers makes texts of all, of which none is frequent."""
+    more: Any = {"type": "categorical", "categories": categories, "other": categories == ["a"]}
+    (line,) = said(["other"] * 80 + ["a"] * 20, bought=("categories",), **more)
+    assert "of the made records hold 'other', as too few records share any other text" in line
+    assert "if they are numbers" in line
+    if len(categories) > 1:
+        assert not said(["other"] * 40 + ["a"] * 60, bought=("categories",), **more)
+
+
 def test_values_that_are_cut_off_are_told() -> None:
     column = {"type": "numeric", "lower": 0, "upper": 30, "integer": True}
     (line,) = said([45] * 60 + [3] * 40, **column)

@@ -117,6 +117,11 @@ def of_dates(texts: Sequence[str], name: str) -> dict[str, Any] | None:
     return _bounded(best.type, best.format) | more
 
 
+def is_like_a_number(text: str) -> bool:
+    """Return whether a text alone may be a number."""
+    return _WRITTEN.fullmatch(text) is not None or _POWER.fullmatch(text) is not None
+
+
 def of_numbers(texts: pd.Series) -> Numbers | None:
     """Return how texts that are all numbers are written; None where some are none."""
     distinct = list(dict.fromkeys(texts))

@@ -46,6 +46,15 @@ _FULL_NAME = re.compile(r"[^\W\d_][\w'.-]*(,? [^\W\d_][\w'.-]*)+")
 _EMPTY = "nothing stands in the first records: give the value that all records get, or drop it"
 _ONE = "the first records are all the same: give that value, or another type if others can occur"
 _CODES = "codes with zeros in front, so no numbers"
+MIXED = (
+    'numbers, but for some texts: name these in "missing", or clean them, and say '
+    '{"type": "numeric"}; as categories most of them become "other"'
+)
+NAMIBIA = (
+    'NA is read as a missing value, as "missing" says: take it out there if it is a code, as that '
+    "of Namibia"
+)
+_PLACE = re.compile("[A-Z]{2}")
 _COUNTED = (
     'whole numbers, all different: {"type": "identifier", "pattern": "counter"} where they number '
     'records, "numeric" with bounds where they measure something, or drop it'
@@ -73,8 +82,8 @@ def column(name: str, values: pd.Series) -> dict[str, Any]:
     if len(there) == len(values) >= _SAME and there.nunique() == 1:
         return {"type": "constant", "value": None, "about": _ONE}
     found = _code(there) or _measured(name, there) or _category(there)
-    if found["type"] == "categorical" and "about" not in found and _is_of_persons(name, there):
-        found |= {"about": OF_PERSONS}
+    if found["type"] == "categorical":
+        found |= _about(name, there, has_na=bool((texts == "NA").any()))
     # Categories that are whole numbers are written as such anyway.
     of_numbers = found["type"] not in ("categorical", "identifier")
     dtype = guessed_formats.dtype_of(values) if of_numbers else {}
@@ -82,6 +91,23 @@ def column(name: str, values: pd.Series) -> dict[str, Any]:
         # No type of whole numbers is for those beyond 2^53, which count as others.
         dtype = {key: kind for key, kind in dtype.items() if "int" not in kind.lower()}
     return found | dtype
+
+
+def _about(name: str, texts: pd.Series, *, has_na: bool) -> dict[str, str]:
+    """Return a note about a column of categories, where something in it is odd."""
+    if _are_mostly_numbers(texts):
+        return {"about": MIXED}
+    if _is_of_persons(name, texts):
+        return {"about": OF_PERSONS}
+    are_codes = texts.nunique() > _FEW and texts.map(_PLACE.fullmatch).notna().all()
+    return {"about": NAMIBIA} if has_na and are_codes else {}
+
+
+def _are_mostly_numbers(texts: pd.Series) -> bool:
+    """Whether most texts are numbers of one way of writing, and too many for categories."""
+    alike = texts[texts.map(guessed_formats.is_like_a_number)] if len(texts) else texts
+    is_most = len(texts) / 2 <= len(alike) < len(texts) and alike.nunique() > _FEW
+    return is_most and guessed_formats.of_numbers(alike) is not None
 
 
 def _is_of_persons(name: str, texts: pd.Series) -> bool:
