@@ -14,6 +14,7 @@ from support.drivers import assert_refused, drive
 
 from jaxdp.program.commands import dp_ntk, draft_schema
 from jaxdp.program.data import answers, drafts, guesses, headers, tables
+from jaxdp.tables.moments import Moment
 from jaxdp.tables.schema import BUILT_IN, Schema, read_schema
 
 N = 120
@@ -62,6 +63,34 @@ def test_dates_and_times_are_what_they_look_like(
     assert (found["type"], found["format"]) == expected
     assert found["nullable"] is None
     assert found.get("lower") is None
+
+
+@pytest.mark.parametrize(
+    ("after", "format", "zone"),
+    [
+        (":30+01:00", "%Y-%m-%d %H:%M:%S%:z", "+01:00"),
+        (":30-0930", "%Y-%m-%d %H:%M:%S%z", "-09:30"),
+        (":30+00:00", "%Y-%m-%d %H:%M:%S%:z", None),
+        (":30Z", "%Y-%m-%d %H:%M:%SZ", None),
+        (":30.123Z", "%Y-%m-%d %H:%M:%S.%3fZ", None),
+        (":30.123456+05:45", "%Y-%m-%d %H:%M:%S.%f%:z", "+05:45"),
+        ("", "%Y-%m-%d %H:%M", None),
+    ],
+)
+def test_instants_are_written_as_they_were(
+    after: str, format: str, zone: str | None, tmp_path: Path
+) -> None:
+    texts = [f"{day:%Y-%m-%d} 10:20{after}" for day in DAYS]
+    found = column_of(texts, tmp_path)
+    assert (found["format"], found.get("zone")) == (format, zone)
+    moment = Moment("timestamp", format, zone or "UTC")
+    assert [moment.write(moment.read(text) or 0) for text in texts] == texts
+
+
+def test_several_zones_of_a_column_are_no_zone_of_it(tmp_path: Path) -> None:
+    texts = [f"{day:%Y-%m-%d} 10:20:30+0{day.month // 6}:00" for day in DAYS]
+    found = column_of(texts, tmp_path)
+    assert (found["format"], "zone" in found) == ("%Y-%m-%d %H:%M:%S%:z", False)
 
 
 def test_seconds_since_1970_are_such_where_the_name_tells(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Days and times of day as texts, by the codes of `strptime`; English names on every machine.
 
 %Y %y  %m %b %B  %d %j  %a %A     year; month; day of the month, of the year; weekday
-%H %I %p  %M %S %f                hour of 24, of 12 with AM or PM; minute, second, microsecond
+%H %I %p  %M %S %f %3f            hour of 24, of 12 with AM or PM; minute, second, micro- or
+                                  millisecond
 %z %:z                            distance from UTC, as +0200 and +02:00
 %-d %-m %-H %-I                   written without a zero in front
 """
@@ -62,11 +63,12 @@ _CODES = {
     "%M": _two("minute"),
     "%S": _two("second"),
     "%f": _Code("micro", r"\d{1,6}", lambda parts: f"{parts['micro']:06}"),
+    "%3f": _Code("milli", r"\d{1,3}", lambda parts: f"{parts['micro'] // 1000:03}"),
     "%z": _Code("offset", _ZONE, _offset("")),
     "%:z": _Code("offset", _ZONE, _offset(":")),
 }
 _BARE = ("%m", "%d", "%H", "%I")
-_PART = re.compile(r"%:z|%-?[A-Za-z%]|%")
+_PART = re.compile(r"%:z|%3f|%-?[A-Za-z%]|%")
 _NAMED = {"%b": _SHORT_MONTHS, "%B": _LONG_MONTHS}
 
 
@@ -99,6 +101,11 @@ class TextFormat:
             raise ValueError(f"{text!r}: an hour of 12 needs AM or PM, %I and %p")
         self._pattern = re.compile(self._regex(), re.IGNORECASE)
 
+    @property
+    def has_millis(self) -> bool:
+        """Whether it says milliseconds, and nothing finer."""
+        return "%3f" in self._codes
+
     def read(self, text: str) -> Parts | None:
         """Return what a text says; None where it is not of this format."""
         found = self._pattern.fullmatch(text)
@@ -122,7 +129,7 @@ class TextFormat:
         if plain not in _CODES or ("-" in code and plain not in _BARE):
             raise ValueError(f"{code!r} is unknown; known are {' '.join(_CODES)}, %%, and %-d")
         part = _CODES[plain].part
-        part = {"short_year": "year", "hour_of_12": "hour"}.get(part, part)
+        part = {"short_year": "year", "hour_of_12": "hour", "milli": "micro"}.get(part, part)
         if part in self.said:
             raise ValueError(f"{code!r} says the {part} again")
         self.said.add(part)
@@ -152,8 +159,8 @@ def _put(parts: Parts, code: str, text: str) -> None:
         parts[part] = 12 * (text.lower() == "pm")
     elif part == "offset":
         parts[part] = _offset_of(text)
-    elif part == "micro":
-        parts[part] = int(text.ljust(6, "0"))
+    elif part in ("micro", "milli"):
+        parts["micro"] = int(text.ljust(6, "0"))
     elif part == "short_year":
         parts["year"] = int(text) + (1900 if int(text) >= _PIVOT else 2000)
     elif part != "weekday":  # which the day says

@@ -73,7 +73,7 @@ class Moment:
             return UNIX[self.format]
         said = self._texts.said
         if "micro" in said:
-            return "microsecond"
+            return "millisecond" if self._texts.has_millis else "microsecond"
         if "day_of_year" in said:
             return "day"
         units = ("second", "minute", "hour", "day", "month", "year")

@@ -18,9 +18,10 @@ DAYS = ("%Y-%m-%d", "%d.%m.%Y", "%-d/%-m/%Y", "%Y%m%d", "%d %B %Y", "%d-%b-%Y", 
         "%a, %d %b %Y", "%Y%j", "%d%m%Y")  # fmt: skip
 MONTHS, YEARS = ("%Y%m", "%b %Y", "%-m/%Y", "%B %Y"), ("%Y", "FY%Y")
 CLOCKS = {"%H:%M:%S": 86400, "%H:%M": 1440, "%-H.%M": 1440, "%I:%M %p": 1440, "%H": 24,
-          "%H%M%S": 86400, "%H:%M:%S.%f": 86400 * 10**6}  # fmt: skip
+          "%H%M%S": 86400, "%H:%M:%S.%f": 86400 * 10**6, "%H:%M:%S.%3f": 86400 * 10**3}  # fmt: skip
 STAMPS = ("%Y-%m-%dT%H:%M:%SZ", "%d.%m.%Y %H:%M", "%Y-%m-%d %H:%M:%S.%f", "%Y%m%d%H%M%S",
-          "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d %H:%M %:z", "%m/%d/%Y %I:%M %p")  # fmt: skip
+          "%Y-%m-%d %H:%M:%S.%3f", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d %H:%M %:z",
+          "%m/%d/%Y %I:%M %p")  # fmt: skip
 ZONES = ("UTC", "+02:00", "-09:30", "+14:00", "Europe/Berlin", "America/St_Johns")
 FIRST, LAST = -719162, 2932896  # of 0001-01-01 and 9999-12-31, in days since 1970
 
@@ -57,7 +58,8 @@ def test_every_time_of_day_comes_back(form: str, data: st.DataObject) -> None:
     clock = datetime.time(second // 3600, second // 60 % 60, second % 60, micro)
     assert moment.read(clock) == number
     if "-" not in form:
-        assert moment.write(number) == clock.strftime(form)
+        written = clock.strftime(form.replace("%3f", "%f"))
+        assert moment.write(number) == (written[:-3] if "%3f" in form else written)
 
 
 @settings(deadline=None)

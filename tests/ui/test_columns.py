@@ -75,8 +75,8 @@ def test_all_mistakes_are_told_at_once_by_their_columns() -> None:
         "e": "name all categories, in their order",
         "f": "least: 2020 is not written as %Y-%m-%d, which is like 2024-12-31",
         "g": "give both least and largest, or none",
-        "h": "'%Q' is unknown; known are %Y %y %m %b %B %d %j %a %A %H %I %p %M %S %f %z %:z, %%, "
-        "and %-d",
+        "h": "'%Q' is unknown; known are %Y %y %m %b %B %d %j %a %A %H %I %p %M %S %f %3f %z %:z, "
+        "%%, and %-d",
         "i": "bounds of whole numbers are whole, not 1.5 and 3",
         "j": "largest: inf is no finite number",
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxdp.tables.columns import LARGEST_WHOLE
 from jaxdp.tables.formats import NumberFormat
-from jaxdp.tables.moments import CLOCKS, DATE, DURATION, TIME, TIMESTAMP, Moment
+from jaxdp.tables.moments import CLOCKS, DATE, DURATION, TIME, TIMESTAMP, Moment, moment_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,8 +19,9 @@ _DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y",
          "%m-%d-%Y", "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y",
          "%d/%m/%y", "%m/%d/%y", "%d-%b-%y")  # fmt: skip
 _MONTHS = ("%b %Y", "%B %Y", "%b-%Y", "%Y-%m", "%Y/%m", "%m/%Y", "%m.%Y")
-_CLOCKS = ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
+_CLOCKS = ("%H:%M:%S", "%H:%M", "%H:%M:%S.%3f", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
 _ZONES = ("", "Z", "%z", "%:z", " %z")
+_OFFSET = re.compile(r"([-+]\d\d):?(\d\d)$")
 _BARE = (("%d", "%-d"), ("%m", "%-m"), ("%H", "%-H"), ("%I", "%-I"))
 _ABOUT_ORDER = "day and month could be the other way round, as in {0!r}: check the format"
 _OF_TIME = re.compile(r"time|date|stamp|unix|epoch|created|updated|_at$|^ts$", re.IGNORECASE)
@@ -114,7 +115,9 @@ def of_dates(texts: Sequence[str], name: str) -> dict[str, Any] | None:
         (other for other in others if other != best.format and other in (swapped, bare)), 0
     )
     more = {"about": _ABOUT_ORDER.format(about)} if about else {}
-    return _bounded(best.type, best.format) | more
+    zones = {_zone_of(best, text) for text in distinct}
+    zone = {"zone": zones.pop()} if len(zones) == 1 and zones != {"UTC"} else {}
+    return _bounded(best.type, best.format) | zone | more
 
 
 def is_like_a_number(text: str) -> bool:
@@ -212,5 +215,14 @@ def _reads(moment: Moment, texts: list[str]) -> bool:
 
 
 def _exact(moment: Moment, texts: list[str]) -> int:
-    """Return how many texts are written as they were."""
-    return sum(moment.write(moment.read(text) or 0) == text for text in texts)
+    """Return how many texts are written as they were, where their zone is that of the column."""
+    own = [moment_of(moment.type, moment.format, _zone_of(moment, text)) for text in texts]
+    pairs = zip(own, texts, strict=True)
+    return sum(each.write(each.read(text) or 0) == text for each, text in pairs)
+
+
+def _zone_of(moment: Moment, text: str) -> str:
+    """Return the distance from UTC that a text says, as a schema has it; "UTC" without one."""
+    found = _OFFSET.search(text) if moment.format.endswith("z") else None
+    zone = "UTC" if found is None else f"{found[1]}:{found[2]}"
+    return "UTC" if zone.endswith("00:00") else zone
