@@ -266,7 +266,10 @@ def test_drafts_of_tables_without_records(
 ) -> None:
     (tmp_path / "empty.csv").write_text(HEADER)
     out = f"--out={tmp_path / 'draft.json'}"
-    assert drive(draft_schema.main, f"--csv={tmp_path / 'empty.csv'}", out) == 0
+    assert_refused(
+        draft_schema.main, capsys, "holds no records", f"--csv={tmp_path / 'empty.csv'}", out
+    )
+    assert not (tmp_path / "draft.json").exists()
     assert drive(draft_schema.main, out) == 2
     assert drive(draft_schema.main, f"--csv={tmp_path / 'none.csv'}", out) == 2
     pyarrow = pytest.importorskip("pyarrow")

@@ -87,6 +87,25 @@ def test_guesses_count_when_somebody_accepts_them(
     assert entries[0].name == schema.bought.name
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("a,b\n", "holds no records"),
+        ("a,b\n1,x\n", "two records are needed"),
+        ("a,b\n" + "".join(f"{n}.5,x\n{n},y\n" for n in range(700)) + "old,x\n", "'a': is num"),
+        ("a,b\n" + "1.5,x\n2.5,y\n" * 700 + '1,"x\n2,y"\n', "record 1401 has a line break"),
+        ("a,b\n" + "1.5,x\n2.5,y\n" * 700 + "1.5,\n", "is the target, and values are missing"),
+    ],
+)
+def test_no_draft_is_left_of_a_table_that_cannot_be_read(
+    content: str, why: str, csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    csv.write_text(content)
+    assert drive(csv, "--accept_guesses", "--target=b") == 2
+    assert why in capsys.readouterr().err
+    assert {path.name for path in csv.parent.iterdir()} == {"people.csv"}
+
+
 def test_odd_texts_among_numbers_are_told_with_the_guesses(
     csv: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ from jaxdp.program.data.outside_files import schema_file, table_name, user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import schema_purchase
-from jaxdp.tables import rules
+from jaxdp.tables import OpenSchema, SchemaError, rules
 
 _MOST_NAMED = 40
 
@@ -31,7 +31,7 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
 
     Raises:
         InputError: nobody has said that the guesses are public, or whether rules hold; there is no
-            such target, or a file cannot be written.
+            such target, the table does not hold what was guessed, or a file cannot be written.
     """
     flags = command_line.settings_of(RunFlags)
     data = user_path(csv, "csv")
@@ -58,10 +58,23 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
     else:
         columns, num_asked = _confirmed(csv, columns, frame, answers.reading_in_words(drafted))
         agreed = interview.agreed_rules(columns)
-    said = drafts.confirmed(drafted, columns, agreed, by_flag=accept_guesses, num_seen=num_asked)
-    drafts.write(file, said)
+    found = drafts.confirmed(drafted, columns, agreed, by_flag=accept_guesses, num_seen=num_asked)
+    _require_readable(source, found, flags)
+    drafts.write(file, found)
     print(f"{file}: the schema, in which what is null is bought", file=sys.stderr)
     return file
+
+
+def _require_readable(source: tables.Source, found: dict[str, Any], flags: Any) -> None:
+    """Raise an `InputError` where the table is not as a draft has it.
+
+    Later runs take a draft that is there, so none is left of a table that cannot be read.
+    """
+    try:
+        opened = OpenSchema.from_json(found, target=flags.target)
+    except SchemaError as error:
+        raise source.error(str(error)) from error
+    tables.require_readable(source, opened.schema, least=1 if flags.test_csv else 2)
 
 
 def _require_target(csv: str, target: str | None, columns: dict[str, Any]) -> None:

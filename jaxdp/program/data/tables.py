@@ -44,6 +44,7 @@ _PARQUET = (".parquet", ".pq")
 _PIECE = 2**18
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _LINE = re.compile(r"(line|row) \d+")
+_TOO_FEW = "two records are needed, one of them to test on"
 _NOTHING: Mapping[str, bool] = {}
 
 
@@ -181,6 +182,22 @@ def read_raw_table(source: Source, schema: Schema, person_column: str | None = N
     return RawSplit(raw.joined(parts), persons, _names(persons))
 
 
+def require_readable(source: Source, schema: Schema, *, least: int) -> None:
+    """Read a file as `read_raw_table` does, and keep nothing: before a schema of it is written.
+
+    Args:
+        source: the file.
+        schema: of which types and formats count.
+        least: number of records that it has to have.
+
+    Raises:
+        InputError: as `read_raw_table`, or there are fewer records.
+    """
+    lengths, _ = _read(source, schema, None, lambda *each: raw.length(raw.read(*each)))
+    if sum(lengths) < least:
+        raise source.error(_TOO_FEW)
+
+
 def _names(persons: np.ndarray | None) -> np.ndarray | None:
     """Return what tells records apart where persons choose which are there."""
     return None if persons is None else np.arange(len(persons)).astype(str)
@@ -297,7 +314,7 @@ def _require_one_test_set(flags: Any) -> None:
 def _held_out(flags: Any, num: int, persons: np.ndarray | None, *, seed: int) -> np.ndarray:
     """Return which records are held out."""
     if num < 2:
-        raise InputError(f"--csv={flags.csv}: two records are needed, one of them to test on")
+        raise Source("csv", flags.csv).error(_TOO_FEW)
     fraction = flags.test_fraction or TEST_FRACTION
     if persons is None:
         return held_out(num, fraction, seed=seed)
@@ -331,7 +348,7 @@ def header(
         dialect = PLAIN if _is_parquet(source) else _dialect(source)
     dialect = dialect.but(told)
     first = next(_frames(source, dialect, frozenset()), None)
-    if first is None:
+    if first is None or not len(first):
         raise source.error("holds no records")
     found = first.head(rows)
     if dialect.header is None and not _is_parquet(source):
