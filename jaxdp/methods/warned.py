@@ -16,6 +16,7 @@ from jaxdp.escapes import one_line
 from jaxdp.methods import misfits, words
 
 LEAST_STRENGTH, _ENOUGH_STRENGTH = 30.0, 90.0
+_FEW_EXAMPLES = 20
 _LISTED = 5
 # Part of its share below which a class of a made set is hardly learnt.
 _LEAST_PART = 0.1
@@ -83,12 +84,17 @@ def of_made(made: Any) -> tuple[str, ...]:
 
 
 def odd_numbers(settings: Any, spec: Spec) -> Iterator[str]:
-    """Yield a line where more examples are to be distilled than there are, or what else is odd.
+    """Yield lines where there are few examples, more are to be distilled, or what else is odd.
 
     Args:
         settings: complete.
         spec: facts about the data.
     """
+    if spec.num_examples < _FEW_EXAMPLES:
+        yield (
+            f"there are {spec.num_examples} training examples: what is made of fewer than "
+            f"{_FEW_EXAMPLES} is noise, or at a large epsilon it tells of single ones"
+        )
     made = getattr(settings, "ipc", 0) * spec.num_classes
     if made > spec.num_examples:
         yield f"{made} examples are to be distilled from {spec.num_examples}; lower --ipc"
