@@ -13,6 +13,7 @@ import collections
 import contextlib
 import datetime
 import decimal
+import itertools
 import math
 import numbers
 import re
@@ -233,12 +234,21 @@ def _of_objects(values: np.ndarray, read: Reader) -> np.ndarray:
 
     Other values may be equal and no less different: True, 1 and 1.0, or decimals of 1.0 and 1.00.
     """
-    import pandas as pd
-
     if set(map(type, values)) != {str}:
         return np.fromiter(map(read, values), np.float64, len(values))
-    at, known = pd.factorize(values)
+    at, known = places_of(values)
     return np.fromiter(map(read, known), np.float64, len(known))[at]
+
+
+def places_of(texts: Sequence[str] | np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Return the place of each text among those that occur, and these, the first one first.
+
+    Pandas before version 3 takes texts for equal that are so up to a NUL: the first record with one
+    of them would decide what all others hold.
+    """
+    known: dict[str, int] = collections.defaultdict(itertools.count().__next__)
+    at = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
+    return at, list(known)
 
 
 def _marks(kind: np.dtype, missing: frozenset[str]) -> list[Any]:

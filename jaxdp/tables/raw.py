@@ -151,13 +151,11 @@ def _read(column: Column, values: pd.Series, missing: frozenset[str]) -> RawColu
 
 
 def _texts_of(values: pd.Series, read: Callable[[Any], str]) -> Texts:
-    import pandas as pd
-
     found, null = cells.untyped(values)
     places, there = np.full(len(found), -1, np.int32), found[~null]
-    at, distinct = np.arange(len(there)), there
+    at, distinct = np.arange(len(there)), list(there)
     if set(map(type, there)) == {str}:  # others may be equal and no less different
-        at, distinct = pd.factorize(there)
+        at, distinct = cells.places_of(there)
     # No array of numpy's texts: the longest one would set the size of all.
     known: dict[str, int] = {}
     number = [known.setdefault(read(value), len(known)) for value in distinct]

@@ -9,9 +9,23 @@ _CELLS, _C = "jaxdp/tables/cells.py", "tests/tables/test_cells.py::"
 _S, _B = "tests/tables/test_formulas.py::", "tests/test_bad_tables.py::"
 _I = "tests/data/test_one_record.py::"
 _T, _N = "tests/tables/test_types.py::", "tests/tables/test_formats.py::"
-_D = "tests/test_drafts.py::"
+_D, _W = "tests/test_drafts.py::", "tests/tables/test_raw.py::"
 
 MUTANTS = (
+    Mutant(
+        "a text with a NUL decides what others are stored as",
+        _CELLS,
+        "    at, known = places_of(values)\n",
+        "    import pandas as pd\n\n    at, known = pd.factorize(values)\n",
+        (f"{_W}test_guarantee_a_text_with_a_nul_is_taken_for_no_other",),
+    ),
+    Mutant(
+        "a text with a NUL decides what others are bought as",
+        "jaxdp/tables/raw.py",
+        "at, distinct = cells.places_of(there)",
+        "import pandas as pd\n        at, distinct = pd.factorize(there)",
+        (f"{_W}test_guarantee_a_text_with_a_nul_is_taken_for_no_other",),
+    ),
     Mutant(
         "marginals of all columns are counted in full",
         _MAPS,

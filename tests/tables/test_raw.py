@@ -101,3 +101,21 @@ def test_guarantee_a_long_text_needs_no_more_memory_than_it_has() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10**7
+
+
+def test_guarantee_a_text_with_a_nul_is_taken_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pandas before version 3 finds texts equal that are so up to a NUL, as is done here."""
+    original = pd.factorize
+
+    def cut_at_nul(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at, _ = original(np.array([value.partition("\0")[0] for value in values], object))
+        return at, values[np.unique(at, return_index=True)[1]]
+
+    monkeypatch.setattr(pd, "factorize", cut_at_nul)
+    hue = {"type": "categorical", "categories": ["no", "yes"]}
+    schema = Schema.from_json({"columns": {"hue": hue}})
+    for first in ("yes", "no\0", "no\0 more"):
+        frame = pd.DataFrame({"hue": [first, "no", "no", "yes"]})
+        assert frames.records(frame, schema)[1:, 0].tolist() == [0, 0, 1]
+        read = raw.read(frame, schema)
+        assert raw.encode(read, schema)[0][1:, 0].tolist() == [0, 0, 1]
