@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxdp.escapes import for_terminal
 from jaxdp.program import command_line, interview
-from jaxdp.program.data import answers, classes, dialects, drafts, guesses, proposed_rules, tables
+from jaxdp.program.data import answers, classes, drafts, guesses, proposed_rules, tables
 from jaxdp.program.data.outside_files import schema_file, table_name, user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
@@ -43,8 +43,9 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
             print(f"--schema={path}: is there, and is used", file=sys.stderr)
             return path
     source = tables.Source("csv", csv)
-    told = dialects.told(flags)
-    frame, dialect = tables.header(source, rows=drafts.ROWS, told=told)
+    frame, dialect = tables.header(
+        source, rows=drafts.ROWS, no_header=flags.no_header, line_breaks=flags.line_breaks
+    )
     drafted = drafts.draft(frame, dialect.to_json())
     columns = answers.settled(drafted["columns"], frame)
     if flags.person_column in columns:

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxdp.tables.dialects import PLAIN, SEPARATORS, Dialect
 
@@ -64,10 +64,10 @@ def dialect_of(text: str, encoding: str) -> Dialect:
     )
 
 
-def told(flags: Any) -> dict[str, bool]:
-    """Return what flags say of CSV files, as fields of `Dialect`; a schema says the rest."""
-    header = None if flags.no_header is None else not flags.no_header
-    said = {"header": header, "line_breaks": flags.line_breaks}
+def told(no_header: bool | None, line_breaks: bool | None) -> dict[str, bool]:
+    """Return what flags say of CSV files, as fields of `Dialect`; None where a schema says it."""
+    header = None if no_header is None else not no_header
+    said = {"header": header, "line_breaks": line_breaks}
     return {field: value for field, value in said.items() if value is not None}
 
 

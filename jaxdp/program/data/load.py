@@ -324,11 +324,11 @@ def _table_parts(
 ) -> tuple[Schema, Split, Split]:
     """Return the complete schema of a table, its training and its test records."""
     where = f"--person_column={persons.column}"
-    opened = None
+    opened, told = None, dialects.told(flags.no_header, flags.line_breaks)
     if completes is not None and flags.schema:
-        opened = tables.open_schema_of(flags.schema, flags.target, dialects.told(flags))
+        opened = tables.open_schema_of(flags.schema, flags.target, told)
     if completes is None or opened is None or not completes.wants(opened):
-        schema = tables.schema_of(flags.schema, flags.target, dialects.told(flags))
+        schema = tables.schema_of(flags.schema, flags.target, told)
         train, test = tables.read_splits(flags, schema, seed=seed)
         used = persons.used(train.persons, where=where)
         return schema, train if used is None else train.part(used), test

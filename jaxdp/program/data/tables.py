@@ -332,21 +332,22 @@ def held_out(num: int, fraction: float, *, seed: int) -> np.ndarray:
 
 
 def header(
-    source: Source, *, rows: int, told: Mapping[str, bool] = _NOTHING
+    source: Source, *, rows: int, no_header: bool | None = None, line_breaks: bool | None = None
 ) -> tuple[pd.DataFrame, Dialect]:
     """Return the first records of a file, and its dialect.
 
     Args:
         source: the file.
         rows: how many records.
-        told: of CSV files, as `dialects.told` returns it; the rest is to be found out.
+        no_header: whether it has no header; None where that is to be found out.
+        line_breaks: whether fields may hold line breaks; None for no.
 
     Raises:
         InputError: it cannot be read, or has no header although nobody said so.
     """
     with _reading(source, "any encoding that is known"):
         dialect = PLAIN if _is_parquet(source) else _dialect(source)
-    dialect = dialect.but(told)
+    dialect = dialect.but(dialects.told(no_header, line_breaks))
     first = next(_frames(source, dialect, frozenset()), None)
     if first is None or not len(first):
         raise source.error("holds no records")

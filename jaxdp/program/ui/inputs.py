@@ -132,7 +132,10 @@ def reading_words(chosen: Images | Table) -> list[str]:
 
 def _table(path: Path, reading: dict[str, Any]) -> Table:
     frame, dialect = tables.header(
-        tables.Source("csv", str(path)), rows=drafts.ROWS, no_header=reading.get("no_header")
+        tables.Source("csv", str(path)),
+        rows=drafts.ROWS,
+        no_header=reading.get("no_header"),
+        line_breaks=reading.get("line_breaks"),
     )
     drafted = drafts.draft(frame, dialect.to_json())
     columns = answers.settled(drafted["columns"], frame)

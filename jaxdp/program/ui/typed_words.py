@@ -26,6 +26,7 @@ READING = {
     "validation": ("Validation images", "yes: they are training images, too"),
     "person_separator": ("End of a person's name in a file's", "as _ for p17_left.png"),
     "no_header": ("Table without a line of names", "yes: columns are column_1, column_2, ..."),
+    "line_breaks": ("Fields with line breaks", "yes: texts in quotes may hold them"),
     "target": ("Column to predict", "of a table; empty: as step 2 says"),
     "test_csv": ("Table of test records", "empty: some records are held out"),
     "test_fraction": ("Part held out for tests", "as 0.1"),
@@ -36,7 +37,7 @@ READING = {
 _OF_THE_FORM = {"eps", "out_dir", "dataset", "data_dir", "csv", "schema"}
 _OF_FILES = ("flagfile", "undefok")
 _OF_BOTH = ("test_fraction", "records_per_person")
-_ONLY_OF_TABLES = ("no_header", "target", "test_csv", "person_column")
+_ONLY_OF_TABLES = ("no_header", "line_breaks", "target", "test_csv", "person_column")
 OF_TABLES = (*_ONLY_OF_TABLES, *_OF_BOTH)
 OF_IMAGES = tuple(name for name in READING if name not in _ONLY_OF_TABLES)
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
