@@ -216,7 +216,7 @@ def test_guarantee_nothing_but_noised_sums_depends_on_the_data(tmp_path: Path) -
 def test_strange_columns_run(changed: dict[str, str], tmp_path: Path) -> None:
     flags = write_table(tmp_path, frame_of(60).assign(**changed))
     out = tmp_path / "run"
-    assert drive(*flags, *DRAWN, f"--out_dir={out}") == 0
+    assert drive(*flags, *DRAWN, "--line_breaks", f"--out_dir={out}") == 0
     assert len(table(out / "synthetic.csv")) == 90
 
 

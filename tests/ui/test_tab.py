@@ -195,6 +195,21 @@ def test_guarantee_what_an_epsilon_means_is_by_all_flags(play: Play) -> None:
     play(script)
 
 
+def test_a_list_that_is_open_stays_while_nothing_changes(play: Play) -> None:
+    """What is shown again closes it, as the first look at the ledger did."""
+
+    async def script(page: Simulated) -> None:
+        await page.reads("digits")
+        await page.until(lambda: "Run" in page.buttons, "the next steps")
+        shown = page.field("What to make")
+        await page.says("no ledger counts runs on them")
+        assert page.field("What to make") is shown
+        page.type("As `jaxdp images --help` lists them", "--relation=replace")
+        await page.until(lambda: page.field("What to make") is not shown, "what is said anew")
+
+    play(script)
+
+
 @pytest.mark.parametrize(
     ("folder", "said"),
     [("~nobody-of-this-name/x", "no such home folder"), ("x" * 300, "name too long")],

@@ -22,6 +22,7 @@ class BudgetPart:
         """Take the tab."""
         self._tab = tab
         self._stamp: Any = None
+        self._more = tab.more  # by which the outlook is shown
 
     async def update(self) -> None:
         """Read again what was spent, once the ledger has changed: by a run of whatever program.
@@ -41,10 +42,15 @@ class BudgetPart:
             found = await tab.told(_STEP, inputs.as_bought, chosen, facts)
         if turn != tab.turn:  # other data are shown by now
             return
-        self._stamp, tab.spent = stamp, spent
-        tab.spec, _, tab.opened = found or facts
+        found = found or facts
+        # The outlook of a new reading is there already: shown again, it closes a list in it.
+        is_known = self._stamp is not None and self._stamp[0] == turn
+        is_new = is_known or more != self._more or found is not facts
+        self._stamp, self._more, tab.spent = stamp, more, spent
+        tab.spec, _, tab.opened = found
         self._spent.refresh()
-        self._outlook.refresh()
+        if is_new:
+            self._outlook.refresh()
 
     @ui.refreshable_method
     def show(self) -> None:
