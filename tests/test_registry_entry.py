@@ -193,3 +193,18 @@ def test_the_sum_of_a_ledger_comes_with_mu_and_what_an_attacker_can_do(tmp_path:
     assert "losses compose" not in "\n".join(spent.lines(str(alone.path), None))
     assert mu == "mu = 0.2 of Gaussian differential privacy"  # 2 of one release of a tenth
     assert "which of two records was used is right at most 53.99 %" in attack
+
+
+def test_the_ledger_is_found_by_its_data(tmp_path: Path) -> None:
+    (tmp_path / "scans" / "ill").mkdir(parents=True)
+    for name in ("people.2024.csv", "cells.npz"):
+        (tmp_path / name).touch()
+    for data, name in (
+        ("people.2024.csv", "people.2024"),
+        ("cells.npz", "cells"),
+        ("scans", "scans"),
+        ("scans/", "scans"),
+    ):
+        expected = str(tmp_path / f"{name}.ledger.jsonl")
+        assert spent._file_of(f"{tmp_path}/{data}") == expected
+        assert spent._file_of(expected) == expected

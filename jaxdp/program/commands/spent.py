@@ -1,11 +1,13 @@
 """Show what all runs on a dataset have released together.
 
 jaxdp spent --ledger=data/scans.ledger.jsonl
+jaxdp spent data/scans
 """
 
 import dataclasses
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 from jaxdp.methods.settings import check_fields, setting
 from jaxdp.privacy.limits import LEAST_DELTA
@@ -18,7 +20,9 @@ class SpentFlags:
     """The flags of this program."""
 
     ledger: str | None = setting(
-        None, "The file, NAME.ledger.jsonl; runs say where it is when they start."
+        None,
+        "The file, NAME.ledger.jsonl, or the data that it is of; runs say where it is when they "
+        "start.",
     )
     delta: float | None = setting(
         None,
@@ -84,4 +88,28 @@ def main(argv: Sequence[str]) -> None:
         asked = command_line.settings_of(SpentFlags)
         if asked.ledger is None:
             raise InputError("--ledger: name the file")
-        print("\n".join(lines(asked.ledger, asked.delta)))
+        print("\n".join(lines(_file_of(asked.ledger), asked.delta)))
+
+
+def _file_of(word: str) -> str:
+    """Return the ledger that a word names, or that of the data which it names.
+
+    Raises:
+        InputError: nothing counts runs on such data.
+    """
+    from jaxdp.program import named_data
+    from jaxdp.program.data.outside_files import TABLE_ENDINGS
+    from jaxdp.program.run_flags import RunFlags
+    from jaxdp.program.runs import dataset_ledgers
+
+    path = Path(word).expanduser()
+    if path.suffix.lower() in TABLE_ENDINGS:
+        flags = RunFlags(csv=word)
+    elif path.is_dir() or path.suffix == ".npz":
+        flags = RunFlags(**named_data.named(word))
+    else:
+        return word
+    file = dataset_ledgers.of_run(flags)
+    if file is None:
+        raise InputError(f"{word}: these data are public, and no ledger counts runs on them")
+    return str(file.path)
