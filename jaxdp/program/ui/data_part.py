@@ -44,9 +44,10 @@ class DataPart:
                 ui.button("Try bundled digits", on_click=self._digits).props("flat")
             tab.place_for_faults(_STEP)
             with (
-                ui.expansion("How it is read: size of images, names of classes, persons")
+                ui.expansion("How it is read: size of images, lines of a table, persons")
                 .classes("w-full")
-                .props("dense")
+                .props("dense"),
+                ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 gap-x-8 gap-y-3 w-full"),
             ):
                 for name, (label, hint) in typed_words.READING.items():
                     ui.input(
