@@ -402,14 +402,16 @@ def of_dosser(runs: Runs) -> str:
 
 
 _AMPLE = Runs("dp_kip_teacher/cifar10_networks_ipc10_eps10_?", "--match=embedding")
+_FIFTY = Runs("dp_kip_teacher/cifar10_networks_ipc50_eps1_?", "--match=embedding")
 
 
 def by_condensation() -> str:
     """A ConvNet by the recipe of dataset condensation; the papers' ConvNet is of the first run."""
     return table(
-        [*CONVNETS, _AMPLE],
+        [*CONVNETS, _AMPLE, _FIFTY],
         {
             "data": _data,
+            "ipc": _ipc,
             "kernel": krr,
             "the papers' ConvNet": lambda runs: (
                 percent(runs.values("judged.convnet")[0]) if _has(runs, "convnet") else ""
