@@ -34,6 +34,8 @@ _COMPILE = 4.0
 _FORWARD = 1.3e-7  # scattering of a pixel
 _BACKWARD = 8e-7  # the same with its gradient
 _NETWORK = 1.1e-7, 6e-7  # a small random network of a pixel, and with its gradient
+# Bytes of a pixel in the gradient of a random network, and of a value in that of five views.
+_HELD_OF_NETWORK, _HELD_OF_VIEWS = 1200.0, 700.0
 _DRAW = 1e-7  # whether one record is in a step's sample
 _ROW = 6e-9  # one feature of a record in a step of DP-SGD
 _KIP = 4e-11  # a pair of support images and one of classes, for an example of a step of DP-KIP
@@ -157,7 +159,7 @@ def _held(size: float) -> float:
 def _public_map(parts: list[Level]) -> Estimate:
     """Estimate the whitening of all levels."""
     seconds, memory, disk = 0.0, 0.0, 0.0
-    for pixels, p, images in parts:
+    for pixels, p, images, _ in parts:
         each = _FORWARD * pixels + 2 * p * p * FLOP
         seconds += 2 * _COMPILE + images * each + 4 * p**3 * FLOP
         memory, disk = max(memory, 40 * p * p + 8 * images * pixels), disk + 4 * p * p
@@ -216,29 +218,38 @@ def _teacher(settings: Any, facts: _Data) -> Estimate:
     see = facts.spec.kind.choose(
         images=_seen_of_images, rows=_seen_of_records, table=_seen_of_records
     )
-    each, back, p, pixels, (phases, memory, disk) = see(settings, facts)
+    each, back, p, held, (phases, memory, disk) = see(settings, facts)
     if settings.uses_teacher:
         phases += (Phase("features", _COMPILE + (n + facts.num_test) * each),)
         step = _step_of_teacher(settings.batch_size, facts, p)
         phases += (Phase("private teacher", _COMPILE + settings.steps * step),)
         memory = max(memory, _held(6 * p * (n + facts.num_test)))
     if settings.match in ("embedding", "both"):
-        forward, backward = _class_means(settings, facts)
-        phases += (Phase("class means", _COMPILE + n * forward),)
-        back = backward + (back if settings.cosine_weight else 0.0)
+        means = _class_means(settings, facts)
+        phases += (Phase("class means", _COMPILE + n * means.forward),)
+        both = bool(settings.cosine_weight)
+        back, held = means.backward + both * back, means.held + both * held
     seconds = 1.5 * _COMPILE + settings.distill_steps * made * back
     phases += (Phase("distilling", seconds),)
-    memory += 1e3 * made * pixels + 64 * made * facts.dim
+    memory += made * (held + 64 * facts.dim)
     return Estimate(phases, memory, disk + 64 * made * facts.dim)
 
 
+class _Step(NamedTuple):
+    """What an example takes in a map: seconds, and with its gradient; bytes of the gradient."""
+
+    forward: float
+    backward: float
+    held: float
+
+
 class _Seen(NamedTuple):
-    """A map of examples: seconds of one, and with its gradient; features, pixels, making it."""
+    """A map of examples: as `_Step` has them; features, and what making it takes."""
 
     forward: float
     backward: float
     features: float
-    pixels: float
+    held: float
     public: tuple[tuple[Phase, ...], float, float]
 
 
@@ -249,19 +260,21 @@ def _seen_of_records(settings: Any, facts: _Data) -> _Seen:
 
 def _seen_of_images(settings: Any, facts: _Data) -> _Seen:
     parts = _of_teacher(facts, settings)
-    p, pixels = (sum(column) for column in list(zip(*parts, strict=True))[1::-1])
+    p, held = (sum(column) for column in list(zip(*parts, strict=True))[1::2])
     each, back = (seconds_of(parts, facts.shape, rate) for rate in (_FORWARD, _BACKWARD))
     public = _public_map(parts) if settings.whiten else Estimate((), 0.0, 0.0)
-    return _Seen(each, back, p, pixels, (public.phases, public.memory, public.disk))
+    return _Seen(each, back, p, held, (public.phases, public.memory, public.disk))
 
 
-def _class_means(settings: Any, facts: _Data) -> tuple[float, float]:
-    """Return seconds of an image in the map of class means, and of a step with its gradient."""
+def _class_means(settings: Any, facts: _Data) -> _Step:
+    """Return what an image takes in the map of class means."""
     if settings.networks:
         seen = min(facts.shape[0], 32) * min(facts.shape[1], 32)
-        return settings.networks * _NETWORK[0] * seen, _NETWORK[1] * seen  # one at a step
-    seen = 5 * min(facts.dim, 3072)  # five views of an image
-    return _FORWARD * seen, _BACKWARD * seen
+        forward, backward = settings.networks * _NETWORK[0] * seen, _NETWORK[1] * seen
+        return _Step(forward, backward, _HELD_OF_NETWORK * seen)  # one at a step
+    values = min(facts.dim, 3072)
+    seen = 5 * values  # five views of an image
+    return _Step(_FORWARD * seen, _BACKWARD * seen, _HELD_OF_VIEWS * values)
 
 
 def _kip(settings: Any, facts: _Data) -> Estimate:

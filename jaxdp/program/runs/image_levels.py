@@ -19,16 +19,26 @@ _SIDE = 6
 _NEIGHBOURHOODS, _OF_SECOND = 49, 0.06
 _SECOND_IMAGES = 4000
 _OF_ENCODER = 4.0  # what a pixel takes, in pixels of scattering
+# Bytes that a gradient holds: of a value of a level, of a pixel of patches, of an encoder's pixel.
+_HELD, _HELD_OF_PATCHES, _HELD_OF_ENCODER = 130.0, 150.0, 400.0
 FLOP = 1 / 2e10
 """Seconds of an operation."""
 
 
 class Level(NamedTuple):
-    """A level of an image: its values, its features, and the synthetic images that whiten them."""
+    """A level of an image.
+
+    Attributes:
+        pixels: its values, or as many as take as long.
+        features: of the image.
+        images: synthetic ones that whiten them.
+        held: bytes, while the gradient of the features is computed.
+    """
 
     pixels: float
     features: float
     images: int
+    held: float
 
 
 def levels_of(shape: tuple[int, ...], *, mirror: bool = False, fine: bool = False) -> list[Level]:
@@ -50,7 +60,8 @@ def levels_of(shape: tuple[int, ...], *, mirror: bool = False, fine: bool = Fals
         # Windows are of four patches; the finer map keeps the patches apart.
         paths = _FINE_PATHS * (4 if coarse else 1) if fine else _PATHS
         features = windows * paths * colours / (2 if mirror else 1)
-        found.append(Level(float(high * wide * colours), features, images))
+        values = float(high * wide * colours)
+        found.append(Level(values, features, images, _HELD * values))
     return found
 
 
@@ -58,19 +69,23 @@ def patches_of(words: int, shape: tuple[int, ...], *, mirror: bool) -> Level:
     """Return what a dictionary of patches adds to an image of at most 32 pixels."""
     height, width = (min(side, _COARSE) - _SIDE + 1 for side in shape[:2])
     each = _WORD[0] + _WORD[1] * _SIDE**2 * shape[2]
-    return Level(height * width * words * each, 8 * words / (2 if mirror else 1), 10_000)
+    features = 8 * words / (2 if mirror else 1)
+    pixels = height * width * words * each
+    return Level(pixels, features, 10_000, _HELD_OF_PATCHES * height * width)
 
 
 def second_of(words: int, *, mirror: bool) -> Level:
     """Return what a second layer adds to an image, whatever its size."""
     features = schedule.features_of_second_layer(words, mirror=mirror)
-    return Level(_NEIGHBOURHOODS * words * _OF_SECOND, features, _SECOND_IMAGES)
+    pixels = _NEIGHBOURHOODS * words * _OF_SECOND
+    return Level(pixels, features, _SECOND_IMAGES, _HELD * pixels)
 
 
 def encoder_of(shape: tuple[int, ...], *, mirror: bool) -> Level:
     """Return what the public encoder adds to an image of at most 32 pixels."""
-    pixels = math.prod(min(side, _COARSE) for side in shape[:2])
-    return Level(pixels * _OF_ENCODER * (2 if mirror else 1), schedule.OF_ENCODER, 2000)
+    seen = math.prod(min(side, _COARSE) for side in shape[:2])
+    pixels = seen * _OF_ENCODER * (2 if mirror else 1)
+    return Level(pixels, schedule.OF_ENCODER, 2000, _HELD_OF_ENCODER * pixels)
 
 
 def seconds_of(parts: list[Level], shape: tuple[int, ...], rate: float) -> float:
