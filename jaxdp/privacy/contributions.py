@@ -45,8 +45,9 @@ def bounded(
         (2, 3)
     """
     require_records_per_person(most)
-    named = np.asarray(persons)
-    if named.ndim != 1 or named.dtype.kind not in "iuU":
+    named = persons if isinstance(persons, np.ndarray) else np.asarray(persons, _kind_of(persons))
+    is_texts = named.dtype == object and all(isinstance(person, str) for person in named)
+    if named.ndim != 1 or not (is_texts or named.dtype.kind in "iuU"):
         raise ValueError(
             f"persons must be texts or whole numbers, one a record; got {named.dtype} of shape "
             f"{named.shape}"
@@ -60,6 +61,11 @@ def bounded(
         ranks = np.argsort(_numbers(str(names[person]), len(records), seed), kind="stable")
         kept[records[ranks[most:]]] = False
     return np.flatnonzero(kept)
+
+
+def _kind_of(persons: Sequence[str]) -> type | None:
+    """Return how to keep persons: texts as Python's, as numpy's own lose NULs at their end."""
+    return object if all(isinstance(person, str) for person in persons) else None
 
 
 def _numbers(person: str, count: int, seed: int) -> np.ndarray:

@@ -139,10 +139,13 @@ def missing_texts(schema: Schema) -> frozenset[str]:
 
 
 def texts(values: pd.Series) -> np.ndarray:
-    """Return every cell as a text, as categories are compared; one that holds nothing is empty."""
+    """Return every cell as a text, as categories are compared; one that holds nothing is empty.
+
+    They are Python's: numpy's own lose NULs at their end, and all are as long as the longest.
+    """
     found, null = untyped(values)
     return np.array(
-        ["" if gone else _text(value) for value, gone in zip(found, null, strict=True)], str
+        ["" if gone else _text(value) for value, gone in zip(found, null, strict=True)], object
     )
 
 

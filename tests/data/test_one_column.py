@@ -57,6 +57,30 @@ def test_guarantee_a_stray_quote_takes_no_other_record_along(
     read(source, said)
 
 
+@pytest.mark.parametrize("read", [tables.read_table, tables.read_raw_table, tables.read_records])
+def test_guarantee_a_nul_hides_no_line_break(
+    read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pandas before version 3 cuts a field at its NUL, and the line break stands behind it."""
+    monkeypatch.setattr(tables, "_CHUNK", 7)
+    columns = {"x": NUMBER, "y": {"type": "categorical", "categories": ["a"], "other": True}}
+    lines = ["x,y", *(f"{number},a" for number in range(NUM))]
+    lines[20], lines[40] = '1,"a\0', '1,a"'
+    source = tables.Source("csv", str(tmp_path / "two.csv"))
+    for end in ("\n", "\r\n", "\r"):
+        Path(source.path).write_text(end.join(lines), newline="")
+        with pytest.raises(InputError, match="line 21 holds a NUL"):
+            read(source, Schema.from_json({"columns": columns}))
+
+
+def test_a_long_field_is_read_beside_a_blank_one(tmp_path: Path) -> None:
+    columns = {"x": {"type": "categorical", "categories": ["a"], "other": True}, "y": NUMBER}
+    source = tables.Source("csv", str(tmp_path / "two.csv"))
+    Path(source.path).write_text(f"x,y\na,\n{'b' * 140_000},1\n")
+    found = tables.read_records(source, Schema.from_json({"columns": columns}))
+    assert found[:, 0].tolist() == [0, 1]
+
+
 def test_a_first_record_may_be_missing_where_there_is_no_header(tmp_path: Path) -> None:
     schema = Schema.from_json({"columns": {"column_1": NUMBER}, "csv": {"header": False}})
     (tmp_path / "one.csv").write_text("\n5\n\n7\n")

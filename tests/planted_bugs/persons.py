@@ -56,6 +56,20 @@ MUTANTS = (
         (f"{_P}test_guarantee_no_person_has_more_records_than_allowed[1]",),
     ),
     Mutant(
+        "two persons whose names differ by a NUL are one",
+        "jaxdp/tables/cells.py",
+        "zip(found, null, strict=True)], object",
+        "zip(found, null, strict=True)], str",
+        (f"{_P}test_guarantee_names_that_differ_by_a_nul_are_of_two_persons",),
+    ),
+    Mutant(
+        "persons in a list lose the NULs of their names",
+        "jaxdp/privacy/contributions.py",
+        "np.asarray(persons, _kind_of(persons))",
+        "np.asarray(persons)",
+        (f"{_P}test_guarantee_names_that_differ_by_a_nul_are_of_two_persons",),
+    ),
+    Mutant(
         "other persons choose which records of one are used",
         "jaxdp/privacy/contributions.py",
         'f"{seed}/{person}"',
@@ -86,7 +100,7 @@ MUTANTS = (
     Mutant(
         "a person is in both splits",
         _PERSONS,
-        "    return np.isin(persons, chosen)\n",
+        "    return chosen[person_of]\n",
         '    told = [f"{name}/{place}" for place, name in enumerate(persons)]\n'
         "    return np.array(held_out(told, fraction, seed=seed)) & (len(chosen) > 0)\n",
         (f"{_RUNS}test_names_of_image_files_tell_persons_and_none_is_in_both_splits",),

@@ -280,6 +280,13 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a NUL hides a line break",
+        "jaxdp/program/data/plain_text.py",
+        "        if nul:\n",
+        "        if False:\n",
+        ("tests/data/test_one_column.py::test_guarantee_a_nul_hides_no_line_break",),
+    ),
+    Mutant(
         "a run takes a record for the header",
         "jaxdp/program/data/tables.py",
         "if fault is not None and not _is_parquet(source):",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.optimize
 import scipy.stats
@@ -17,6 +18,8 @@ from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger, joint_epsilon, one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.stored_certificates import recertified
+from jaxdp.program.data.persons import held_out_persons
+from jaxdp.tables import cells
 
 DELTA = 1e-5
 
@@ -190,6 +193,16 @@ def test_guarantee_a_person_changes_only_which_of_its_own_records_are_used() -> 
         others = np.flatnonzero(persons != left)
         without = others[contributions.bounded(persons[others], most=2)]
         np.testing.assert_array_equal(without, used[persons[used] != left])
+
+
+def test_guarantee_names_that_differ_by_a_nul_are_of_two_persons() -> None:
+    names = ["a", "a", "a\0", "a\0"]
+    for persons in (names, np.array(names, object)):
+        assert contributions.bounded(persons, most=2).tolist() == [0, 1, 2, 3]
+    column = pd.Series(names, dtype=object)
+    assert contributions.bounded(cells.texts(column), most=2).tolist() == [0, 1, 2, 3]
+    held_out = held_out_persons(cells.texts(column), 0.5, seed=0)
+    assert held_out.tolist() in ([True, True, False, False], [False, False, True, True])
 
 
 def test_which_records_are_used_is_a_public_choice() -> None:

@@ -94,8 +94,8 @@ def held_out_persons(persons: np.ndarray, fraction: float, *, seed: int) -> np.n
         If one person is replaced by another, at most one person's records are other ones among
         those that are not held out.
     """
-    names = np.unique(persons)
+    names, person_of = np.unique(persons, return_inverse=True)
     if len(names) < 2:
         raise InputError("--test_fraction: the data are of one person; give test data of others")
-    chosen = names[held_out([str(name) for name in names], fraction, seed=seed)]
-    return np.isin(persons, chosen)
+    chosen = np.array(held_out([str(name) for name in names], fraction, seed=seed))
+    return chosen[person_of]

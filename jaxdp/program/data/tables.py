@@ -8,7 +8,6 @@ import csv
 import dataclasses
 import functools
 import gzip
-import io
 import json
 import math
 import re
@@ -25,6 +24,7 @@ from jaxdp.escapes import one_line
 from jaxdp.program.data import dialects, headers
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.data.persons import held_out_persons
+from jaxdp.program.data.plain_text import NulError, PlainText
 from jaxdp.program.data.splits import TEST_FRACTION
 from jaxdp.program.errors import InputError
 from jaxdp.saved.files import open_plain
@@ -42,6 +42,7 @@ _CHUNK = 200_000
 _PARQUET = (".parquet", ".pq")
 # Of a file that is looked through, at a time.
 _PIECE = 2**18
+_LONGEST = 2**31 - 1
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _LINE = re.compile(r"(line|row) \d+")
 _TOO_FEW = "two records are needed, one of them to test on"
@@ -235,7 +236,7 @@ def _without_persons(
     if schema.target is not None and column == schema.target.name:
         raise source.error(f"--person_column={column} names the target; a person is none")
     persons = cells.texts(frame.iloc[:, names.index(column)])
-    persons[np.isin(persons, list(schema.missing))] = ""
+    persons[[person in schema.missing for person in persons]] = ""
     if column not in (*schema.order, *schema.dropped):
         frame = frame.loc[:, [name != column for name in names]]
     return frame, persons
@@ -389,6 +390,12 @@ def _reading(source: Source, encoding: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise source.error("there is no such file") from error
+    except NulError as error:
+        # Pandas may take it for the end of a field, and what stands behind it is then unchecked.
+        raise source.error(
+            f"line {error.line} holds a NUL (a byte 0), which no text does: take it out. Where all "
+            'lines do, say how the file is written, as "csv": {"encoding": "utf-16"} in the schema'
+        ) from error
     except UnicodeError as error:
         raise source.error(
             f"is not {encoding.upper()} text: save it so, or say in the schema how it is written, "
@@ -459,11 +466,11 @@ def _opened_bytes(path: Path) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _opened(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
+def _opened(path: Path, encoding: str) -> Iterator[PlainText]:
     """Open a text."""
     with _opened_bytes(path) as plain:
         marked = "utf-8-sig" if encoding == PLAIN.encoding else encoding
-        with io.TextIOWrapper(plain, encoding=marked, newline="") as file:
+        with PlainText(plain, encoding=marked, newline="") as file:
             yield file
 
 
@@ -476,10 +483,20 @@ def _require_first_line(path: Path, source: Source, dialect: Dialect) -> None:
 
 def _require_whole_lines(path: Path, dialect: Dialect, num_columns: int, source: Source) -> None:
     """Raise an error where a line has too few fields: pandas takes the others as empty."""
-    with _opened(path, dialect.encoding) as file:
+    with _long_fields(), _opened(path, dialect.encoding) as file:
         for fields in csv.reader(file, delimiter=dialect.separator, skipinitialspace=True):
             if fields not in ([], [""]) and len(fields) < num_columns:
                 raise source.error("has lines with fewer fields than its header")
+
+
+@contextlib.contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let fields be as long as those that pandas reads."""
+    before = csv.field_size_limit(_LONGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _require_one_line_each(
