@@ -10,13 +10,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jaxdp.tables import bought, rule_checks, totals
-from jaxdp.tables.columns import CATEGORICAL, NUM_BINS, NUMERIC, SchemaError
+from jaxdp.tables.columns import BOOLEAN, CATEGORICAL, NUM_BINS, NUMERIC, SchemaError
 from jaxdp.tables.moments import MOMENTS, TIME, moment_of
 from jaxdp.tables.new_columns import NEW_TYPES
 from jaxdp.tables.rules import Determined, Rule, Skip
 from jaxdp.tables.schema import Schema
 
 _NUMBERS = (NUMERIC, *MOMENTS)
+_CLASSES = (BOOLEAN, CATEGORICAL)
 # The fields of a file that hold each fact, and what they are where they are left out.
 _FIELDS: dict[str, dict[str, Any]] = {
     bought.BOUNDS: {"lower": None, "upper": None},
@@ -154,7 +155,9 @@ def _public(
         for field in (each for fact in free.get(name, ()) for each in _FIELDS[fact]):
             facts.pop(field, None)
         if name in targets:
-            facts.pop("other", None)
+            # A boolean is a category of two that are known, and classes name some of them.
+            for field in ("other", "classes", *(["type"] if facts["type"] in _CLASSES else [])):
+                facts.pop(field, None)
     return stored
 
 

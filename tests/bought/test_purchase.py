@@ -322,6 +322,12 @@ def test_a_target_without_two_certain_classes_loses_nothing_else() -> None:
     assert again.bought is not None
     assert again.bought.ledger == kept.bought.ledger  # type: ignore[union-attr]
     assert set(again.bought.facts) == {"age"}, "nobody bought what is declared"
+    named = classes | {"categories": ["Rome", "Oslo"], "classes": {"no": ["Rome"], "yes": ["Oslo"]}}
+    for facts in (named, {"type": "boolean", "target": True}):
+        other = OpenSchema.from_json({"columns": {"age": age, "city": facts}}).filled_by(kept)
+        assert other is not None
+        assert other.class_names == (("no", "yes") if facts is named else ("False", "True"))
+        assert column(other, "age") == column(kept, "age")
     with pytest.raises(SchemaError, match="no category of it"):
         encode(frame.assign(city="Bern"), again)
     with pytest.raises(SchemaError, match="at least two classes"):

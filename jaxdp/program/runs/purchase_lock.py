@@ -18,12 +18,18 @@ _OPENED = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def held(path: Path) -> Iterator[None]:
     """Hold the lock beside the file of a purchase; wait while another run holds it.
 
+    Its folder is made where it is missing. Where the lock can be made, so can the file.
+
     Args:
-        path: of what is bought; its folder is there.
+        path: of what is bought.
 
     Raises:
         InputError: there can be no lock.
     """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_written(path, error) from error
     place = path.with_name(f".{path.name}.lock")
     lock = None
     while lock is None:
@@ -43,7 +49,7 @@ def _locked(place: Path, path: Path) -> int | None:
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
             raise _no_lock(place) from error
-        raise InputError(f"{place}: cannot be made ({error.strerror})") from error
+        raise _not_written(path, error) from error
     try:
         found = os.fstat(lock)
         if not stat.S_ISREG(found.st_mode) or found.st_size > 0:
@@ -71,6 +77,12 @@ def _wait(lock: int, path: Path) -> None:
     except BlockingIOError:
         print(f"{path}: another run buys it now; this one waits, and uses it then", file=sys.stderr)
         fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _not_written(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"{path}: cannot be written ({error.strerror}); name another file by --schema_out"
+    )
 
 
 def _no_lock(place: Path) -> InputError:

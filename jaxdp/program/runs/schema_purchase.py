@@ -108,7 +108,6 @@ class SchemaBuyer:
             noise_seed=self.budget.noise_seed,
             relation=self.budget.relation,
         )
-        _require_writable(path)
         with purchase_lock.held(path):
             if path.exists():  # bought since
                 return self._again(path, opened, raw.length(records))
@@ -211,8 +210,8 @@ def _filled(path: Path, opened: OpenSchema, no_header: bool | None) -> Schema | 
 
 def _of_another(path: Path, schema: str) -> InputError:
     return InputError(
-        f"{path}: was bought for another schema than {schema}; remove it to buy a new one, or give "
-        "it by --schema"
+        f"{path}: was bought for another schema than {schema}: take back what was changed there, "
+        "or give this file by --schema. Who removes it buys anew, which spends budget again"
     )
 
 
@@ -289,19 +288,6 @@ def write(path: Path, schema: Schema) -> None:
         new_files.write(path, schema_files.as_text(schema.to_json()).encode())
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def _require_writable(path: Path) -> None:
-    """Raise an `InputError` where a file cannot be made; before anything is spent on it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        probe = path.with_name(f".{path.name}.probe")
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({error.strerror}); name another file by --schema_out"
-        ) from error
 
 
 def _open(opened: OpenSchema) -> dict[str, tuple[str, ...]]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _OWN_FLAGS = re.compile(r"^--(csv|dataset|data_dir|schema|out_dir|out)=")
 _IN_WORDS = {
     "--image_size=": '"Size of images" ',
-    "; remove it to buy a new one, or give it by --schema": (
-        "; say of them what was said then, or move that file away to buy anew"
+    "take back what was changed there, or give this file by --schema. Who removes it": (
+        "say of columns what was said then. Who moves that file away"
     ),
 }
 
