@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from support import saved_folders
 import jaxdp
 from jaxdp.privacy.certificates import Terms, certify
 from jaxdp.privacy.dataset_ledger import DatasetLedger
-from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_profile, one_release
+from jaxdp.privacy.ledger import UNROUNDED_NOISE, Ledger, joint_epsilon, joint_profile, one_release
 from jaxdp.program import command_line
 from jaxdp.program.commands import registry_entry, spent
 
@@ -191,6 +192,9 @@ def test_the_sum_of_a_ledger_comes_with_mu_and_what_an_attacker_can_do(tmp_path:
     alone = DatasetLedger(tmp_path / "one.ledger.jsonl")
     alone.enter(f"{9:032x}", "dp_ntk", own)
     assert "losses compose" not in "\n".join(spent.lines(str(alone.path), None))
+    before = dataclasses.replace(own, noise=UNROUNDED_NOISE)
+    alone.enter(f"{8:032x}", "dp_ntk", before)
+    assert spent.lines(str(alone.path), None)[-1].startswith("WARNING: 1 of 2 earlier runs have")
     assert mu == "mu = 0.2 of Gaussian differential privacy"  # 2 of one release of a tenth
     assert "which of two records was used is right at most 53.99 %" in attack
 

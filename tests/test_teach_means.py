@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import shutil
@@ -19,6 +20,7 @@ from support.teaching import DIGITS, TOY, drive, plan_of, read_teacher
 from jaxdp.images.packing import Packing
 from jaxdp.methods import certified
 from jaxdp.privacy import accounting
+from jaxdp.privacy.ledger import FLOAT32_NOISE, UNROUNDED_NOISE
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.program.commands import dp_kip_teacher as driver
 from jaxdp.program.runs import generated_images
@@ -188,6 +190,17 @@ def test_images_of_unsafe_releases_make_nothing_releasable(tmp_path: Path) -> No
     seeded = written(tmp_path / "seeded", seeded=True)
     plan = plan_of(*TOY, "--match=both", f"--synthetic={seeded}", "--eps=5")
     assert not certified.certificate(plan)["releasable"]
+    sound = written(tmp_path / "sound")
+    plan = plan_of(*TOY, "--match=both", f"--synthetic={sound}", "--eps=5")
+    assert certified.certificate(plan)["releasable"]
+    images = plan.earlier.images
+    for noise in (FLOAT32_NOISE, UNROUNDED_NOISE):
+        ledger = images.certificate["ledger"] | {"noise": noise}
+        flawed = images._replace(certificate=images.certificate | {"ledger": ledger})
+        beside = dataclasses.replace(plan, earlier=plan.earlier._replace(images=flawed))
+        facts = certified.certificate(beside)
+        assert facts["ledger"]["noise"] == noise
+        assert not facts["releasable"]
 
 
 def test_generated_images_must_leave_the_teacher_a_budget(

@@ -12,7 +12,7 @@ from typing import Any
 from jaxdp.data import Spec
 from jaxdp.methods.settings import SettingsError, bad
 from jaxdp.privacy import accounting, cell_counts, relations, releases
-from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.ledger import Ledger, worst_noise
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables.bought import Bought
 
@@ -158,6 +158,7 @@ def joint(ledger: Ledger, spec: Spec) -> Ledger:
         ledger,
         threshold_delta=found.threshold_delta,
         seeded_noise=ledger.seeded_noise or found.seeded_noise,
+        noise=worst_noise(ledger.noise, found.noise),
     )
 
 

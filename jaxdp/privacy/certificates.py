@@ -27,6 +27,7 @@ from jaxdp.privacy.profiles import FALSE_POSITIVES
 from jaxdp.privacy.wording import (
     ATTACK,
     COUNTED_CLASSES,
+    FLAWED,
     MUST_STAY,
     NO_PROMISE,
     NOT_COVERED,
@@ -276,10 +277,10 @@ def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | No
             "its noise was drawn in float32, as version 0.1.0 did: the values that such noise can "
             "take tell the sum under it. Train it again"
         )
-    if ledger.shows_unrounded_noise:
+    if ledger.has_flawed_noise:
         return (
             "its noisy sums were not rounded to a grid, as versions before 0.2.0 left them: the "
-            "last digits of numbers, or of those near 0, tell the sum under them. Make it again"
+            "last digits of numbers, or of those near 0, may tell the sum under them. Make it again"
         )
     if not ledger.delta < 1 / ledger.num_examples and not terms.allow_delta:
         return (
@@ -309,7 +310,7 @@ def _verdict(
     """Return whether the result may be released; how strong that is goes by all runs together."""
     if reason is not None:
         return f"MUST NOT BE RELEASED: {reason}"
-    worst = max(epsilon, together)
+    worst = math.inf if _flawed(earlier) else max(epsilon, together)
     strength = "strong" if worst <= STRONG * 1.001 else "medium" if worst <= MEDIUM else "weak"
     said = f"epsilon {_up(epsilon)}"
     if earlier:
@@ -319,6 +320,11 @@ def _verdict(
             f"epsilon {_up(epsilon)}, {ledger.relation}, by itself"
         )
     return f"MAY BE RELEASED, under a {strength} guarantee ({said})"
+
+
+def _flawed(ledgers: tuple[Ledger, ...] | None) -> int:
+    """Return how many earlier runs may have told the sums under their noise."""
+    return sum(ledger.has_flawed_noise for ledger in ledgers or ())
 
 
 def _sum(ledger: Ledger, earlier: tuple[Ledger, ...]) -> float:
@@ -370,6 +376,8 @@ def _warnings(
     ledger: Ledger, epsilon: float, together: float, earlier: tuple[Ledger, ...] | None
 ) -> tuple[str, ...]:
     found = list(delta_warnings(ledger.delta, ledger.num_examples))
+    if number := _flawed(earlier):
+        found.append(FLAWED.format(number=number, of=len(earlier or ())))
     if together > max(epsilon, MEDIUM):
         found.append(
             f"with earlier runs ({len(earlier or ())}) on the same data epsilon is {together:.4g} "

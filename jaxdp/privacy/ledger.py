@@ -37,6 +37,7 @@ OLD_NOISE = "float64, one draw, keys of 64 bits"
 UNROUNDED_NOISE = f"float64, two draws, keys of {KEY_BITS} bits"
 """Noise of development versions of 0.2.0."""
 KINDS_OF_NOISE = (NOISE, UNROUNDED_NOISE, OLD_NOISE, FLOAT32_NOISE)
+"""The best one first."""
 
 # Beyond what any setting leads to. Accounting ends soon for all of these: see `grids`.
 LEAST_READ, LEAST_NOISE, MOST_NOISE = 1e-100, 1e-6, 1e18
@@ -128,14 +129,12 @@ class Ledger:
         return relations.joint(release.relation for release in self.releases)
 
     @property
-    def shows_unrounded_noise(self) -> bool:
-        """Whether a noisy sum is released as it is, by a version that did not round it to a grid.
+    def has_flawed_noise(self) -> bool:
+        """Whether its noise may tell a sum under it, as that of versions before 0.2.0 does.
 
-        What many steps have added up shows none of their sums.
+        What many steps have added up shows none of their sums, but a checkpoint of few may.
         """
-        is_one_sum = self.steps is not None and self.steps.num_steps == 1
-        unrounded = self.noise in (UNROUNDED_NOISE, OLD_NOISE)
-        return unrounded and bool(self.releases or self.also or is_one_sum)
+        return self.noise != NOISE
 
     @property
     def is_private(self) -> bool:
@@ -246,6 +245,11 @@ _FIELDS: dict[str, Check] = {
     "records_per_person": whole,
     "threshold_delta": number,
 }
+
+
+def worst_noise(*kinds: str) -> str:
+    """Return the kind of noise of what several kinds have gone into."""
+    return max(kinds, key=KINDS_OF_NOISE.index)
 
 
 def joint_relation(ledgers: Iterable[Ledger]) -> str:

@@ -59,6 +59,11 @@ QUESTIONS = {
     (False, False): "which of two persons' records were used",
 }
 """What an attacker has to tell: by whether records are emptied, and whether each is a unit."""
+FLAWED = (
+    "{number} of {of} earlier runs have noise of versions before 0.2.0, which may tell the sums "
+    "under it: no epsilon holds for what they made once it has left, nor for a sum with it. Let it "
+    "stay, and make it again"
+)
 NO_PROMISE = (
     "There is no guarantee: no noise was added. Whoever sees these files may learn about single "
     "training records, so they need the same care as the training data."

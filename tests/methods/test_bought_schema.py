@@ -14,6 +14,7 @@ import jaxdp
 from jaxdp.bought import Purchase, buy_schema
 from jaxdp.methods import bought_schema, certified
 from jaxdp.privacy import DatasetLedger, Ledger, joint_epsilon
+from jaxdp.privacy.ledger import FLOAT32_NOISE, UNROUNDED_NOISE
 from jaxdp.tables import Bought, Schema
 
 NUM, DELTA = 1500, 1e-5
@@ -94,6 +95,16 @@ def test_guarantee_a_schema_that_was_bought_without_noise_is_never_releasable(me
     seeded = certified.certificate(plan_of(method, schema_of(noise_seed=1)))
     assert not seeded["releasable"]
     assert certified.counted(plan_of(method, schema_of(noise_seed=1))) is None
+
+
+@pytest.mark.parametrize("method", FAST)
+def test_guarantee_a_run_has_the_noise_of_its_schema(method: str) -> None:
+    assert SCHEMA.bought is not None
+    for noise in (FLOAT32_NOISE, UNROUNDED_NOISE):
+        bought = dataclasses.replace(SCHEMA.bought, ledger={**SCHEMA.bought.ledger, "noise": noise})
+        facts = certified.certificate(plan_of(method, dataclasses.replace(SCHEMA, bought=bought)))
+        assert facts["ledger"]["noise"] == noise
+        assert not facts["releasable"]
 
 
 def test_guarantee_persons_are_protected_by_both_or_by_none() -> None:

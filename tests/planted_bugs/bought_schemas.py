@@ -191,6 +191,13 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "flawed noise of a schema is sound in a run",
+        _RUNS,
+        "noise=worst_noise(ledger.noise, found.noise),",
+        "",
+        (f"{_R}test_guarantee_a_run_has_the_noise_of_its_schema[marginals]",),
+    ),
+    Mutant(
         "a schema that was bought for single records serves persons",
         _RUNS,
         "    if found.records_per_person != spec.records_per_person:\n",

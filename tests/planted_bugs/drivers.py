@@ -142,16 +142,23 @@ MUTANTS = (
     Mutant(
         "the teacher's seeded noise is not noted",
         _TEACHER_PLAN,
-        "seeded_noise=self.settings.noise_seed is not None\n",
-        "seeded_noise=False\n",
+        "seeded_noise=self.settings.noise_seed is not None,",
+        "seeded_noise=False,",
         (f"{_KEYS}test_guarantee_seeded_noise_is_noted[dp_kip_teacher]",),
     ),
     Mutant(
         "seeded noise of generated images is forgotten",
         _TEACHER_PLAN,
-        'or (images is not None and images.certificate["ledger"]["seeded_noise"]),',
-        "or False,",
+        'seeded_noise=own.seeded_noise or before["seeded_noise"],',
+        "",
         (_IMAGES,),
+    ),
+    Mutant(
+        "flawed noise of generated images is forgotten",
+        _TEACHER_PLAN,
+        'noise=worst_noise(own.noise, before["noise"]),',
+        "",
+        ("tests/test_teach_means.py::test_images_of_unsafe_releases_make_nothing_releasable",),
     ),
     Mutant(
         "an objection to generated images is forgotten",

@@ -72,8 +72,8 @@ MUTANTS = (
     Mutant(
         "a verdict goes by the run alone",
         _CERTIFICATES,
-        "worst = max(epsilon, together)",
-        "worst = epsilon",
+        "else max(epsilon, together)",
+        "else epsilon",
         (_SUM,),
     ),
     Mutant(
@@ -130,8 +130,8 @@ MUTANTS = (
     Mutant(
         "a verdict goes by the sum where the run by itself is worse",
         _CERTIFICATES,
-        "worst = max(epsilon, together)",
-        "worst = together",
+        "else max(epsilon, together)",
+        "else together",
         (f"{_C}test_guarantee_the_verdict_is_that_of_the_worse_of_the_run_and_the_sum",),
     ),
     Mutant(

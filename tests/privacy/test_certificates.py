@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -403,22 +404,36 @@ def test_certificates_of_version_0_1_0_can_be_read() -> None:
     given = certificate()
     found = recertified(_of_version_0_1_0(given))
     assert found["epsilon"] == given["epsilon"]
-    assert found["releasable"]
     assert found["ledger"]["noise"] == OLD_NOISE
     assert not recertified(_of_version_0_1_0(certificate(seeded_noise=True)))["releasable"]
 
 
 def test_guarantee_sums_whose_noise_was_not_rounded_are_not_releasable() -> None:
-    """Counts and class means, alone or beside steps; what many steps have added up may leave."""
+    """Counts and class means, alone or beside steps, and the checkpoints of many steps."""
     released = recertified(_of_version_0_1_0(single()))
     assert released["ledger"]["noise"] == OLD_NOISE
     beside = certificate(also=(4.0,), noise=UNROUNDED_NOISE)
     alone = certificate(steps=one_release(60000, noise_multiplier=4.0), noise=UNROUNDED_NOISE)
-    for found in (released, single(noise=UNROUNDED_NOISE), beside, alone):
+    steps = certificate(noise=UNROUNDED_NOISE)
+    for found in (released, single(noise=UNROUNDED_NOISE), beside, alone, steps):
         assert not found["releasable"]
         assert "not rounded to a grid" in found["not_releasable_reason"]
         assert recertified(found) == found
-    assert certificate(noise=UNROUNDED_NOISE)["releasable"]
+
+
+@pytest.mark.parametrize("noise", [FLOAT32_NOISE, OLD_NOISE, UNROUNDED_NOISE])
+def test_guarantee_earlier_runs_whose_noise_tells_sums_are_no_strong_guarantee(noise: str) -> None:
+    part = releases.calibrate({"mean": 2 / 600}, target_epsilon=0.1, delta=DELTA)
+    sound = Ledger(num_examples=600, delta=DELTA, releases=part)
+    flawed = dataclasses.replace(sound, noise=noise)
+    found = single(0.3, of=terms(earlier=(sound, flawed)))
+    assert found["releasable"]
+    assert "under a weak guarantee" in found["verdict"]
+    assert "1 of 2 earlier runs have noise of versions before 0.2.0" in found["warnings"][0]
+    assert recertified(found) == found
+    good = single(0.3, of=terms(earlier=(sound, sound)))
+    assert "under a strong guarantee" in good["verdict"]
+    assert not good["warnings"]
 
 
 def test_guarantee_a_teacher_of_version_0_1_0_is_not_releasable() -> None:

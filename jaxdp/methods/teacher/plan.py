@@ -57,7 +57,7 @@ from jaxdp.methods.teacher.story import (
 )
 from jaxdp.numerics import ByBackend
 from jaxdp.privacy import sampling
-from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger, one_release
+from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger, one_release, worst_noise
 
 # Rows at once. Of a CPU as many as its cache holds: a step reads them several times.
 _CHUNK_LIMIT = ByBackend(cpu=512, accelerator=8192)
@@ -135,10 +135,16 @@ class TeacherPlan(base.Plan[Released]):
             delta=self.settings.delta,
             steps=self.mechanisms.steps,
             also=self.mechanisms.beside,
-            seeded_noise=self.settings.noise_seed is not None
-            or (images is not None and images.certificate["ledger"]["seeded_noise"]),
+            seeded_noise=self.settings.noise_seed is not None,
             records_per_person=self.spec.records_per_person,
         )
+        if images is not None:
+            before = images.certificate["ledger"]
+            own = dataclasses.replace(
+                own,
+                seeded_noise=own.seeded_noise or before["seeded_noise"],
+                noise=worst_noise(own.noise, before["noise"]),
+            )
         return bought_schema.joint(own, self.spec)
 
     @property

@@ -40,7 +40,7 @@ KINDS = command_line.define(SpentFlags)
 
 
 def lines(path: str, delta: float | None) -> list[str]:
-    """Return a line for each run in a ledger, and three for all of them.
+    """Return a line for each run in a ledger, and some for all of them.
 
     Raises:
         InputError: there is no such file, or it was changed.
@@ -49,6 +49,7 @@ def lines(path: str, delta: float | None) -> list[str]:
     from jaxdp.escapes import for_terminal
     from jaxdp.privacy.certificates import whole_loss
     from jaxdp.privacy.ledger import joint_epsilon, joint_relation
+    from jaxdp.privacy.wording import FLAWED
     from jaxdp.program.report.values import round_up
     from jaxdp.program.runs import dataset_ledgers
 
@@ -70,6 +71,8 @@ def lines(path: str, delta: float | None) -> list[str]:
         f"epsilon {round_up(whole)} at delta {at:g} ({joint_relation(ledgers)}){limit}{composed}"
     )
     loss = whole_loss(tuple(ledgers))
+    flawed = sum(ledger.has_flawed_noise for ledger in ledgers)
+    warned = [f"WARNING: {FLAWED.format(number=flawed, of=len(entries))}"] if flawed else []
     persons = all(entry.is_of_persons for entry in entries)
     unit = "persons" if persons else "single records, whoever they are of"
     return [
@@ -78,6 +81,7 @@ def lines(path: str, delta: float | None) -> list[str]:
         f"protected are {unit}",
         f"mu = {round_up(loss['gaussian_dp_mu'])} of Gaussian differential privacy",
         loss["attacker"]["in_words"],
+        *warned,
     ]
 
 
