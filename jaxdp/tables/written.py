@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxdp.tables.columns import Column
-from jaxdp.tables.layout import values_at
+from jaxdp.tables.layout import edges, values_at
 
 # Digits of a number that is no whole number, and of its distance from others between the bounds.
 _DIGITS = 6
@@ -45,11 +45,27 @@ def _with_spikes(
     return np.where(is_spike, nearest, rounded)
 
 
+def _within_bins(
+    rounded: np.ndarray, values: np.ndarray, column: Column, step: float
+) -> np.ndarray:
+    """Return rounded numbers, and those below that have left their bins, which end before an edge.
+
+    A bin of one number, as one of costs of 0, would have two of them.
+    """
+    ends, nearly = edges(column), 1e-6 * step  # positions have lost some digits
+    places = np.clip(np.searchsorted(ends, values + nearly, side="right"), 1, len(ends) - 1)
+    low, end = ends[places - 1], ends[places]
+    has_left = (rounded > end - nearly) & (end < column.bounds[1]) & (end - step > low - nearly)
+    below = [round(float(value), column.decimals) for value in end - step]
+    return np.where(has_left, below, rounded)
+
+
 def _rounded(values: np.ndarray, column: Column) -> np.ndarray:
     """Return numbers with `_DIGITS` digits, or so many of the distance between the bounds."""
     low, high = column.bounds
     if column.decimals is not None:
-        return np.array([round(float(value), column.decimals) for value in values])
+        rounded = np.array([round(float(value), column.decimals) for value in values])
+        return _within_bins(rounded, values, column, 10.0**-column.decimals)
     sizes = np.clip(np.abs(values), 1e-290, high - low)
     return np.array(
         [

@@ -110,3 +110,25 @@ def test_spikes_come_back_with_all_of_their_digits() -> None:
     assert tuple(found) == spikes
     assert other not in spikes
     assert len(f"{other:.12g}") < 9
+
+
+def test_a_rounded_number_stays_in_the_bin_that_it_was_drawn_in() -> None:
+    """Half of a bin of one number, as of costs of 0, would be another one."""
+    inner = (0.01, 0.05, 1.0, 7.31)
+    cost = Column(name="cost", type=NUMBER["type"], lower=0, upper=9, decimals=2, bins=inner)
+    where = np.linspace(0, 1, 100_001)[:-1]
+    made = written.numbers(cost, where)
+    places = np.searchsorted(edges(cost)[:-1], made + 1e-9, side="right") - 1
+    np.testing.assert_array_equal(places, (where * (len(inner) + 1)).astype(int))
+    assert set(made[places == 0]) == {0.0}
+    assert set(made[places == 1]) == {0.01, 0.02, 0.03, 0.04}
+    assert made.max() == 9.0
+    # Numbers as they are written come back, those on an edge too.
+    again = written.numbers(cost, positions(cost, made))
+    np.testing.assert_allclose(again, made, atol=1e-9)
+
+
+def test_digits_finer_than_bins_leave_no_bin_empty() -> None:
+    """A bin without a number of so few digits has the nearest one."""
+    cost = Column(name="cost", type=NUMBER["type"], lower=0, upper=1, decimals=1, bins=(0.02, 0.04))
+    assert set(written.numbers(cost, np.linspace(0, 0.6, 50))) == {0.0}
