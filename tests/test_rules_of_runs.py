@@ -19,6 +19,7 @@ from jaxdp.tables import read_schema
 
 FAST = ("--steps=3", "--num_synthetic=60", "--evaluate=none", "--eps=2", "--delta=1e-3")
 DATE = {"type": "date", "format": "%Y-%m-%d"}
+SECONDS = {"type": "timestamp", "format": "%Y-%m-%d %H:%M:%S"}
 NUMBER = {"type": "numeric"}
 WORD = {"type": "categorical"}
 
@@ -160,6 +161,10 @@ def test_rules_are_kept_with_what_is_bought(
         ({"EndDate": DATE, "StartDate": DATE}, [{"order": ["StartDate", "EndDate"]}]),
         ({"min_age": NUMBER, "max_age": NUMBER}, [{"order": ["min_age", "max_age"]}]),
         ({"start": DATE, "end": DATE | {"format": "%Y"}}, []),
+        ({"start": DATE, "end": DATE | {"format": "%d.%m.%Y"}}, [{"order": ["start", "end"]}]),
+        ({"start": DATE, "end": DATE | {"type": "timestamp", "format": "%Y-%m-%d %H"}}, []),
+        ({"start": SECONDS, "end": SECONDS}, [{"order": ["start", "end"]}]),
+        ({"start": SECONDS, "end": SECONDS | {"zone": "Asia/Tokyo"}}, []),
         ({"first_name": WORD, "last_name": WORD}, []),
         ({"start": {"type": "time", "format": "%H:%M"}, "end": {"type": "time"}}, []),
         ({"start": DATE, "end": {"drop": True}}, []),

@@ -166,7 +166,7 @@ def test_depths_are_not_mixed(tmp_path: Path) -> None:
         load(tmp_path)
     check_message(
         caught.value, "toy", "z.png is 5x4 grey but", "a.png is 5x4 grey of values 0 to 65535",
-        "one mode, grey or RGB, of one depth",
+        "save those of 16 bits with 8",
     )  # fmt: skip
 
 

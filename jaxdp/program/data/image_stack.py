@@ -107,8 +107,7 @@ def _require_alike(name: str, found: _Found, first: _Found, wanted: Wanted) -> N
     if here.kind != there.kind:
         raise dataset_error(
             name,
-            f"{_compared(found, first)}: give all images one mode, grey or RGB, of one depth; "
-            "--channels=1 makes all grey, 3 RGB",
+            f"{_compared(found, first)}: {_remedy(here, there)}",
         )
     if wanted.size.size is None and here.pixels.shape != there.pixels.shape:
         raise dataset_error(
@@ -116,6 +115,13 @@ def _require_alike(name: str, found: _Found, first: _Found, wanted: Wanted) -> N
             f"{_compared(found, first)}: --image_size=full takes images of one size; "
             f"--image_size={LARGEST} resizes all images to {LARGEST}x{LARGEST}",
         )
+
+
+def _remedy(here: Image, there: Image) -> str:
+    """Return how two images are made one kind."""
+    if here.pixels.dtype != there.pixels.dtype:
+        return "images of one dataset have one depth; save those of 16 bits with 8, or all with 16"
+    return "give all images one mode, grey or RGB; --channels=1 makes all grey, 3 RGB"
 
 
 def _require_not_one_alone(name: str, odd: str, sizes: np.ndarray, owners: np.ndarray) -> None:

@@ -144,7 +144,7 @@ def _image(text: str, spec: Spec) -> Examples:
     if pixels.shape != spec.shape or pixels.dtype != spec.codec.dtype:
         raise InputError(
             f"{text}: is {_describe(pixels.shape, pixels.dtype.name)}, and the run is of images of "
-            f"{_describe(spec.shape, spec.codec.dtype)}; bring it to that size and mode"
+            f"{_describe(spec.shape, spec.codec.dtype)}; bring it to that size, mode and depth"
         )
     _require_range(text, pixels, spec)
     return Examples((text,), (None,), pixels[np.newaxis])
@@ -152,8 +152,8 @@ def _image(text: str, spec: Spec) -> Examples:
 
 def _describe(shape: tuple[int, ...], dtype: str) -> str:
     height, width, channels = shape
-    deep = "" if dtype == "uint8" else f" of {dtype}"
-    return f"{width}x{height} {colours(channels)}{deep}"
+    deep = {"uint8": "8 bits", "uint16": "16 bits"}.get(dtype, dtype)
+    return f"{width}x{height} {colours(channels)} of {deep}"
 
 
 def _array(text: str, spec: Spec) -> np.ndarray:

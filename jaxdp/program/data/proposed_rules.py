@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jaxdp.tables.columns import CATEGORICAL, NUMERIC
-from jaxdp.tables.moments import DATE, DURATION, TIMESTAMP
+from jaxdp.tables.moments import DATE, DURATION, TIMESTAMP, moment_of
 from jaxdp.tables.rules import PROPOSED
 
 _ORDERED = (
@@ -59,9 +59,19 @@ def _orders(kept: Mapping[str, Any], words: Mapping[str, tuple[str, ...]]) -> It
 
 def _are_alike(first: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
     """Whether columns may be compared; times of day go over midnight."""
-    kinds = {first.get("type"), then.get("type")}
-    are_numbers = len(kinds) == 1 and kinds <= {NUMERIC, DATE, TIMESTAMP, DURATION}
-    return are_numbers and first.get("format") == then.get("format")
+    if first.get("type") != then.get("type"):
+        return False
+    return first.get("type") == NUMERIC or (
+        _clock(first) is not None and _clock(first) == _clock(then)
+    )
+
+
+def _clock(facts: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the unit of a date, a timestamp or a duration, and its zone; None of another type."""
+    if facts.get("type") not in (DATE, TIMESTAMP, DURATION):
+        return None
+    zone = facts.get("zone") or "UTC"
+    return moment_of(facts["type"], facts["format"], zone).unit, zone
 
 
 def _sums(kept: Mapping[str, Any], words: Mapping[str, tuple[str, ...]]) -> Iterator[Any]:
