@@ -23,6 +23,7 @@ from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.tables.dialects import Dialect
+from jaxdp.tables.schema import Schema
 
 IMAGES = Spec.images("digits", (60, 8, 9), class_names=["a", "b"])
 SPECS = {
@@ -66,20 +67,19 @@ def test_a_card_fits_the_data(name: str, kind: str) -> None:
     new = {"images": "new.png folder/ new.npz", "table": "new.csv", "rows": "new.npz"}[name]
     assert f"jaxdp classify --run=FOLDER {new}\n" in text
     assert f"`pip install jaxdp_toolkit-{jaxdp.__version__}-py3-none-any.whl`" in text
-    assert ("dtype=str" in text) == (name == "table")
+    assert ("read.csv(" in text) == (name == "table")
     record = {"images": "one image", "table": "one record", "rows": "one row"}[name]
     assert f"What is protected is {record} of the training split" in text
-    assert 40 <= len(text.splitlines()) <= 75
+    assert 40 <= len(text.splitlines()) <= 90
 
 
 def test_a_card_reads_the_table_as_it_is_written(tmp_path: Path) -> None:
     """As of a file with semicolons and decimal commas, in latin-1."""
-    german = dataclasses.replace(
-        SPECS["table"].schema, csv=Dialect(separator=";", decimal=",", encoding="latin-1")
-    )
+    dialect = Dialect(separator=";", decimal=",", encoding="latin-1").to_json()
+    german = Schema.from_json(SPECS["table"].schema.to_json() | {"csv": dialect})
     spec = Spec.table("german", german, 60)
     text = card_of(spec, "generated")
-    (line,) = [line for line in text.splitlines() if "read_csv" in line]
+    code = text.partition("Without it:\n\n```python\n")[2].partition("\n```")[0]
     x, y = np.full((3, 5), 0.5, np.float32).round(), np.zeros(3, np.int32)
     made = Made(
         spec=spec,
@@ -94,8 +94,13 @@ def test_a_card_reads_the_table_as_it_is_written(tmp_path: Path) -> None:
     )
     assert made.save(tmp_path) == tmp_path / "synthetic.csv"
     found: dict[str, Any] = {}
-    exec(f"import pandas\n{line.replace('synthetic.csv', str(tmp_path / 'synthetic.csv'))}", found)
+    exec(code.replace("synthetic.csv", str(tmp_path / "synthetic.csv")), found)
     assert list(found["frame"].columns) == list(german.order)
+    numbers = {column.name for column in german.declared if column.type == "numeric"}
+    kinds = found["frame"].dtypes.items()
+    assert {name for name, kind in kinds if kind.kind in "if"} == numbers != set()
+    for option in ('sep = ";"', 'dec = ","', 'fileEncoding = "latin-1"'):
+        assert option in text
 
 
 def test_guarantee_a_card_says_what_the_certificate_says() -> None:

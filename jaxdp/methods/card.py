@@ -3,6 +3,7 @@
 It is made of public facts, the certificate and names of files alone; no number of it is private.
 """
 
+import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from jaxdp.methods import learnt
 from jaxdp.methods.settings import DATA_PRIORS, EQUAL_PRIORS
 from jaxdp.privacy import wording
 from jaxdp.privacy.certificates import Certificate
+from jaxdp.tables.columns import NUMERIC
 
 NAME = "README.md"
+_MOST_NAMED = 40  # columns of a table
 _MARK = "<!-- jaxdp wrote this file, and may write it again. -->"
 _PRIORS = {
     DATA_PRIORS: "\nClasses are taken to be as common as in the data.",
@@ -217,9 +220,9 @@ def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection
         f"{get_jaxdp()}\n\nFOLDER is this folder, or the zip file that `jaxdp pack` makes of it. "
     )
     said += f"With the library:\n{_USE.format(lines=chr(10).join(lines))}"
-    read = reading(f"{name}.csv", spec) if table else _npz(kind).format(name=name)
-    said += f"\nWithout it:\n\n```python\n{read}"
-    said += "\n```\n\nOn the command line"
+    own = f"```python\n{_npz(kind).format(name=name)}\n```"
+    said += f"\nWithout it:\n\n{reading(f'{name}.csv', spec) if table else own}"
+    said += "\n\nOn the command line"
     commands = ["jaxdp export --run=FOLDER --format=huggingface --out=shared"]
     if labelled:
         commands.insert(0, f"jaxdp classify --run=FOLDER {use.files}")
@@ -235,13 +238,39 @@ def predicting(spec: Spec) -> tuple[str, ...]:
 
 
 def reading(file: str, spec: Spec) -> str:
-    """Return Python that reads the file of a table without the library."""
-    csv = spec.schema.csv if spec.schema is not None else None
-    options = {} if csv is None else csv.for_pandas()
+    """Return code that reads the file of a table without the library, in Python and in R."""
+    schema = spec.schema
+    options = {} if schema is None else schema.csv.for_pandas()
     more = "".join(f", {key}={value!r}" for key, value in options.items())
-    return (
-        f'import pandas\n\nframe = pandas.read_csv("{file}", dtype=str{more})\n'
-        "# dtype=str keeps the zeros that codes begin with; made.frame of jaxdp has the types."
+    if schema is None or schema.csv.header is False or len(schema.order) > _MOST_NAMED:
+        return (
+            f'```python\nimport pandas\n\nframe = pandas.read_csv("{file}", dtype=str{more})\n```'
+        )
+    numbers = {column.name for column in schema.declared if column.type == NUMERIC}
+    texts = [json.dumps(name) for name in schema.order if name not in numbers]
+    gone = [json.dumps(text) for text in schema.missing]
+    in_r = {"sep": "sep", "decimal": "dec", "encoding": "fileEncoding"}
+    more_r = "".join(f", {in_r[key]} = {json.dumps(value)}" for key, value in options.items())
+    return "\n".join(
+        [
+            "```python",
+            "import pandas",
+            "",
+            f"texts = [{', '.join(texts)}]  # codes keep the zeros that they begin with",
+            f"options = dict(keep_default_na=False, na_values=[{', '.join(gone)}]{more})",
+            f'frame = pandas.read_csv("{file}", dtype=dict.fromkeys(texts, str), **options)',
+            "# Days are texts there; made.frame of jaxdp has all types.",
+            "```",
+            "",
+            "In R:",
+            "",
+            "```r",
+            f"texts <- c({', '.join(texts)})",
+            f"gone <- c({', '.join(gone)})",
+            f'frame <- read.csv("{file}", na.strings = gone, check.names = FALSE,',
+            f'  colClasses = setNames(rep("character", length(texts)), texts){more_r})',
+            "```",
+        ]
     )
 
 

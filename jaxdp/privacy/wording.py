@@ -23,7 +23,9 @@ NOT_COVERED = (
 )
 PUBLIC = (
     "the number n of training records (it sets rates, steps, noise and divisors)",
-    "the number and names of classes, the shape of a record, the scaling constants",
+    "the number and names of classes, the shape of a record, the scaling constants; of a table its "
+    "schema: names, types and formats of columns, those too that were guessed from records and "
+    "accepted as public",
     "all flags and hyper-parameters in config.json, the networks and random features",
 )
 COUNTED_CLASSES = (

@@ -42,6 +42,18 @@ def test_it_says_whether_they_learn_less(found: dict[str, Any], said: str | None
     assert ordinary_models.line(found) == said
 
 
+@pytest.mark.parametrize(
+    ("right", "said"), [(8, "learn no more than a guess from the set"), (26, "learn less from")]
+)
+def test_it_says_where_they_have_learnt_nothing(right: int, said: str) -> None:
+    """Of 30 test examples, 15 of each class; another model that is right does not count."""
+    counts = [[right - right // 2, 15 - (right - right // 2)], [15 - right // 2, right // 2]]
+    figures = {"confusion": counts, "num_test": 30, "auc": None}
+    found = metrics(0.9, logistic=right / 30, cnn=0.8)
+    found["evaluation"]["logistic"]["figures"] = figures
+    assert said in str(ordinary_models.line(found))
+
+
 def test_their_own_lines_are_left_out() -> None:
     found = metrics(0.7, logistic=0.475, forest=0.5, cnn=0.9)
     assert list(ordinary_models.without(found)["evaluation"]) == ["cnn"]

@@ -220,7 +220,7 @@ def test_headline_and_every_key_are_shown() -> None:
     for part in (
         "digits 7 per class",
         "ε = 1 δ = 1e-5",
-        "45.3% before: 10.2%",
+        "45.3% what it began with: 10.2%",
         "0.0123457",
         "123.457",
     ):
@@ -353,9 +353,9 @@ def test_hostile_values_are_escaped() -> None:
 
 
 def test_accuracy_not_measured() -> None:
-    assert "50.0% before: not measured" in page(metrics={"krr_test_accuracy": 0.5})[1]
+    assert "50.0% what it began with: not measured" in page(metrics={"krr_test_accuracy": 0.5})[1]
     known = {"krr_test_accuracy": 0.5, "figures": {"krr": {"interval": [0.41, 0.5912]}}}
-    assert "50.0% on new examples: 41.0 to 59.1% before:" in page(metrics=known)[1]
+    assert "50.0% on new examples: 41.0 to 59.1% what it began with:" in page(metrics=known)[1]
 
 
 def test_the_top_has_the_sentence_of_the_certificate() -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from jaxdp.program.runs import chance
+
 NAMES = {"logistic": "logistic regression", "forest": "random forest"}
 """Judges, and what they are called."""
 
@@ -13,9 +15,11 @@ def line(metrics: Mapping[str, Any]) -> str | None:
     means = {name: found[name]["mean"] for name in NAMES if name in found}
     if own is None or not means or any(mean is None for mean in means.values()):
         return None
-    less = max(means.values()) < own
+    much = "less" if max(means.values()) < own else "as much"
+    if chance.are_guesses({name: found[name] for name in means}):
+        much = "no more than a guess"
     told = ", ".join(f"{NAMES[name]} {mean:.1%}" for name, mean in means.items())
-    return f"ordinary models learn {'less' if less else 'as much'} from the set: {told}"
+    return f"ordinary models learn {much} from the set: {told}"
 
 
 def without(metrics: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,11 @@ def text(
     parts = [
         f"# {card.title(loaded.spec, kind)}",
         _what(loaded, made, kind),
-        *([f"Open `{first}` first: it has the {loaded.spec.kind.records}."] if first else []),
+        *(
+            [f"Open `{first}` first: it has the {loaded.spec.kind.records}.{_looks(kind, loaded)}"]
+            if first
+            else []
+        ),
         card.as_list((*exported.files, *_told(loaded, names))),
         _covered(loaded, names),
         *([] if figures is None else [f"## What models learn from it\n\n{figures.in_markdown()}"]),
@@ -74,6 +78,13 @@ def text(
     ]
     front = f"---\n{exported.front}\n---\n\n" if exported.front else ""
     return front + "\n\n".join(parts) + "\n"
+
+
+def _looks(kind: str, loaded: Loaded) -> str:
+    """Say that distilled images look like noise, which somebody could take for damage."""
+    if kind != "distilled" or loaded.spec.kind.choose(images=False, rows=True, table=True):
+        return ""
+    return " They look like noise, and are not damaged: a classifier learns from them."
 
 
 def _what(loaded: Loaded, made: SavedSet | None, kind: str) -> str:
@@ -113,9 +124,7 @@ def _loading(loaded: Loaded, exported: Exported, names: Sequence[str]) -> str:
     if exported.loading:
         parts.append(f"Without the library:\n\n{exported.loading}")
     elif table.endswith(".csv"):
-        parts.append(
-            f"Without the library:\n\n```python\n{card.reading(f'FOLDER/{table}', spec)}\n```"
-        )
+        parts.append(f"Without the library:\n\n{card.reading(f'FOLDER/{table}', spec)}")
     return "\n\n".join(parts)
 
 

@@ -115,7 +115,7 @@ def _records_csv(loaded: Loaded, made: SavedSet) -> tuple[bytes, str, str]:
     assert schema is not None
     reading = card.reading(f"FOLDER/{TABLE}", loaded.spec)
     content = schema.csv.encode(frames.to_csv(loaded.frame, schema))
-    return content, "the records, with the columns of the schema", f"```python\n{reading}\n```"
+    return content, "the records, with the columns of the schema", reading
 
 
 def _rows_csv(loaded: Loaded, made: SavedSet) -> tuple[bytes, str, str]:

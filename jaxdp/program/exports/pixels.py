@@ -55,9 +55,9 @@ def of_set(x: np.ndarray, spec: Spec, flag: str) -> Pixels:
         f"{codec.high:g}."
     )
     if cut:
-        about += f" Values beyond were cut in {cut} of {len(x)} images: --format=torch has all."
+        about += f" Values beyond were cut in {cut} of {len(x)} images: the npz file has all."
     elif not codec.is_whole or np.any(x != np.rint(x)):
-        about += " Values between were rounded: --format=torch has all digits."
+        about += " Values between were rounded: the npz file has all digits."
     return Pixels(pixels, about)
 
 

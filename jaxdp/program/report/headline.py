@@ -10,7 +10,7 @@ from typing import Any
 from jaxdp.methods.base import Story
 from jaxdp.privacy.certificates import Certificate
 from jaxdp.program.report.values import escaped, percent, round_up, span
-from jaxdp.program.runs import chance
+from jaxdp.program.runs import chance, dataset_ledgers
 from jaxdp.program.runs.expected_curve import BAND_NAME, OVERLAP, Curve
 
 _NOT_MEASURED = "not measured"
@@ -51,8 +51,8 @@ def lead(
         )
     else:
         what = (
-            f"A few made {noun} of each class. A classifier that is trained on them tells new "
-            f"{noun} apart, and the private ones stay where they are"
+            f"A few made {noun} of each class. jaxdp classify tells new {noun} apart by them, of "
+            "which other models may learn less"
         )
     below = chance.not_above_one_class(metrics)
     if below is not None and below.label < len(class_names):
@@ -76,7 +76,8 @@ def cards(
         promise = _promise(privacy)
     leave = "no"
     if privacy.get("releasable") is True:
-        leave = "yes, as below\nthe training data stay"
+        page = "" if dataset_ledgers.are_public(config) else " and this page"
+        leave = f"yes, as below\nthe training data{page} stay"
     name, accuracy = _accuracy(metrics)
     level = chance.guess(metrics)
     measured = accuracy != _NOT_MEASURED
@@ -136,7 +137,7 @@ def _accuracy(metrics: Mapping[str, Any]) -> tuple[str, str]:
         lines = [percent(metrics["krr_test_accuracy"])]
         ends = metrics.get("figures", {}).get("krr", {}).get("interval")
         lines += [] if ends is None else [f"on new examples: {span(ends)}"]
-        lines.append(f"before: {percent(metrics.get('krr_test_accuracy_before'))}")
+        lines.append(f"what it began with: {percent(metrics.get('krr_test_accuracy_before'))}")
         if metrics.get("teacher_test_accuracy") is not None:
             lines.append(f"teacher: {percent(metrics['teacher_test_accuracy'])}")
         return "test accuracy", "\n".join(lines)

@@ -82,7 +82,7 @@ def render_report(
     top = f"{cards}{picture}" if is_table else f"{picture}{cards}"
     bar = quality.bar(metrics, class_names, expected)
     sections = [
-        _banners(privacy),
+        _banners(privacy, metrics),
         bad,
         headline.lead(config, metrics, privacy, story, class_names),
         f'<div class="{"top wide" if is_table else "top"}">{top}</div>',
@@ -118,7 +118,7 @@ def document(title: str, sections: Iterable[str], *, more_css: str = "") -> str:
     )
 
 
-def _banners(privacy: Mapping[str, Any]) -> str:
+def _banners(privacy: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
     parts = []
     if not headline.is_private(privacy):
         parts.append(
@@ -126,8 +126,9 @@ def _banners(privacy: Mapping[str, Any]) -> str:
             "results may reveal individual training records: handle them with the same care as "
             "the training data.</p></section>"
         )
-    if privacy.get("warnings"):
-        items = as_list(privacy["warnings"])
+    warned = [*privacy.get("warnings", ()), *metrics.get("warnings", ())]
+    if warned:
+        items = as_list(list(dict.fromkeys(warned)))
         parts.append(f'<section class="loud warn"><h2>WARNING</h2>{items}</section>')
     return "\n".join(parts)
 

@@ -188,6 +188,20 @@ def at_chance(
     )
 
 
+def are_guesses(found: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether classifiers tell classes apart no better than a guess, as `at_chance` has it.
+
+    Args:
+        found: by name, as `evaluation` of metrics.json has them; at least one.
+    """
+    each = [_of(name, told["mean"], told.get("figures", {})) for name, told in found.items()]
+    num_test = next(iter(found.values())).get("figures", {}).get("num_test")
+    if num_test is None or each[0].confusion is None:
+        return False
+    classes = len(each[0].confusion)
+    return bool(at_chance(each, num_classes=classes, num_test=num_test, instead=""))
+
+
 def _told(each: Judged, num_classes: int, num_test: int) -> tuple[str, float, float, float]:
     """Return whose figure it is, the figure, chance, and the deviation of a guess."""
     if each.confusion is None:

@@ -6,7 +6,7 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,17 @@ def of_run(run_flags: Any) -> DatasetLedger | None:
     return None
 
 
+def are_public(config: Mapping[str, Any]) -> bool:
+    """Return whether a run is of data that are public by their name.
+
+    Args:
+        config: its flags by name, as config.json has them.
+    """
+    if config.get("csv") is not None:
+        return config.get("schema") in BUILT_IN
+    return config.get("dataset") in _PUBLIC
+
+
 def _by_default(run_flags: Any) -> Path | None:
     """Return the file beside one's own data; None for datasets that are public by their name.
 
@@ -52,12 +63,10 @@ def _by_default(run_flags: Any) -> Path | None:
     Raises:
         InputError: there are two, and nobody can say which counts.
     """
-    if run_flags.csv is not None:
-        if run_flags.schema in BUILT_IN:
-            return None
-        data, whole = user_path(run_flags.csv, "csv"), False
-    elif run_flags.dataset in _PUBLIC:
+    if are_public(vars(run_flags)):
         return None
+    if run_flags.csv is not None:
+        data, whole = user_path(run_flags.csv, "csv"), False
     else:
         folder = user_path(run_flags.data_dir, "data_dir")
         named = (folder / f"{run_flags.dataset}{ending}" for ending in (".npz", ""))
