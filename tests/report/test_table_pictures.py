@@ -38,6 +38,15 @@ def test_a_column_of_one_value_or_of_none_has_no_correlation() -> None:
     assert tables.correlations(values)[1, 1] == 1
 
 
+def test_bins_of_unequal_width_are_found() -> None:
+    for bins, unequal in ((7, False), ((0.25, 0.5, 0.75), False), ((0.1, 0.2), True)):
+        column = Column(name="n", type="numeric", lower=0, upper=1, bins=bins)
+        assert tables.has_unequal_bins(column) == unequal
+    whole = Column(name="n", type="numeric", lower=0, upper=120, integer=True, bins=16)
+    assert tables.has_unequal_bins(whole), "of 7 and 8 years"
+    assert not tables.has_unequal_bins(HUE)
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

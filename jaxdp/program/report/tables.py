@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxdp.program.report.canvas import ACCENT, FAINT, INK
+from jaxdp.tables import layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,6 +88,16 @@ def _histogram(
         axes.bar(np.arange(len(order)), shares, bottom=bottom, color=color, label=short(name))
         bottom += shares
     name_cells(axes, column.name, codec.layout.cell_names(number), order)
+    if has_unequal_bins(column):
+        axes.set_xlabel("bins of unequal width", fontsize=7, color=FAINT, labelpad=1)
+
+
+def has_unequal_bins(column: Column) -> bool:
+    """Whether bars of equal width stand for bins of other widths, as those that were bought."""
+    if not column.is_numeric:
+        return False
+    widths = np.diff(layout.edges(column))
+    return bool(np.ptp(widths) > 1e-6 * widths.max())
 
 
 def shown_cells(column: Column, counts: np.ndarray) -> np.ndarray:
