@@ -443,12 +443,14 @@ def test_names_of_folders_are_safe_and_different() -> None:
     names = [
         *("cat", "Cat", "a/b", "a\\b", "..", ".hidden", "end.", "", "CON", "lpt1.txt", "a b"),
         *("x" * 300, "日本", "e\u0301", "\u00e9", "\x00", "cat_1", "-rf"),
+        "Metadata.csv",
     ]
     found = folder_names(names)
     assert len({name.casefold() for name in found}) == len(names)
     assert found[:2] == ["cat", "Cat_1"]
     assert found[4] == "class_4"
     assert found[12] == "日本"
+    assert found[-1] == "class_18", "a file of that name lies beside the folders"
     for name in found:
         assert re.fullmatch(r"[^\s/\\:*?\"<>|\x00-\x1f]{1,100}", name)
         assert not name.startswith((".", "-"))

@@ -25,6 +25,8 @@ from jaxdp.program.data.load import load_dataset
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs import generated_images, generator_file
 from jaxdp.program.runs.folder import RunFolder
+from jaxdp.saved import seal
+from jaxdp.saved.folder import SavedFolder
 
 pytestmark = pytest.mark.usefixtures("few_public_images")
 
@@ -87,6 +89,23 @@ def test_picture_and_report_open(finished: Path) -> None:
     text = (finished / "report.html").read_text()
     for word in ("Synthetic digits", "Samples of the synthetic set", "embedding.npz", "replaced"):
         assert word in text
+
+
+def test_guarantee_a_generator_that_the_certificate_does_not_name_is_not_taken(
+    finished: Path, tmp_path: Path
+) -> None:
+    """One of an earlier run in the folder would have the certificate of this one."""
+    shutil.copytree(finished, tmp_path / "run")
+    facts, flag = read(tmp_path / "run", "privacy.json"), "--run"
+    numbers = [name for name in seal.names_in(tmp_path / "run") if "generator/variables" in name]
+    assert numbers
+    assert not set(numbers) & set(seal.uncovered(SavedFolder(tmp_path / "run", flag)))
+    assert generator_file.read(tmp_path / "run", flag, facts)
+    del facts["sha256"]["generator/description.json"]
+    with pytest.raises(InputError, match="its generator is not the one"):
+        generator_file.read(tmp_path / "run", flag, facts)
+    (tmp_path / "run/privacy.json").write_text(json.dumps(facts))
+    assert set(numbers) < set(seal.uncovered(SavedFolder(tmp_path / "run", flag)))
 
 
 def test_guarantee_the_exact_embedding_is_nowhere_on_disk(finished: Path) -> None:

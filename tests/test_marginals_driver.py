@@ -118,6 +118,10 @@ def test_guarantee_counts_of_another_run_are_not_taken_for_those_of_a_certificat
     facts["sha256"]["counts.npz"] = digest(mixed / "counts.npz")
     (mixed / "privacy.json").write_text(json.dumps(facts))
     assert refused().count("privacy.json and counts.npz are of different releases") == 3
+    del facts["sha256"]["counts.npz"]
+    (mixed / "privacy.json").write_text(json.dumps(facts))
+    assert drivers.drive(sample.main, f"--run={mixed}", out) == 2
+    assert "counts.npz is not the file that privacy.json is about" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

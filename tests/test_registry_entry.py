@@ -195,6 +195,11 @@ def test_the_sum_of_a_ledger_comes_with_mu_and_what_an_attacker_can_do(tmp_path:
     before = dataclasses.replace(own, noise=UNROUNDED_NOISE)
     alone.enter(f"{8:032x}", "dp_ntk", before)
     assert spent.lines(str(alone.path), None)[-1].startswith("WARNING: 1 of 2 earlier runs have")
+    bought = dataclasses.replace(own, threshold_delta=1e-6)
+    alone.enter(f"{7:032x}", "schema", bought)
+    assert spent.lines(str(alone.path), None)[-3].endswith(
+        "beside a chance of 1e-06 that a threshold fails"
+    )
     assert mu == "mu = 0.2 of Gaussian differential privacy"  # 2 of one release of a tenth
     assert "which of two records was used is right at most 53.99 %" in attack
 

@@ -137,6 +137,42 @@ def test_guarantee_a_run_beyond_the_budget_is_refused_and_writes_nothing(
     assert not (tmp_path / "c").exists()
 
 
+def test_a_run_that_has_spent_all_of_the_budget_can_be_resumed(data: Path, tmp_path: Path) -> None:
+    assert run(data, tmp_path / "a", "--budget=1") == 0
+    before = drivers.read(tmp_path / "a", "privacy.json")
+    assert run(data, tmp_path / "a", "--budget=1", "--resume") == 0
+    assert drivers.read(tmp_path / "a", "privacy.json") == before
+
+
+def test_guarantee_nothing_is_spent_that_earlier_runs_would_keep_from_leaving(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = data / "scans.ledger.jsonl"
+    assert run(data, tmp_path / "a", "--eps=40") == 0
+    before = file.read_bytes()
+    capsys.readouterr()
+    assert run(data, tmp_path / "b", "--eps=40") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "with earlier runs is above 50" in line
+    assert not (tmp_path / "b").exists()
+    assert file.read_bytes() == before
+    assert run(data, tmp_path / "b", "--eps=40", "--allow_epsilon") == 0
+    assert drivers.read(tmp_path / "b", "privacy.json")["releasable"]
+
+
+def test_guarantee_images_are_not_given_to_classes_that_were_renamed_since(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with np.load(data / "scans.npz") as arrays:
+        kept = dict(arrays)
+    for names, code in ((["ill", "well"], 0), (["well", "ill"], 2), (["ill", "well"], 0)):
+        np.savez(data / "scans.npz", **kept, class_names=np.array(names))
+        assert run(data, tmp_path / "a", "--resume") == code
+    assert "other names of classes, or in another order (ill, well and well, ill)" in (
+        capsys.readouterr().err
+    )
+
+
 class _KilledError(Exception):
     """Ends a run at the moment when its release begins."""
 

@@ -144,8 +144,10 @@ def test_guarantee_a_run_that_is_resumed_buys_nothing(
     assert drive(csv, "--accept_guesses") == 0
     ledger = (csv.parent / "people.ledger.jsonl").read_bytes()
     (csv.parent / "people.bought.json").unlink()
-    assert drive(csv, "--resume") == 2
-    assert "people.bought.json is gone" in capsys.readouterr().err
+    own = (f"--csv={csv}", *FAST, "--resume")  # into a folder that is named after the data
+    for resumed in ((*own, f"--out_dir={csv.parent / 'out'}"), own):
+        assert drivers.drive(table.main, *resumed) == 2
+        assert "people.bought.json is gone" in capsys.readouterr().err
     assert (csv.parent / "people.ledger.jsonl").read_bytes() == ledger
 
 

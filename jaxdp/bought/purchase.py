@@ -46,6 +46,7 @@ class Purchase:
         delta: likewise, in (0, 1).
         share: part of that budget that the schema takes, in (0, 1].
         records_per_person: most records of one person.
+        persons_declared: whether somebody has declared that number, even as 1.
         noise_seed: makes noise that somebody knows, for tests; None for secret noise.
         relation: which datasets are neighbours, "zero-out" or "replace".
 
@@ -59,6 +60,7 @@ class Purchase:
     records_per_person: int = 1
     noise_seed: int | None = None
     relation: str = relations.ZERO_OUT
+    persons_declared: bool = False
 
     def __post_init__(self) -> None:
         relations.require(self.relation)
@@ -140,7 +142,8 @@ class Planned:
         )
         stored = completed(opened.stored, facts)
         if self.ledger is not None:
-            own = Bought(self.name, dict(opened.open), self.ledger.to_json())
+            facts_open, persons = dict(opened.open), self._purchase.persons_declared
+            own = Bought(self.name, facts_open, self.ledger.to_json(), persons)
             stored |= {"bought": own.to_json()}
         target = opened.schema.target
         if target is not None and len(facts.get(target.name, {}).get("categories", "??")) < 2:

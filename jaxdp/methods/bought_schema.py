@@ -47,6 +47,11 @@ def ledger_of(spec: Spec) -> Ledger | None:
             f"and this run is about {spec.records_per_person}: give "
             f"--records_per_person={found.records_per_person}, or buy it again"
         )
+    if spec.persons_declared and spec.records_per_person == 1 and not bought.persons_declared:
+        raise SettingsError(
+            "--schema: was bought for single records, whoever they are of, and this run is about "
+            "persons: buy it again with --records_per_person=1, or leave that out here"
+        )
     return found
 
 

@@ -5,6 +5,7 @@ import html
 import io
 import json
 import math
+import shutil
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from jaxdp.methods import warned
 if TYPE_CHECKING:
     import pandas as pd
 
-_CERTIFICATE = "privacy.json"
+_CERTIFICATE, _GENERATOR = "privacy.json", "generator"
 QUALITY = "quality.json"
 """How far a set is from the private data, with noise."""
 # How many examples of a class a notebook shows, about how large, and how far apart.
@@ -210,7 +211,8 @@ class Made:
             overwrite: whether to remove another result from the folder.
 
         Raises:
-            ValueError: the folder holds another result, and `overwrite` is False.
+            ValueError: the folder holds another result, or a file of yours by a name that is to be
+                written, and `overwrite` is False.
 
         Guarantee:
             No file that another certificate in the folder names stays beside this one.
@@ -229,12 +231,14 @@ class Made:
         beside = {} if self.beside is None else self.beside(self, place, files)
         content_by_name = {**files, **beside}
         others = _of_another_result(place, content_by_name.get(_CERTIFICATE))
-        if others and not overwrite:
+        taken = _not_ours(place, content_by_name)
+        if (others or taken) and not overwrite:
+            what = "another result" if others else f"{taken[0]}, which is another one"
             raise ValueError(
-                f"{place}: holds another result; save into a new folder, or say overwrite=True"
+                f"{place}: holds {what}; save into a new folder, or say overwrite=True"
             )
         for path in others:  # the certificate last: who is stopped here finds the others by it
-            path.unlink()
+            shutil.rmtree(path) if path.name == _GENERATOR else path.unlink()
         for name, content in content_by_name.items():
             new_files.write(place / name, content)
         is_table = self.spec.schema is not None
@@ -388,4 +392,14 @@ def _of_another_result(place: Path, certificate: bytes | None) -> list[Path]:
     # Somebody else may have written it: of what it names, files of this folder are taken alone.
     plain = [name for name in names if Path(name).name == name] if isinstance(names, dict) else []
     named = [place / name for name in plain if name != _CERTIFICATE]
-    return [*(each for each in named if each.is_symlink() or each.is_file()), path]
+    generator = place / _GENERATOR
+    trained = [generator] if generator.is_dir() and not generator.is_symlink() else []
+    return [*(each for each in named if each.is_symlink() or each.is_file()), *trained, path]
+
+
+def _not_ours(place: Path, content_by_name: Mapping[str, bytes]) -> list[str]:
+    """Return the names of other files that would be lost, where no certificate says whose."""
+    if (place / _CERTIFICATE).exists():
+        return []
+    there = {name: place / name for name in content_by_name if (place / name).is_file()}
+    return [name for name, path in there.items() if path.read_bytes() != content_by_name[name]]

@@ -11,7 +11,7 @@ import decimal
 import functools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jaxdp.privacy import accounting, relations
@@ -120,8 +120,7 @@ class Certificate:
         loss = self.facts.get("loss_with_earlier_runs", self.facts)
         mu = loss["gaussian_dp_mu"]
         ledgers = (self.facts.get("ledger", {}), *(self.facts.get("earlier_runs") or ()))
-        rare = math.fsum(each.get("threshold_delta", 0.0) for each in ledgers)
-        besides = f", beside a chance of {_up(rare)} that a threshold fails" if rare else ""
+        besides = beside_mu(each.get("threshold_delta", 0.0) for each in ledgers)
         number = (
             "" if mu is None else f" In numbers: {_up(mu)}-Gaussian differential privacy{besides}."
         )
@@ -292,6 +291,10 @@ def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | No
             f"delta = {ledger.delta:g} is below {LEAST_DELTA:g}, the least that the arithmetic of "
             "noise and accountants supports; raise --delta"
         )
+    if math.isinf(epsilon):
+        taken = math.fsum(each.threshold_delta for each in (ledger, *(terms.earlier or ())))
+        of_it = f", of which thresholds take {_up(taken)}" if taken else ""
+        return f"no epsilon holds at delta = {ledger.delta:g}{of_it}; raise --delta"
     if epsilon > MOST and not terms.allow_epsilon:
         return (
             f"epsilon = {epsilon:.4g}{' with earlier runs' if terms.earlier else ''} is above "
@@ -333,6 +336,16 @@ def _sum(ledger: Ledger, earlier: tuple[Ledger, ...]) -> float:
 
 def _relation(ledger: Ledger, earlier: tuple[Ledger, ...]) -> str:
     return joint_relation((*earlier, ledger))
+
+
+def beside_mu(chances: Iterable[float]) -> str:
+    """Return what is to be said beside mu, which is of noise alone.
+
+    Args:
+        chances: `threshold_delta` of every ledger.
+    """
+    rare = math.fsum(chances)
+    return f", beside a chance of {_up(rare)} that a threshold fails" if rare else ""
 
 
 def whole_loss(ledgers: tuple[Ledger, ...]) -> dict[str, Any]:

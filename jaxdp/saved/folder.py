@@ -117,7 +117,7 @@ class SavedFolder:
             ) from error
 
     def _require(self, name: str, found: str) -> None:
-        if found != self.digests[name]:
+        if found != self.digests.get(name):
             raise InputError(
                 f"{self.flag}: {name} is not the file that {CERTIFICATE} is about; put that back"
             )

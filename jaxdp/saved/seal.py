@@ -21,7 +21,7 @@ NAME = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\n]+)")
 # Of files that were packed before there was this list, these had no digest.
 _BEFORE = (CONFIG, CARD)
-_NUMBERS_OF_GENERATOR = "generator/variables"
+_DESCRIPTION, _NUMBERS_OF_GENERATOR = "generator/description.json", "generator/variables"
 _GROUP, _GROUPS = 4, 5
 
 
@@ -102,11 +102,11 @@ def require_whole(folder: SavedFolder) -> None:
 def uncovered(folder: SavedFolder) -> list[str]:
     """Return the names of files in a folder of which there is no digest.
 
-    The numbers of a generator have one in its description.
+    The numbers of a generator have one in its description, where that has one itself.
     """
     known = {CERTIFICATE, NAME, *folder.digests, *listed(folder)}
     names = [name for name in names_in(folder.path) if name not in known]
-    if folder.has(NAME):
+    if folder.has(NAME) or not folder.has(_DESCRIPTION):
         return names
     return [name for name in names if not name.startswith(_NUMBERS_OF_GENERATOR)]
 

@@ -7,7 +7,7 @@ from typing import Any
 BOUNDS, BINS, CATEGORIES, NULLABLE = "bounds", "bins", "categories", "nullable"
 FACTS = (BOUNDS, BINS, CATEGORIES, NULLABLE)
 """Facts of a column that can be bought."""
-_NAME_LENGTH = 32
+_NAME_LENGTH, _PERSONS = 32, "persons_declared"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Bought:
         facts: for each column which of `FACTS`.
         ledger: what was released, as `jaxdp.privacy.Ledger.to_json` has it; who computes with it
             reads it as a ledger, and believes nothing else.
+        persons_declared: whether somebody had declared how many records a person has at most, even
+            as 1; records of persons with more were left out then.
 
     Raises:
         ValueError: they are other than a purchase writes.
@@ -32,6 +34,7 @@ class Bought:
     name: str
     facts: Mapping[str, tuple[str, ...]]
     ledger: Mapping[str, Any]
+    persons_declared: bool = False
 
     def __post_init__(self) -> None:
         digits = set("0123456789abcdef")
@@ -47,12 +50,13 @@ class Bought:
             column: tuple(each for each in facts if each != fact or column not in columns)
             for column, facts in self.facts.items()
         }
-        return Bought(self.name, {k: v for k, v in left.items() if v}, self.ledger)
+        return dataclasses.replace(self, facts={k: v for k, v in left.items() if v})
 
     def to_json(self) -> dict[str, Any]:
         """Return what a schema file says of it."""
         facts = {column: list(each) for column, each in self.facts.items()}
-        return {"name": self.name, "facts": facts, "ledger": dict(self.ledger)}
+        persons = {_PERSONS: True} if self.persons_declared else {}
+        return {"name": self.name, "facts": facts, "ledger": dict(self.ledger), **persons}
 
     @classmethod
     def from_json(cls, stored: Any) -> "Bought":
@@ -62,8 +66,10 @@ class Bought:
             ValueError: it is nothing that a purchase writes.
         """
         kinds = {"name": str, "facts": Mapping, "ledger": Mapping}
-        if not isinstance(stored, Mapping) or set(stored) != set(kinds):
+        if not isinstance(stored, Mapping) or set(stored) - {_PERSONS} != set(kinds):
             raise ValueError(f'"bought" has {", ".join(kinds)}')
+        if stored.get(_PERSONS, True) is not True:
+            raise ValueError(f'"bought": "{_PERSONS}" is true, or is not there')
         for key, kind in kinds.items():
             if not isinstance(stored[key], kind):
                 raise ValueError(f'"bought": {key!r} is of another kind than a purchase writes')
@@ -71,7 +77,7 @@ class Bought:
         if not all(isinstance(each, list) and all(map(_is_text, each)) for each in lists):
             raise ValueError('"bought": "facts" are lists of names')
         facts = {str(column): tuple(each) for column, each in stored["facts"].items()}
-        return cls(stored["name"], facts, stored["ledger"])
+        return cls(stored["name"], facts, stored["ledger"], _PERSONS in stored)
 
 
 def _is_text(value: Any) -> bool:

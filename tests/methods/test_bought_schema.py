@@ -114,6 +114,20 @@ def test_guarantee_persons_are_protected_by_both_or_by_none() -> None:
     assert certified.certificate(both)["epsilon"] <= 1 + 1e-6
 
 
+@pytest.mark.parametrize("method", FAST)
+def test_guarantee_a_schema_of_all_records_of_persons_serves_no_run_about_persons(
+    method: str,
+) -> None:
+    """Its purchase has counted every record that a person has."""
+    with pytest.raises(jaxdp.SettingsError, match="bought for single records"):
+        plan_of(method, most=1)
+    persons = schema_of(persons_declared=True)
+    assert Schema.from_json(persons.to_json()) == persons
+    facts = certified.certificate(plan_of(method, persons, most=1))
+    assert facts["persons_declared"]
+    assert not certified.certificate(plan_of(method, persons))["persons_declared"]
+
+
 @pytest.mark.parametrize("ledger", [{}, {"relation": "replace"}, {"steps": 3}])
 def test_guarantee_a_schema_with_no_ledger_of_a_purchase_is_refused(ledger: dict[str, Any]) -> None:
     assert SCHEMA.bought is not None

@@ -192,6 +192,27 @@ def test_guarantee_a_saved_release_tells_of_earlier_runs(tmp_path: Path) -> None
     assert stored["earlier_runs"] == json.loads(certificate.to_json())["earlier_runs"]
 
 
+def test_guarantee_no_generator_of_another_certificate_stays_beside_a_saved_set(
+    tmp_path: Path,
+) -> None:
+    made, _ = run("dp_kip")
+    (tmp_path / "generator/variables").mkdir(parents=True)
+    (tmp_path / "generator/description.json").write_text("{}")
+    (tmp_path / "privacy.json").write_text('{"sha256": {"generator/description.json": "0"}}')
+    made.save(tmp_path, overwrite=True)
+    assert not (tmp_path / "generator").exists()
+
+
+def test_a_file_of_yours_is_not_replaced_by_a_saved_set(tmp_path: Path) -> None:
+    made, _ = run("dp_kip")
+    (tmp_path / "config.json").write_text("mine")
+    with pytest.raises(ValueError, match=r"holds config\.json, which is another one"):
+        made.save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
+    made.save(tmp_path, overwrite=True)
+    assert (tmp_path / "config.json").read_text() != "mine"
+
+
 def test_guarantee_no_file_of_another_certificate_stays_beside_a_saved_set(
     tmp_path: Path,
 ) -> None:

@@ -198,6 +198,16 @@ MUTANTS = (
         (f"{_R}test_guarantee_a_run_has_the_noise_of_its_schema[marginals]",),
     ),
     Mutant(
+        "a schema of all records of persons serves a run about persons",
+        _RUNS,
+        "spec.records_per_person == 1 and not bought.persons_declared:",
+        "spec.records_per_person > 1 and not bought.persons_declared:",
+        (
+            f"{_R}test_guarantee_a_schema_of_all_records_of_persons_serves_no_run_about_persons"
+            "[marginals]",
+        ),
+    ),
+    Mutant(
         "a schema that was bought for single records serves persons",
         _RUNS,
         "    if found.records_per_person != spec.records_per_person:\n",

@@ -25,6 +25,83 @@ _ORBAX, _O = "jaxdp/program/runs/orbax_folders.py", "tests/runs/test_orbax_folde
 
 MUTANTS = (
     Mutant(
+        "a generator of an earlier run has the certificate of a later one",
+        "jaxdp/program/runs/generator_file.py",
+        "digests.get(DESCRIPTION) != there:",
+        "digests.get(DESCRIPTION, there) != there:",
+        (
+            "tests/test_generate.py::"
+            "test_guarantee_a_generator_that_the_certificate_does_not_name_is_not_taken",
+        ),
+    ),
+    Mutant(
+        "a saved set stays beside the generator of another",
+        "jaxdp/methods/made.py",
+        "*trained, path]",
+        "path]",
+        (
+            "tests/methods/test_run.py::"
+            "test_guarantee_no_generator_of_another_certificate_stays_beside_a_saved_set",
+        ),
+    ),
+    Mutant(
+        "a run overwrites one that has ended in its folder since",
+        "jaxdp/program/runs/folder.py",
+        "            self._require_usable()  # another run may have ended here since\n",
+        "",
+        (
+            "tests/runs/test_second_releases.py::"
+            "test_guarantee_a_run_that_has_ended_since_is_not_overwritten",
+        ),
+    ),
+    Mutant(
+        "images are given to classes that were renamed since",
+        "jaxdp/program/runs/start.py",
+        "before.class_names != plan.spec.class_names:",
+        "set(before.class_names) != set(plan.spec.class_names):",
+        (
+            "tests/test_runs_on_one_dataset.py::"
+            "test_guarantee_images_are_not_given_to_classes_that_were_renamed_since",
+        ),
+    ),
+    Mutant(
+        "a run spends what earlier ones keep from leaving",
+        "jaxdp/program/runs/start.py",
+        "    entry.require_releasable()\n",
+        "",
+        (
+            "tests/test_runs_on_one_dataset.py::"
+            "test_guarantee_nothing_is_spent_that_earlier_runs_would_keep_from_leaving",
+        ),
+    ),
+    Mutant(
+        "what has no epsilon is releasable where any is allowed",
+        "jaxdp/privacy/certificates.py",
+        "    if math.isinf(epsilon):\n",
+        "    if math.isinf(epsilon) and not terms.allow_epsilon:\n",
+        (
+            "tests/privacy/test_certificates.py::"
+            "test_guarantee_what_has_no_epsilon_is_not_releasable_whatever_is_allowed",
+        ),
+    ),
+    Mutant(
+        "a resumed run buys its schema again where its folder has a name by default",
+        "jaxdp/program/runs/schema_purchase.py",
+        'begun = out is None or (user_path(out, "out_dir") / "config.json").exists()',
+        'begun = out is not None and (user_path(out, "out_dir") / "config.json").exists()',
+        ("tests/test_schema_purchase.py::test_guarantee_a_run_that_is_resumed_buys_nothing",),
+    ),
+    Mutant(
+        "a ledger of another table counts runs on this one",
+        "jaxdp/program/runs/dataset_ledgers.py",
+        "for file in files if _is_its(file)]",
+        "for file in files]",
+        (
+            "tests/runs/test_default_ledgers.py::"
+            "test_guarantee_a_ledger_of_another_table_is_not_taken",
+        ),
+    ),
+    Mutant(
         "any generator is the one of the certificate",
         "jaxdp/program/runs/generator_file.py",
         "        if named not in (None, digest(path / DESCRIPTION)):\n",

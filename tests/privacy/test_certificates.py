@@ -421,6 +421,16 @@ def test_guarantee_sums_whose_noise_was_not_rounded_are_not_releasable() -> None
         assert recertified(found) == found
 
 
+def test_guarantee_what_has_no_epsilon_is_not_releasable_whatever_is_allowed() -> None:
+    """Thresholds of earlier purchases may take all of a smaller delta."""
+    part = releases.calibrate({"mean": 2 / 600}, target_epsilon=0.1, delta=DELTA)
+    bought = Ledger(num_examples=600, delta=2 * DELTA, releases=part, threshold_delta=DELTA)
+    found = single(0.3, of=terms(earlier=(bought,), allow_epsilon=True))
+    assert not found["releasable"]
+    assert "no epsilon holds at delta" in found["not_releasable_reason"]
+    assert recertified(found) == found
+
+
 @pytest.mark.parametrize("noise", [FLOAT32_NOISE, OLD_NOISE, UNROUNDED_NOISE])
 def test_guarantee_earlier_runs_whose_noise_tells_sums_are_no_strong_guarantee(noise: str) -> None:
     part = releases.calibrate({"mean": 2 / 600}, target_epsilon=0.1, delta=DELTA)

@@ -142,6 +142,16 @@ def test_guarantee_no_run_is_entered_beyond_the_budget(file: DatasetLedger) -> N
     assert len(file.read().entries) == 4
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.25, 3.0])
+def test_a_run_for_all_of_a_budget_is_within_it(file: DatasetLedger, epsilon: float) -> None:
+    """Noise is found by bisection: what it gives may be above in its last digits."""
+    run = ledger(epsilon)
+    budget = TotalBudget(run.epsilon() * (1 - 1e-9), DELTA)
+    file.enter(name(1), "dp_ntk", run, budget=budget)
+    with pytest.raises(BudgetExceededError):
+        file.enter(name(2), "dp_ntk", ledger(0.05), budget=budget)
+
+
 def test_a_first_run_beyond_the_budget_leaves_no_entry(file: DatasetLedger) -> None:
     with pytest.raises(BudgetExceededError):
         file.enter(name(1), "dp_ntk", ledger(3.0), budget=BUDGET)

@@ -76,6 +76,26 @@ def test_guarantee_a_link_to_data_has_their_ledger(data: Path, tmp_path: Path) -
         ledger_of(tmp_path / "links")
 
 
+def of_table(path: Path) -> Path:
+    found = dataset_ledgers.of_run(RunFlags(csv=str(path)))
+    assert found is not None
+    return found.path
+
+
+def test_guarantee_a_ledger_of_another_table_is_not_taken(data: Path) -> None:
+    """One by the name up to the first dot may be of a version before, or of such a table."""
+    (data / "survey.clean.csv").touch()
+    (data / "survey.ledger.jsonl").touch()
+    assert of_table(data / "survey.clean.csv") == data / "survey.ledger.jsonl"
+    (data / "survey.csv.gz").touch()
+    assert of_table(data / "survey.clean.csv") == data / "survey.clean.ledger.jsonl"
+    assert of_table(data / "survey.csv.gz") == data / "survey.ledger.jsonl"
+    (data / "survey.csv.gz").unlink()
+    (data / "survey.clean.ledger.jsonl").touch()
+    with pytest.raises(InputError, match=r"survey\.clean\.ledger.* and .*/survey\.ledger"):
+        of_table(data / "survey.clean.csv")
+
+
 def test_guarantee_names_with_dots_have_ledgers_of_their_own(data: Path) -> None:
     for name in ("scans.1", "scans.2"):
         (data / f"{name}.npz").touch()

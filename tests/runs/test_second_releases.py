@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +35,30 @@ PRIVATE_LOOPS = ["dp_kip", "dp_kip_teacher"]
 def folder(tmp_path: Path) -> Iterator[RunFolder]:
     with RunFolder(tmp_path / "run", resume=False, overwrite=False) as found:
         yield found
+
+
+def test_guarantee_a_run_that_has_ended_since_is_not_overwritten(tmp_path: Path) -> None:
+    """Two runs were started with one folder that was empty; one of them had to wait."""
+    one, other = (RunFolder(tmp_path / "run", resume=False, overwrite=False) for _ in range(2))
+    with one:
+        one.write_json("config.json", {})
+    with pytest.raises(InputError, match="already holds a run"), other:
+        pytest.fail("it was entered")
+    assert (tmp_path / "run/config.json").read_text().strip() == "{}"
+    with RunFolder(tmp_path / "run", resume=True, overwrite=False):
+        pass  # no lock was left
+
+
+def test_a_disk_without_locks_is_told_from_a_run_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    folder = RunFolder(tmp_path / "run", resume=False, overwrite=False)
+    with pytest.raises(InputError, match="cannot be locked"), folder:
+        pytest.fail("it was entered")
 
 
 @pytest.mark.parametrize("name", PRIVATE_LOOPS)

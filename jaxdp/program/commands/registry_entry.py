@@ -111,7 +111,7 @@ def _parts(loaded: "Loaded") -> "list[Ledger]":
 
 def _loss(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
     """Return what all runs together lose: those of a ledger, or those that the certificate sums."""
-    from jaxdp.privacy.certificates import whole_loss
+    from jaxdp.privacy.certificates import beside_mu, whole_loss
     from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_relation
     from jaxdp.privacy.relations import IN_WORDS
 
@@ -131,6 +131,7 @@ def _loss(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
         "epsilon": joint_epsilon(ledgers, delta=own.delta) if len(ledgers) > 1 else own.epsilon(),
         "delta": own.delta,
         "relation": IN_WORDS[joint_relation(ledgers)],
+        "beside_mu": beside_mu(each.threshold_delta for each in ledgers),
         **whole_loss(tuple(ledgers)),
     }
 
@@ -194,17 +195,19 @@ def _unit(facts: Any, runs: "Sequence[Entry]", relation: str) -> dict[str, str]:
 
 
 def _details(facts: Any, loss: dict[str, Any]) -> str:
+    from jaxdp.privacy.certificates import beside_mu
     from jaxdp.program.report.values import round_up
 
+    own = beside_mu([facts["ledger"].get("threshold_delta", 0.0)])
     profile = ", ".join(
         f"{round_up(point['epsilon'])} at {point['delta']:g}" for point in loss["privacy_profile"]
     )
     return _listed(
         (
             f"All runs together: mu = {round_up(loss['gaussian_dp_mu'])} of Gaussian "
-            f"differential privacy; epsilon {profile}.",
+            f"differential privacy{loss['beside_mu']}; epsilon {profile}.",
             f"This run by itself: epsilon {round_up(facts['epsilon'])} at delta "
-            f"{facts['delta']:g}, mu = {round_up(facts['gaussian_dp_mu'])}.",
+            f"{facts['delta']:g}, mu = {round_up(facts['gaussian_dp_mu'])}{own}.",
             loss["attacker"]["in_words"],
         )
     )

@@ -47,7 +47,7 @@ def lines(path: str, delta: float | None) -> list[str]:
     """
     # Accountants take a second to import: not before flags are parsed.
     from jaxdp.escapes import for_terminal
-    from jaxdp.privacy.certificates import whole_loss
+    from jaxdp.privacy.certificates import beside_mu, whole_loss
     from jaxdp.privacy.ledger import joint_epsilon, joint_relation
     from jaxdp.privacy.wording import FLAWED
     from jaxdp.program.report.values import round_up
@@ -65,7 +65,7 @@ def lines(path: str, delta: float | None) -> list[str]:
     at = delta or (budget.delta if budget else max(ledger.delta for ledger in ledgers))
     limit = f", of at most {budget.epsilon:g} at {budget.delta:g}" if budget else ""
     whole = joint_epsilon(ledgers, delta=at)
-    is_less = whole < sum(ledger.epsilon() for ledger in ledgers) < math.inf
+    is_less = len(ledgers) > 1 and whole < sum(each.epsilon() for each in ledgers) < math.inf
     composed = ", less than the sum because losses compose" if is_less else ""
     sum_of_all = (
         f"epsilon {round_up(whole)} at delta {at:g} ({joint_relation(ledgers)}){limit}{composed}"
@@ -79,7 +79,8 @@ def lines(path: str, delta: float | None) -> list[str]:
         *found,
         f"all {len(entries)} together: {sum_of_all}",
         f"protected are {unit}",
-        f"mu = {round_up(loss['gaussian_dp_mu'])} of Gaussian differential privacy",
+        f"mu = {round_up(loss['gaussian_dp_mu'])} of Gaussian differential privacy"
+        f"{beside_mu(ledger.threshold_delta for ledger in ledgers)}",
         loss["attacker"]["in_words"],
         *warned,
     ]

@@ -94,16 +94,18 @@ def _numbers(loaded: "Loaded") -> str:
     """Say what is guaranteed, as the ledger has it."""
     from jaxdp.methods import card
     from jaxdp.privacy import wording
+    from jaxdp.privacy.certificates import beside_mu
     from jaxdp.program.report.values import round_up
 
     facts = loaded.certificate.facts
     unit = wording.of_kind(facts["unit"], card.record(loaded.spec))
     if facts["epsilon"] is None:
         return "numbers: its ledger has no noise: there is no guarantee"
+    besides = beside_mu([facts["ledger"].get("threshold_delta", 0.0)])
     said = (
         f"numbers: epsilon {round_up(facts['epsilon'])} at delta {facts['delta']:g}, mu "
-        f"{round_up(facts['gaussian_dp_mu'])}, {facts['relation'].split(':')[0]}, protecting "
-        f"{unit.split('.')[0]}, among {facts['num_examples']} records; computed now "
+        f"{round_up(facts['gaussian_dp_mu'])}{besides}, {facts['relation'].split(':')[0]}, "
+        f"protecting {unit.split('.')[0]}, among {facts['num_examples']} records; computed now "
         f"from its ledger ({facts['mechanism']})"
     )
     earlier = facts.get("earlier_runs")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 _LONGEST = 80
 _KEPT = "-_."
 # Windows has no files of these names, whatever their ending.
+_OURS = {"metadata.csv"}  # a file beside the folders
 _RESERVED = {
     *("con", "prn", "aux", "nul"),
     *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)),
@@ -20,7 +21,7 @@ def folder_names(names: Iterable[str]) -> list[str]:
     found: list[str] = []
     for number, name in enumerate(names):
         plain = _plain(name)
-        if not plain or plain.split(".")[0].casefold() in _RESERVED:
+        if not plain or plain.casefold() in _OURS or plain.split(".")[0].casefold() in _RESERVED:
             plain = f"class_{number}"
         taken = {each.casefold() for each in found}
         while plain.casefold() in taken:

@@ -33,7 +33,8 @@ def check(run_flags: Any, budget: Any) -> None:
             raise InputError(f"--{name}={path}: there is no such file")
     _folder(run_flags)
     reuses = any(getattr(run_flags, name, None) is not None for name in _FILES)
-    if budget.is_private and budget.noise_seed is None and not reuses:
+    # One that goes on is asked for its own room, with the others.
+    if budget.is_private and budget.noise_seed is None and not reuses and not run_flags.resume:
         _ledger(run_flags, budget.delta)
 
 

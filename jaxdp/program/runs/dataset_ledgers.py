@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.privacy.ledger_file import Contents
-from jaxdp.program.data.outside_files import table_name, user_path
+from jaxdp.program.data.outside_files import TABLE_ENDINGS, table_name, user_path
 from jaxdp.program.data.sources import TFDS_NAMES
 from jaxdp.program.errors import InputError
 from jaxdp.tables.schema import BUILT_IN
@@ -76,16 +76,17 @@ def _by_default(run_flags: Any) -> Path | None:
     files = (data, data.resolve())
     beside = [_beside(file, whole) for file in files]
     # Names of tables ended at the first dot in earlier versions, which may have left theirs, too.
-    old = [] if whole else [_called(file, file.name.split(".")[0]) for file in files]
+    old = [] if whole else [_called(file, _old_name(file)) for file in files if _is_its(file)]
     elsewhere = list[Path]()
     with contextlib.suppress(RuntimeError):  # there is no home folder
         elsewhere += map(in_the_users_folder, [*old, *beside])
     places = dict.fromkeys([*beside, *old, *elsewhere])
     there = [path for path in places if path.exists() or path.is_symlink()]
-    if len({path.resolve() for path in there}) > 1:
+    files_there = list({path.resolve(): path for path in there}.values())
+    if len(files_there) > 1:
         raise InputError(
-            f"--ledger: {there[0]} and {there[1]} both count runs on these data; name one by "
-            "--ledger, and look with jaxdp spent what the other one holds"
+            f"--ledger: {files_there[0]} and {files_there[1]} both count runs on these data; name "
+            "one by --ledger, and look with jaxdp spent what the other one holds"
         )
     if there:
         return there[0]
@@ -96,6 +97,17 @@ def _by_default(run_flags: Any) -> Path | None:
 def _beside(data: Path, whole: bool) -> Path:
     """Return the file beside data, of a dataset under its whole name, which may have dots."""
     return _called(data, data.name.removesuffix(".npz") if whole else table_name(data))
+
+
+def _old_name(data: Path) -> str:
+    return data.name.split(".")[0]
+
+
+def _is_its(data: Path) -> bool:
+    """Whether a ledger by an old name is of a table, and not of one that has that name itself."""
+    endings = [*TABLE_ENDINGS, *(f"{ending}.gz" for ending in TABLE_ENDINGS)]
+    named = (data.with_name(f"{_old_name(data)}{ending}") for ending in endings)
+    return not any(path.exists() and path.name != data.name for path in named)
 
 
 def _called(data: Path, name: str) -> Path:

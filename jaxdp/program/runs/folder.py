@@ -89,23 +89,28 @@ class RunFolder:
                 or holds files that no run has written.
         """
         self.path = user_path(path, "out_dir")
-        self._overwrite = overwrite
+        self._resume, self._overwrite = resume, overwrite
         self._lock: int | None = None
         require_one(resume=resume, overwrite=overwrite)
+        self._require_usable()
+
+    def _require_usable(self) -> None:
+        """Raise an `InputError` where the run may not write into the folder."""
+        path = self.path
         try:
-            if self.path.exists() and not self.path.is_dir():
+            if path.exists() and not path.is_dir():
                 raise InputError(f"--out_dir={path}: is a file; name a folder")
             found = self._entries()
         except OSError as error:
             raise InputError(f"--out_dir={path}: cannot be read ({error.strerror})") from error
-        if not found or (resume and _CONFIG in found):
+        if not found or (self._resume and _CONFIG in found):
             return
         if _CONFIG not in found:
             raise InputError(
                 f"--out_dir={path}: the folder holds other files ({found[0]}) and no run; "
                 "name an empty or a new folder"
             )
-        if not overwrite:
+        if not self._overwrite:
             raise InputError(
                 f"--out_dir={path}: already holds a run; give --resume to continue it, "
                 "--overwrite to replace it, or another --out_dir"
@@ -188,13 +193,22 @@ class RunFolder:
             raise InputError(
                 f"--out_dir={self.path}: cannot be written ({error.strerror})"
             ) from error
-        if not self._locked():
+        try:
+            is_mine = self._locked()
+        except OSError as error:
+            os.close(self._lock)
+            raise InputError(
+                f"--out_dir={self.path}: cannot be locked ({error.strerror}), so that another run "
+                "could write there at once; name a folder on another disk"
+            ) from error
+        if not is_mine:
             os.close(self._lock)
             raise InputError(
                 f"--out_dir={self.path}: in use, another run is writing there; "
                 "wait for it or name another folder"
             )
         try:
+            self._require_usable()  # another run may have ended here since
             self._require_own_folders()
             if self._overwrite:
                 self._remove_run()
@@ -248,7 +262,7 @@ class RunFolder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.utime(self._lock)  # since when this run is here
             return os.path.samestat(os.fstat(self._lock), os.lstat(self.path / _LOCK))
-        except OSError:
+        except (BlockingIOError, FileNotFoundError):
             return False
 
     def remove_leftovers(self, *, keep: Container[str] = ()) -> None:

@@ -91,8 +91,8 @@ def read(
     """
     digests = (certificate or {}).get("sha256")
     try:
-        named = digests.get(DESCRIPTION) if isinstance(digests, dict) else None
-        if named not in (None, digest(path / DESCRIPTION)):
+        there = digest(path / DESCRIPTION)
+        if isinstance(digests, dict) and digests.get(DESCRIPTION) != there:
             raise InputError(
                 f"{flag}: its generator is not the one that privacy.json is about; put that back, "
                 "or train it again, which --embedding does for free"

@@ -73,6 +73,24 @@ class LedgerEntry:
                     schema=bought_schema.entry(self._plan.spec),
                 )
 
+    def require_releasable(self) -> None:
+        """Raise an `InputError` where earlier runs would keep the result from being released.
+
+        One that is entered already goes on: what it spends is spent.
+        """
+        if self._ledger is None:
+            return
+        with dataset_ledgers.in_one_line(self._ledger):
+            contents = self._ledger.read()
+        schema = bought_schema.entry(self._plan.spec)
+        earlier = contents.before(self.name, but=None if schema is None else schema[0])
+        if not earlier or (self._stored and contents.find(self._stored) is not None):
+            return
+        alone = certified.certificate(self._plan)
+        together = certified.certificate(self._plan, earlier)
+        if alone["releasable"] and not together["releasable"]:
+            raise InputError(f"--ledger={self._path}: {together['not_releasable_reason']}")
+
     def require_own_notes(self) -> None:
         """Find the entry of a resumed run; nothing is written. The folder is locked.
 

@@ -107,6 +107,7 @@ class SchemaBuyer:
             records_per_person=self.run_flags.records_per_person or 1,
             noise_seed=self.budget.noise_seed,
             relation=self.budget.relation,
+            persons_declared=self.run_flags.records_per_person is not None,
         )
         with purchase_lock.held(path):
             if path.exists():  # bought since
@@ -116,10 +117,11 @@ class SchemaBuyer:
     def _require_new_run(self, path: Path) -> None:
         """Raise an `InputError` where a run is resumed whose schema is gone, which costs again."""
         out = self.run_flags.out_dir
-        if self.run_flags.resume and out and (user_path(out, "out_dir") / "config.json").exists():
+        begun = out is None or (user_path(out, "out_dir") / "config.json").exists()
+        if self.run_flags.resume and begun:
             raise InputError(
-                f"--resume: {path} is gone, which the run in {out} was begun with; put it back, or "
-                "start a new run"
+                f"--resume: {path} is gone, which the run was begun with; put it back, or start a "
+                "new run"
             )
 
     def _require_terms(self, num_records: int) -> None:

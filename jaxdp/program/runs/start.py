@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from jaxdp.escapes import for_terminal
 from jaxdp.methods import certified
 from jaxdp.methods import facts as data_facts
 from jaxdp.methods.base import Plan
@@ -64,6 +65,7 @@ def started(
     fixed, certificate = config_of(plan, run_flags), certified.certificate(plan)
     entry = LedgerEntry(plan, run_flags, folder)
     entry.require_room()
+    entry.require_releasable()
     if run_flags.resume:
         folder.require_same_config(fixed, open_before=open_before)
     folder.require_space(plan.story.num_bytes)
@@ -78,7 +80,7 @@ def started(
             config.pop(KEY, None)  # it was never entered, and releases nothing any more
         else:
             if stored is not None:
-                _require_same_schema(folder, stored, plan)
+                _require_same_data(folder, stored, plan)
                 _require_same_ledger(folder, stored["ledger"], config["ledger"])
             # The name is on disk before the entry is, so that a resumed run finds it.
             folder.write_json("config.json", config)
@@ -93,16 +95,25 @@ def started(
         yield Started(folder, dict(certificate), log)
 
 
-def _require_same_schema(folder: RunFolder, stored: Mapping[str, Any], plan: Plan[Any]) -> None:
-    """Raise an `InputError` where the schema is not the one by which the run has released.
+def _require_same_data(folder: RunFolder, stored: Mapping[str, Any], plan: Plan[Any]) -> None:
+    """Raise an `InputError` where what is public of the data is not what the run has released by.
 
-    One that was bought anew differs, and what was released tells of the one before.
+    A schema that was bought anew differs, and what was released tells of the one before. Classes by
+    other names would be given the images of others.
     """
     try:
-        before = data_facts.from_config(stored).schema
+        before = data_facts.from_config(stored)
     except ValueError:  # an earlier version did not tell
         return
-    if before != plan.spec.schema:
+    if before.schema is None and before.class_names != plan.spec.class_names:
+        names = " and ".join(
+            for_terminal(", ".join(each)) for each in (before.class_names, plan.spec.class_names)
+        )
+        raise InputError(
+            f"--resume: the run in --out_dir={folder.path} was started with other names of "
+            f"classes, or in another order ({names}); put them back, or start a new run"
+        )
+    if before.schema != plan.spec.schema:
         raise InputError(
             f"--schema: the run in --out_dir={folder.path} was started with another schema, which "
             "its config.json has; put that back, or start a new run"
