@@ -160,6 +160,15 @@ def test_guarantee_nothing_is_spent_that_earlier_runs_would_keep_from_leaving(
     assert drivers.read(tmp_path / "b", "privacy.json")["releasable"]
 
 
+def test_guarantee_nothing_is_spent_in_vain_from_python_either(tmp_path: Path) -> None:
+    file = tmp_path / "scans.ledger.jsonl"
+    of_python(ledger=file, eps=40.0)
+    before = file.read_bytes()
+    with pytest.raises(jaxdp.SettingsError, match="with earlier runs is above 50"):
+        of_python(ledger=file, eps=40.0)
+    assert file.read_bytes() == before
+
+
 def test_guarantee_images_are_not_given_to_classes_that_were_renamed_since(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -251,13 +260,13 @@ def test_where_a_ledger_is(data: Path, tmp_path: Path, monkeypatch: pytest.Monke
             of(*flags, "--budget=1")
 
 
-def of_python(*, made: bool = False, **options: Any) -> Any:
+def of_python(*, made: bool = False, eps: float = 1.0, **options: Any) -> Any:
     """Return the certificate of a small run of the library on 40 images, or what it has made."""
     rng, method = np.random.default_rng(0), jaxdp.methods.dp_ntk
     x, y = rng.integers(0, 256, (40, 4, 4), dtype=np.uint8), np.arange(40) % 2
     spec = jaxdp.Spec.images("scans", x.shape, class_names=["no", "yes"])
     settings = method.Settings(
-        eps=1.0, delta=1e-3, features="rff", generator="dense", steps=1, batch_size=20
+        eps=eps, delta=1e-3, features="rff", generator="dense", steps=1, batch_size=20
     )
     private = jaxdp.Private(x, y)
     return jaxdp.run(method, settings, spec, private, progress=False, **options)[not made]

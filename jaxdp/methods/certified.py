@@ -81,6 +81,17 @@ def counted(plan: "Plan[Any]") -> Ledger | None:
     return bought_schema.own_part(ledger, plan.spec)
 
 
+def kept_by(plan: "Plan[Any]", earlier: tuple[Ledger, ...]) -> str | None:
+    """Return why earlier runs would keep a result from being released that could be without them.
+
+    None where they do not. Whoever asks before anything is released has spent nothing in vain.
+    """
+    if not earlier or not certificate(plan)["releasable"]:
+        return None
+    reason: str | None = certificate(plan, earlier)["not_releasable_reason"]
+    return reason
+
+
 def require_delta(plan: "Plan[Any]") -> None:
     """Raise a `SettingsError` where a delta would keep the result from being released.
 

@@ -222,6 +222,12 @@ def _entered(
     total = None if budget is None else TotalBudget(float(budget), counted.delta)
     file, name, persons = DatasetLedger(path), secrets.token_hex(16), plan.spec.persons_declared
     with _in_words(path):
+        schema = bought_schema.entry(plan.spec)
+        file.require_room(counted, name=name, budget=total, persons=persons, schema=schema)
+        before = file.read().before(name, but=None if schema is None else schema[0])
+        reason = certified.kept_by(plan, before)
+        if reason is not None:
+            raise SettingsError(f"--ledger={os.fspath(path)}: {reason}")
         # It keeps no notes, so no folder can ever go on with it.
         earlier = file.enter(
             name,
@@ -230,7 +236,7 @@ def _entered(
             budget=total,
             persons=persons,
             notes=_NO_NOTES,
-            schema=bought_schema.entry(plan.spec),
+            schema=schema,
         )
     return _Entered(file, name, earlier)
 

@@ -84,12 +84,11 @@ class LedgerEntry:
             contents = self._ledger.read()
         schema = bought_schema.entry(self._plan.spec)
         earlier = contents.before(self.name, but=None if schema is None else schema[0])
-        if not earlier or (self._stored and contents.find(self._stored) is not None):
+        if self._stored and contents.find(self._stored) is not None:
             return
-        alone = certified.certificate(self._plan)
-        together = certified.certificate(self._plan, earlier)
-        if alone["releasable"] and not together["releasable"]:
-            raise InputError(f"--ledger={self._path}: {together['not_releasable_reason']}")
+        reason = certified.kept_by(self._plan, earlier)
+        if reason is not None:
+            raise InputError(f"--ledger={self._path}: {reason}")
 
     def require_own_notes(self) -> None:
         """Find the entry of a resumed run; nothing is written. The folder is locked.
