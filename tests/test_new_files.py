@@ -76,7 +76,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "out/x.json": lambda path: new_files.write(path, b"new"),
     "out/y.json": lambda path: new_files.write_part(path, b"new"),
     "out/samples.npz": lambda path: out_file.write(str(path), b"new", suffix=".npz"),
-    "out/distilled.npz": lambda path: made_set().save(path.parent),
+    "out/distilled.npz": lambda path: made_set().save(path.parent, overwrite=True),
     "run/metrics.json": in_run("metrics.json"),
     "run/metrics.json.part": in_run("metrics.json"),
     "run.not_for_release/copies.json": not_for_release,

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxdp import new_files
 from jaxdp.data import Spec, TableCodec
-from jaxdp.methods import warned
+from jaxdp.methods import card, warned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -401,5 +401,6 @@ def _not_ours(place: Path, content_by_name: Mapping[str, bytes]) -> list[str]:
     """Return the names of other files that would be lost, where no certificate says whose."""
     if (place / _CERTIFICATE).exists():
         return []
-    there = {name: place / name for name in content_by_name if (place / name).is_file()}
+    names = (name for name in content_by_name if name != card.NAME)  # which is spared elsewhere
+    there = {name: place / name for name in names if (place / name).is_file()}
     return [name for name, path in there.items() if path.read_bytes() != content_by_name[name]]

@@ -242,7 +242,8 @@ def test_a_pack_says_how_it_is_used(tmp_path: Path, place: Path) -> None:
     assert "What is protected is one image of" in of_images
     assert "What is protected is one record of" in of_table
     assert "pandas" not in of_images
-    assert 'pandas.read_csv("FOLDER/synthetic.csv", dtype=str)' in of_table
+    assert 'pandas.read_csv("FOLDER/synthetic.csv", dtype=dict' in of_table
+    assert 'read.csv("FOLDER/synthetic.csv", na.strings' in of_table
     header = (tmp_path / "table" / "synthetic.csv").read_text().split("\n")[0]
     assert f"records of {header.count(',') + 1} columns, with the class" in of_table
     for text in (of_images, of_table):
@@ -284,7 +285,7 @@ def test_how_to_tells_images_that_it_reads_as_jaxdp_does(
     *_, first, second, last = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{paths[0]} ")
     assert second.split()[-1] in saved_folders.NAMES
-    assert last.startswith("the classifier of jaxdp tells more: jaxdp classify")
+    assert last.startswith("right far less often than jaxdp: jaxdp classify")
     for path in paths:
         read = image_file.with_channels(image_file.read("", path), channels)
         assert read.pixels.shape[:2] == ((63, 42) if path.suffix == ".jpg" else (42, 63))

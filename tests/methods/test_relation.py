@@ -55,7 +55,7 @@ def bought_under(relation: str) -> Schema:
     )
     age = {"type": "numeric", "lower": None, "upper": None}
     draft = {"columns": DRAFT["columns"] | {"age": age}}
-    price = Purchase(epsilon=1.0, delta=DELTA, share=0.2, relation=relation)
+    price = Purchase(epsilon=1.0, delta=DELTA, share=0.2, relation=relation, persons_declared=True)
     return buy_schema(frame, draft, price)
 
 

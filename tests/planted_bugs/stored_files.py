@@ -104,7 +104,7 @@ MUTANTS = (
     Mutant(
         "any generator is the one of the certificate",
         "jaxdp/program/runs/generator_file.py",
-        "        if named not in (None, digest(path / DESCRIPTION)):\n",
+        "        if isinstance(digests, dict) and digests.get(DESCRIPTION) != there:\n",
         "        if False:\n",
         (
             "tests/test_generate.py::test_guarantee_another_generator_is_not_the_one_that_was_certified",
@@ -218,7 +218,7 @@ MUTANTS = (
     Mutant(
         "a classifier is of another file than the certificate",
         "jaxdp/saved/folder.py",
-        "if found != self.digests[name]:",
+        "if found != self.digests.get(name):",
         "if not found:",
         (
             "tests/test_classify_refusals.py::test_guarantee_files_are_those_that_the_certificate_is_about",

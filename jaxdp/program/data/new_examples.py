@@ -11,7 +11,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -142,18 +142,28 @@ def _image(text: str, spec: Spec) -> Examples:
     if resizing.is_resized(spec.preparation):
         pixels = resizing.resized(pixels, spec.image_shape[:2])
     if pixels.shape != spec.shape or pixels.dtype != spec.codec.dtype:
+        own, wanted = _describe(pixels.shape), _describe(spec.shape)
+        if pixels.dtype != spec.codec.dtype:
+            own, wanted = (
+                f"{own} of {_deep(pixels.dtype)}",
+                f"{wanted} of {_deep(spec.codec.dtype)}",
+            )
         raise InputError(
-            f"{text}: is {_describe(pixels.shape, pixels.dtype.name)}, and the run is of images of "
-            f"{_describe(spec.shape, spec.codec.dtype)}; bring it to that size, mode and depth"
+            f"{text}: is {own}, and the run is of images of {wanted}; bring it to that size, mode "
+            "and depth"
         )
     _require_range(text, pixels, spec)
     return Examples((text,), (None,), pixels[np.newaxis])
 
 
-def _describe(shape: tuple[int, ...], dtype: str) -> str:
+def _describe(shape: tuple[int, ...]) -> str:
     height, width, channels = shape
-    deep = {"uint8": "8 bits", "uint16": "16 bits"}.get(dtype, dtype)
-    return f"{width}x{height} {colours(channels)} of {deep}"
+    return f"{width}x{height} {colours(channels)}"
+
+
+def _deep(dtype: Any) -> str:
+    name = np.dtype(dtype).name
+    return {"uint8": "8 bits", "uint16": "16 bits"}.get(name, name)
 
 
 def _array(text: str, spec: Spec) -> np.ndarray:
