@@ -402,13 +402,16 @@ def of_dosser(runs: Runs) -> str:
 
 
 _AMPLE = Runs("dp_kip_teacher/cifar10_networks_ipc10_eps10_?", "--match=embedding")
-_FIFTY = Runs("dp_kip_teacher/cifar10_networks_ipc50_eps1_?", "--match=embedding")
+_FIFTY = tuple(
+    Runs(f"dp_kip_teacher/cifar10_networks_ipc50_eps{eps}_?", "--match=embedding")
+    for eps in (1, 10)
+)
 
 
 def by_condensation() -> str:
     """A ConvNet by the recipe of dataset condensation; the papers' ConvNet is of the first run."""
     return table(
-        [*CONVNETS, _AMPLE, _FIFTY],
+        [*CONVNETS, _AMPLE, *_FIFTY],
         {
             "data": _data,
             "ipc": _ipc,
