@@ -48,16 +48,17 @@ def _with_spikes(
 def _within_bins(
     rounded: np.ndarray, values: np.ndarray, column: Column, step: float
 ) -> np.ndarray:
-    """Return rounded numbers, and those below that have left their bins, which end before an edge.
+    """Return rounded numbers, and in the place of those that have left their bins the first there.
 
-    A bin of one number, as one of costs of 0, would have two of them.
+    A bin ends before its edge: one of a single number, as of costs of 0, would have two of them.
+    The first number of a bin has half of what others have, and what leaves it is the other half.
     """
     ends, nearly = edges(column), 1e-6 * step  # positions have lost some digits
     places = np.clip(np.searchsorted(ends, values + nearly, side="right"), 1, len(ends) - 1)
     low, end = ends[places - 1], ends[places]
-    has_left = (rounded > end - nearly) & (end < column.bounds[1]) & (end - step > low - nearly)
-    below = [round(float(value), column.decimals) for value in end - step]
-    return np.where(has_left, below, rounded)
+    first = step * np.ceil((low - nearly) / step)
+    has_left = (rounded > end - nearly) & (end < column.bounds[1]) & (first < end - nearly)
+    return np.where(has_left, [round(float(each), column.decimals) for each in first], rounded)
 
 
 def _rounded(values: np.ndarray, column: Column) -> np.ndarray:

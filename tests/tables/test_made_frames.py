@@ -121,7 +121,9 @@ def test_a_rounded_number_stays_in_the_bin_that_it_was_drawn_in() -> None:
     places = np.searchsorted(edges(cost)[:-1], made + 1e-9, side="right") - 1
     np.testing.assert_array_equal(places, (where * (len(inner) + 1)).astype(int))
     assert set(made[places == 0]) == {0.0}
-    assert set(made[places == 1]) == {0.01, 0.02, 0.03, 0.04}
+    numbers, counts = np.unique(made[places == 1], return_counts=True)
+    assert numbers.tolist() == [0.01, 0.02, 0.03, 0.04]
+    assert np.ptp(counts) < 0.01 * counts.max(), "each as often as others"
     assert made.max() == 9.0
     # Numbers as they are written come back, those on an edge too.
     again = written.numbers(cost, positions(cost, made))
