@@ -238,7 +238,7 @@ class Made:
                 f"{place}: holds {what}; save into a new folder, or say overwrite=True"
             )
         for path in others:  # the certificate last: who is stopped here finds the others by it
-            shutil.rmtree(path) if path.name == _GENERATOR else path.unlink()
+            shutil.rmtree(path) if path == place / _GENERATOR else path.unlink()
         for name, content in content_by_name.items():
             new_files.write(place / name, content)
         is_table = self.spec.schema is not None
@@ -390,10 +390,12 @@ def _of_another_result(place: Path, certificate: bytes | None) -> list[Path]:
     except (ValueError, KeyError, TypeError):
         names = None
     # Somebody else may have written it: of what it names, files of this folder are taken alone.
-    plain = [name for name in names if Path(name).name == name] if isinstance(names, dict) else []
-    named = [place / name for name in plain if name != _CERTIFICATE]
+    names = names if isinstance(names, dict) else {}
+    plain = [name for name in names if Path(name).name == name]
+    named = [place / name for name in plain if name not in (_CERTIFICATE, _GENERATOR)]
     generator = place / _GENERATOR
-    trained = [generator] if generator.is_dir() and not generator.is_symlink() else []
+    is_there = generator.is_dir() and not generator.is_symlink()
+    trained = [generator] if is_there and f"{_GENERATOR}/description.json" in names else []
     return [*(each for each in named if each.is_symlink() or each.is_file()), *trained, path]
 
 

@@ -201,6 +201,11 @@ def test_guarantee_no_generator_of_another_certificate_stays_beside_a_saved_set(
     (tmp_path / "privacy.json").write_text('{"sha256": {"generator/description.json": "0"}}')
     made.save(tmp_path, overwrite=True)
     assert not (tmp_path / "generator").exists()
+    (tmp_path / "generator").mkdir()
+    (tmp_path / "generator/mine.txt").write_text("of somebody")
+    (tmp_path / "privacy.json").write_text('{"sha256": {"generator": "0", "x.npz": "0"}}')
+    made.save(tmp_path, overwrite=True)
+    assert (tmp_path / "generator/mine.txt").exists(), "no certificate names it"
 
 
 def test_a_file_of_yours_is_not_replaced_by_a_saved_set(tmp_path: Path) -> None:
