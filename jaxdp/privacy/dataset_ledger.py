@@ -17,6 +17,7 @@ decides anything. The file may be a link to a file that is there, on a share for
 import contextlib
 import dataclasses
 import datetime
+import errno
 import fcntl
 import os
 import stat
@@ -279,6 +280,8 @@ class DatasetLedger:
         file = os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
         try:
             status = os.fstat(file)
+            if stat.S_ISDIR(status.st_mode):  # opened for writing, the system says so itself
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self.path))
             if not stat.S_ISREG(status.st_mode):
                 raise ValueError(f"{self.path}: is no plain file")
             if status.st_size > _MOST_BYTES:
