@@ -10,7 +10,8 @@ from typing import NamedTuple
 import _harness  # noqa: F401  finds `experiments`
 import numpy as np
 
-from jaxdp.program.data.tables import Source, read_table
+from jaxdp.program.data.table_files import Source
+from jaxdp.program.data.tables import read_table
 from jaxdp.tables import Schema, read_schema
 
 

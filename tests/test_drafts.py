@@ -13,7 +13,7 @@ import pytest
 from support.drivers import assert_refused, drive
 
 from jaxdp.program.commands import dp_ntk, draft_schema
-from jaxdp.program.data import answers, drafts, guesses, headers, tables
+from jaxdp.program.data import answers, drafts, guesses, headers, table_files, tables
 from jaxdp.tables.moments import Moment
 from jaxdp.tables.schema import BUILT_IN, Schema, read_schema
 
@@ -255,7 +255,7 @@ def test_dialects_are_found_and_read_as_they_are(
     drafted["columns"]["gr\xf6\xdfe"] |= {"lower": 0, "upper": 200, "nullable": False}
     drafted["columns"]["krank"] = choice
     schema = Schema.from_json(drafted)
-    found = tables.read_table(tables.Source("csv", str(tmp_path / "table.csv")), schema)
+    found = tables.read_table(table_files.Source("csv", str(tmp_path / "table.csv")), schema)
     np.testing.assert_allclose(found.x[:, 0] * 200, np.arange(N) + 0.5, atol=1e-4)
     assert found.y.tolist() == [0 if n % 2 else 1 for n in PLACES]
 
@@ -349,7 +349,7 @@ def test_a_run_without_a_header_reads_every_line(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps({"columns": columns}))
     (tmp_path / "t.csv").write_text("39,13,ill\n50,0,well\n")
     schema = tables.schema_of(str(tmp_path / "s.json"), told={"header": False})
-    found = tables.read_table(tables.Source("csv", str(tmp_path / "t.csv")), schema)
+    found = tables.read_table(table_files.Source("csv", str(tmp_path / "t.csv")), schema)
     assert found.y.tolist() == [1, 0]
     assert np.round(found.x[:, 0] * 100).tolist() == [39, 50]
 

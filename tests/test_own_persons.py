@@ -17,7 +17,7 @@ import jaxdp
 from jaxdp.methods.settings import rules
 from jaxdp.privacy.mechanism import MOST_RECORDS_PER_PERSON
 from jaxdp.program.commands import dp_kip, dp_ntk
-from jaxdp.program.data import persons, tables
+from jaxdp.program.data import persons, table_files, tables
 from jaxdp.program.data.load import dataset_for
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import KipFlags
@@ -195,7 +195,7 @@ def test_a_column_of_a_table_tells_persons(tmp_path: Path) -> None:
     data = read(*flags, "--person_column=patient", "--records_per_person=3", "--test_fraction=0.2")
     assert (len(data.private.x), len(data.test.x)) == (20 * 3, 5 * 4)
     assert data.spec.records_per_person == 3
-    source = tables.Source("csv", str(tmp_path / "visits.csv"))
+    source = table_files.Source("csv", str(tmp_path / "visits.csv"))
     table = tables.read_table(source, toy_tables.schema_of(), "patient")
     np.testing.assert_array_equal(table.persons, frame["patient"])
     for column, said in (("doctor", "has no column 'doctor'"), ("ill", "names the target")):
@@ -209,12 +209,12 @@ def test_guarantee_a_missing_person_leaves_those_of_others_as_they_are(
 ) -> None:
     """In a part of the table with one, 17 was read as 17.0, or cut off to 1."""
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(tables, "_CHUNK", 10)
+    monkeypatch.setattr(table_files, "_CHUNK", 10)
     whose = pd.Series([17, 18] * 10).astype(dtype)
     whose[3] = pd.NA if dtype != "float" else np.nan
     frame = toy_tables.frame_of(20).assign(patient=whose)
     frame.to_parquet(tmp_path / "visits.parquet")
-    source = tables.Source("csv", str(tmp_path / "visits.parquet"))
+    source = table_files.Source("csv", str(tmp_path / "visits.parquet"))
     found = tables.read_table(source, toy_tables.schema_of(), "patient").persons
     assert found is not None
     assert found.tolist() == ["17", "18", "17", "", *["17", "18"] * 8]
@@ -233,7 +233,7 @@ def test_guarantee_a_missing_whole_number_leaves_those_of_others_as_they_are(
         values = pyarrow.array([large, large, value])
         table = pyarrow.table({"x": values, "t": ["no"] * 3})
         pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-        source = tables.Source("csv", str(tmp_path / "a.parquet"))
+        source = table_files.Source("csv", str(tmp_path / "a.parquet"))
         stored.append(tables.read_table(source, toy_tables.one_column(choice)).x[:, 0].tolist())
     assert stored == [[0, 0, 1], [0, 0, 3]]
 

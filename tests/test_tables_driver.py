@@ -16,7 +16,7 @@ from support.generating import drive, sample
 from support.toy_tables import COLUMNS, MADE, frame_of, schema_of, strange_frame_of, write_table
 
 from jaxdp.program.commands import dp_kip, dp_ntk
-from jaxdp.program.data import tables
+from jaxdp.program.data import table_files, tables
 from jaxdp.tables import frames
 
 PRIVACY = ("--eps=5", "--delta=1e-3")
@@ -222,9 +222,9 @@ def test_strange_columns_run(changed: dict[str, str], tmp_path: Path) -> None:
 
 def test_compressed_tables_are_read(tmp_path: Path) -> None:
     frame_of(20).to_csv(tmp_path / "people.csv.gz", index=False)
-    found = tables.read_table(tables.Source("csv", str(tmp_path / "people.csv.gz")), schema_of())[
-        :2
-    ]
+    found = tables.read_table(
+        table_files.Source("csv", str(tmp_path / "people.csv.gz")), schema_of()
+    )[:2]
     expected = frames.encode(frame_of(20), schema_of())
     for mine, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, wanted)

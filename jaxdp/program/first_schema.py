@@ -11,7 +11,15 @@ from typing import Any
 
 from jaxdp.escapes import for_terminal
 from jaxdp.program import command_line, interview
-from jaxdp.program.data import answers, classes, drafts, guesses, proposed_rules, tables
+from jaxdp.program.data import (
+    answers,
+    classes,
+    drafts,
+    guesses,
+    proposed_rules,
+    table_files,
+    tables,
+)
 from jaxdp.program.data.outside_files import schema_file, table_name, user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
@@ -42,8 +50,8 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
         if path.exists():
             print(f"--schema={path}: is there, and is used", file=sys.stderr)
             return path
-    source = tables.Source("csv", csv)
-    frame, dialect = tables.header(
+    source = table_files.Source("csv", csv)
+    frame, dialect = table_files.header(
         source, rows=drafts.ROWS, no_header=flags.no_header, line_breaks=flags.line_breaks
     )
     drafted = drafts.draft(frame, dialect.to_json())
@@ -66,7 +74,7 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
     return file
 
 
-def _require_readable(source: tables.Source, found: dict[str, Any], flags: Any) -> None:
+def _require_readable(source: table_files.Source, found: dict[str, Any], flags: Any) -> None:
     """Raise an `InputError` where the table is not as a draft has it.
 
     Later runs take a draft that is there, so none is left of a table that cannot be read.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxdp.program.data import tables
+from jaxdp.program.data import table_files, tables
 from jaxdp.program.errors import InputError
 from jaxdp.tables.schema import Schema
 
@@ -45,11 +45,11 @@ def test_guarantee_a_stray_quote_takes_no_other_record_along(
     read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two records begin with a quote: all between them would be one record with them."""
-    monkeypatch.setattr(tables, "_CHUNK", 7)
+    monkeypatch.setattr(table_files, "_CHUNK", 7)
     columns = {"x": NUMBER, "y": {"type": "categorical", "categories": ["a"]}}
     lines = ["y,x", *(f"a,{number}" for number in range(NUM))]
     lines[20], lines[40] = '"a,1', 'a",1'
-    source = tables.Source("csv", str(tmp_path / "two.csv"))
+    source = table_files.Source("csv", str(tmp_path / "two.csv"))
     Path(source.path).write_text("\n".join(lines))
     with pytest.raises(InputError, match="record 20 has a line break in quotes"):
         read(source, Schema.from_json({"columns": columns}))
@@ -62,11 +62,11 @@ def test_guarantee_a_nul_hides_no_line_break(
     read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pandas before version 3 cuts a field at its NUL, and the line break stands behind it."""
-    monkeypatch.setattr(tables, "_CHUNK", 7)
+    monkeypatch.setattr(table_files, "_CHUNK", 7)
     columns = {"x": NUMBER, "y": {"type": "categorical", "categories": ["a"], "other": True}}
     lines = ["x,y", *(f"{number},a" for number in range(NUM))]
     lines[20], lines[40] = '1,"a\0', '1,a"'
-    source = tables.Source("csv", str(tmp_path / "two.csv"))
+    source = table_files.Source("csv", str(tmp_path / "two.csv"))
     for end in ("\n", "\r\n", "\r"):
         Path(source.path).write_text(end.join(lines), newline="")
         with pytest.raises(InputError, match="line 21 holds a NUL"):
@@ -75,7 +75,7 @@ def test_guarantee_a_nul_hides_no_line_break(
 
 def test_a_long_field_is_read_beside_a_blank_one(tmp_path: Path) -> None:
     columns = {"x": {"type": "categorical", "categories": ["a"], "other": True}, "y": NUMBER}
-    source = tables.Source("csv", str(tmp_path / "two.csv"))
+    source = table_files.Source("csv", str(tmp_path / "two.csv"))
     Path(source.path).write_text(f"x,y\na,\n{'b' * 140_000},1\n")
     found = tables.read_records(source, Schema.from_json({"columns": columns}))
     assert found[:, 0].tolist() == [0, 1]
@@ -84,5 +84,5 @@ def test_a_long_field_is_read_beside_a_blank_one(tmp_path: Path) -> None:
 def test_a_first_record_may_be_missing_where_there_is_no_header(tmp_path: Path) -> None:
     schema = Schema.from_json({"columns": {"column_1": NUMBER}, "csv": {"header": False}})
     (tmp_path / "one.csv").write_text("\n5\n\n7\n")
-    found = tables.read_records(tables.Source("csv", str(tmp_path / "one.csv")), schema)
+    found = tables.read_records(table_files.Source("csv", str(tmp_path / "one.csv")), schema)
     assert (found[:, 0] < 0).tolist() == [True, False, True, False]

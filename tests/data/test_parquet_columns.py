@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from jaxdp.program.data import tables
+from jaxdp.program.data import table_files
 from jaxdp.program.errors import InputError
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -23,7 +23,7 @@ def test_an_index_with_a_name_is_a_column(tmp_path: Path) -> None:
     ):
         path = tmp_path / f"{name}.parquet"
         stored.to_parquet(path)
-        found, _ = tables.header(tables.Source("csv", str(path)), rows=10)
+        found, _ = table_files.header(table_files.Source("csv", str(path)), rows=10)
         assert list(found.columns) == ["pid", "age"]
 
 
@@ -32,4 +32,4 @@ def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     table = pyarrow.table([[1, 2], [3, 4]], names=["age", "age "])
     pyarrow.parquet.write_table(table, path)
     with pytest.raises(InputError, match="columns 1 and 2 have the same name"):
-        tables.header(tables.Source("csv", str(path)), rows=10)
+        table_files.header(table_files.Source("csv", str(path)), rows=10)

@@ -302,7 +302,7 @@ MUTANTS = (
     ),
     Mutant(
         "blank lines of a column are skipped",
-        "jaxdp/program/data/tables.py",
+        "jaxdp/program/data/table_files.py",
         '            options["skip_blank_lines"] = False\n',
         "",
         (

@@ -71,7 +71,7 @@ MUTANTS = (
     ),
     Mutant(
         "a missing whole number makes floats of all others",
-        "jaxdp/program/data/tables.py",
+        "jaxdp/program/data/table_files.py",
         "batch.to_pandas(integer_object_nulls=True)",
         "batch.to_pandas()",
         (
@@ -148,7 +148,7 @@ MUTANTS = (
     ),
     Mutant(
         "each chunk of a CSV file has types of its own",
-        "jaxdp/program/data/tables.py",
+        "jaxdp/program/data/table_files.py",
         '"dtype": str,',
         '"dtype": None,',
         (f"{_C}test_guarantee_parts_of_a_csv_file_decide_about_no_record",),
@@ -207,14 +207,14 @@ MUTANTS = (
     ),
     Mutant(
         "a message quotes what a part of a Parquet file holds",
-        "jaxdp/program/data/tables.py",
+        "jaxdp/program/data/table_files.py",
         '"has a part that cannot be read: it is',
         'f"has a part that cannot be read ({error}): it is',
         (f"{_B}test_what_is_wrong_with_a_table_is_told_without_its_values",),
     ),
     Mutant(
         "a message tells what stands in a line of a CSV file",
-        "jaxdp/program/data/tables.py",
+        "jaxdp/program/data/table_files.py",
         'where = f" ({place[0]})" if place else ""',
         'where = f" ({place[0]})" + str(error).split(place[0])[-1] if place else ""',
         (f"{_B}test_what_is_wrong_with_a_table_is_told_without_its_values",),
@@ -271,7 +271,7 @@ MUTANTS = (
     ),
     Mutant(
         "two stray quotes make one record of all between them",
-        "jaxdp/program/data/tables.py",
+        "jaxdp/program/data/table_files.py",
         "fault = None if dialect.line_breaks else dialects.fault_of_breaks(records, num_before)",
         "fault = None",
         (
@@ -289,8 +289,8 @@ MUTANTS = (
     Mutant(
         "a run takes a record for the header",
         "jaxdp/program/data/tables.py",
-        "if fault is not None and not _is_parquet(source):",
-        "if fault is not None and _is_parquet(source):",
+        "if fault is not None and not table_files.is_parquet(source):",
+        "if fault is not None and table_files.is_parquet(source):",
         (f"{_D}test_guarantee_a_run_asks_the_schema_alone_whether_there_is_a_header",),
     ),
     Mutant(

@@ -18,7 +18,7 @@ import hypothesis
 import numpy as np
 from hypothesis import strategies as st
 
-from jaxdp.program.data import drafts, tables
+from jaxdp.program.data import drafts, table_files, tables
 from jaxdp.program.data.load import dataset_for
 from jaxdp.program.run_flags import GenerateFlags
 from support import drivers, faulty_input, toy_tables
@@ -60,9 +60,9 @@ def _read(given: Given, folder: Path) -> None:
 
 def _read_new(given: Given, folder: Path) -> None:
     """Read records without their target, as `experiments.classify` does; begin a schema."""
-    source = tables.Source("csv", given.name)
+    source = table_files.Source("csv", given.name)
     assert np.isfinite(tables.read_records(source, toy_tables.schema_of())).all()
-    frame, dialect = tables.header(source, rows=1000)
+    frame, dialect = table_files.header(source, rows=1000)
     json.dumps(drafts.draft(frame, dialect.to_json()), allow_nan=False)
 
 

@@ -17,7 +17,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from support.toy_tables import TARGET
 
-from jaxdp.program.data import tables
+from jaxdp.program.data import table_files, tables
 from jaxdp.tables import cells, frames
 from jaxdp.tables.columns import SchemaError, as_text
 from jaxdp.tables.schema import Schema
@@ -232,7 +232,7 @@ def test_guarantee_parts_of_a_parquet_file_decide_about_no_record(
     def read(part: Any, rows: int) -> tuple[list[bytes], list[str]]:
         table = pyarrow.table({"x": part, "p": part, "t": ["no"] * len(part)})
         parquet.write_table(table, tmp_path / "a.parquet", row_group_size=rows)
-        source = tables.Source("csv", str(tmp_path / "a.parquet"))
+        source = table_files.Source("csv", str(tmp_path / "a.parquet"))
         found = tables.read_table(source, schema_of("choice"), "p")
         assert found.persons is not None
         return [row.tobytes() for row in found.x], found.persons.tolist()
@@ -241,7 +241,7 @@ def test_guarantee_parts_of_a_parquet_file_decide_about_no_record(
     expected = tuple([found[which][0] for found in single] for which in (0, 1))
     assert expected[0] == alone(kind, "choice")
     for chunk, rows in ((200_000, 1000), (2, 3), (3, 2)):
-        monkeypatch.setattr(tables, "_CHUNK", chunk)
+        monkeypatch.setattr(table_files, "_CHUNK", chunk)
         assert read(column, rows) == expected
 
 
@@ -253,12 +253,12 @@ def test_guarantee_parts_of_a_csv_file_decide_about_no_record(
     def read(part: list[str]) -> list[bytes]:
         frame = pd.DataFrame({"x": part, "t": "no"})
         frame.to_csv(tmp_path / "a.csv", index=False)
-        source = tables.Source("csv", str(tmp_path / "a.csv"))
+        source = table_files.Source("csv", str(tmp_path / "a.csv"))
         return [row.tobytes() for row in tables.read_table(source, schema_of("choice")).x]
 
     expected = [read([text])[0] for text in texts]
     for chunk in (200_000, 1, 3):
-        monkeypatch.setattr(tables, "_CHUNK", chunk)
+        monkeypatch.setattr(table_files, "_CHUNK", chunk)
         assert read(texts) == expected
         assert read(texts[::-1]) == expected[::-1]
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from support.toy_tables import NUMBER, TARGET, one_column
 
-from jaxdp.program.data import tables
+from jaxdp.program.data import table_files, tables
 from jaxdp.tables import frames
 from jaxdp.tables.columns import SchemaError
 from jaxdp.tables.new_columns import NewColumn
@@ -115,7 +115,7 @@ def test_types_of_frames_and_of_parquet_come_back(
     pytest.importorskip("pyarrow")
     made["t"] = "no"
     made.to_parquet(tmp_path / "made.parquet")
-    found = tables.read_table(tables.Source("csv", str(tmp_path / "made.parquet")), schema)
+    found = tables.read_table(table_files.Source("csv", str(tmp_path / "made.parquet")), schema)
     np.testing.assert_array_equal(found.x, frames.records(frame, schema))
     csv = frames.to_csv(made, schema)
     again = pd.read_csv(io.StringIO(csv), dtype=str, na_filter=False)
@@ -385,5 +385,5 @@ def test_made_files_have_the_dialect_of_their_table(
     content = schema.csv.encode(frames.to_csv(made, schema))
     assert b"2,25" in content
     (tmp_path / "made.csv").write_bytes(content)
-    found = tables.read_table(tables.Source("csv", str(tmp_path / "made.csv")), schema)
+    found = tables.read_table(table_files.Source("csv", str(tmp_path / "made.csv")), schema)
     np.testing.assert_array_equal(found.x, x)

@@ -58,13 +58,13 @@ def main(argv: Sequence[str]) -> None:
     del argv
     with command_line.one_line_errors():
         asked = command_line.settings_of(DraftFlags)
-        from jaxdp.program.data import drafts, tables  # numpy: not before flags are parsed
+        from jaxdp.program.data import drafts, table_files  # numpy: not before flags are parsed
         from jaxdp.program.data.outside_files import schema_file
 
         if asked.csv is None:
             raise InputError("--csv: name the table")
-        source = tables.Source("csv", asked.csv)
-        frame, dialect = tables.header(
+        source = table_files.Source("csv", asked.csv)
+        frame, dialect = table_files.header(
             source, rows=drafts.ROWS, no_header=asked.no_header, line_breaks=asked.line_breaks
         )
         found = drafts.draft(frame, dialect.to_json())

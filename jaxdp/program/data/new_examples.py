@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxdp.data import Spec, TableCodec
 from jaxdp.data.kinds import colours
-from jaxdp.program.data import image_file, image_folder, resizing, tables
+from jaxdp.program.data import image_file, image_folder, resizing, table_files, tables
 from jaxdp.program.data.outside_files import TABLE_ENDINGS
 from jaxdp.program.errors import InputError
 from jaxdp.saved import npz as npz_files
@@ -226,4 +226,4 @@ def _records(text: str, spec: Spec) -> np.ndarray:
             table="",
         )
         raise InputError(f"{text}: is a table, and the run is of {other}")
-    return tables.read_records(tables.Source("", text), spec.schema)
+    return tables.read_records(table_files.Source("", text), spec.schema)

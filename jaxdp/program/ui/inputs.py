@@ -14,7 +14,7 @@ from jaxdp import new_files
 from jaxdp.methods import warned
 from jaxdp.program import named_data
 from jaxdp.program.commands import recommend
-from jaxdp.program.data import answers, drafts, proposed_rules, schema_files, tables
+from jaxdp.program.data import answers, drafts, proposed_rules, schema_files, table_files, tables
 from jaxdp.program.data.outside_files import TABLE_ENDINGS, schema_file, user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.report import curve_svg
@@ -131,8 +131,8 @@ def reading_words(chosen: Images | Table) -> list[str]:
 
 
 def _table(path: Path, reading: dict[str, Any]) -> Table:
-    frame, dialect = tables.header(
-        tables.Source("csv", str(path)),
+    frame, dialect = table_files.header(
+        table_files.Source("csv", str(path)),
         rows=drafts.ROWS,
         no_header=reading.get("no_header"),
         line_breaks=reading.get("line_breaks"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jaxdp.program.commands import verify
-from jaxdp.program.data import tables
+from jaxdp.program.data import table_files
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.saved import loading
@@ -35,7 +35,7 @@ def first_records(folder: Path | None) -> Records | None:
     if path is None:
         return None
     try:
-        frame, _ = tables.header(tables.Source("csv", str(path)), rows=_ROWS)
+        frame, _ = table_files.header(table_files.Source("csv", str(path)), rows=_ROWS)
     except InputError:  # somebody has changed it
         return None
     texts = frame.head(_ROWS).fillna("").astype(str)
