@@ -78,6 +78,22 @@ def test_bad_examples_are_refused_in_one_line(
     assert_refused(capsys, f"error: {table}: is a table", f"--run={folder}", good, table)
 
 
+def test_all_images_of_a_folder_that_cannot_be_used_are_named_at_once(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    folder.mkdir()
+    spec = Spec.images("scans", (9, 8, 8), class_names=["a", "b"])
+    picture(folder / "a.png", grey(8, 8))
+    picture(folder / "b.png", grey(8, 9))
+    picture(folder / "c.png", grey(8, 8))
+    (folder / "d.png").write_text("no image")
+    with pytest.raises(InputError, match=r"b\.png: is 9x8 grey.*; neither can these .*/d\.png$"):
+        new_examples.read([str(folder)], spec)
+    for i in range(7):
+        picture(folder / f"e{i}.png", grey(9, 8))
+    with pytest.raises(InputError, match=r"b\.png: is 9x8 grey.*e3\.png and others$"):
+        new_examples.read([str(folder)], spec)
+
+
 def test_bad_records_are_refused_in_one_line(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,7 +86,7 @@ def read_all(name: str, paths: Sequence[Path]) -> Iterator[tuple[Path, Image]]:
             image = read(name, path)
         except InputError as error:
             others = _unreadable(name, paths[i + 1 : i + 1 + _LOOKED_AT])
-            raise InputError(f"{error}{_and_others(others)}") from error
+            raise InputError(f"{error}{and_others(others)}") from error
         yield path, image
 
 
@@ -100,7 +100,8 @@ def _unreadable(name: str, paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def _and_others(paths: list[Path]) -> str:
+def and_others(paths: Sequence[Path]) -> str:
+    """Return the end of a message about one image that names others that cannot be used either."""
     if not paths:
         return ""
     named = ", ".join(map(str, paths[:_NAMED]))

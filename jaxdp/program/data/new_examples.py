@@ -96,7 +96,18 @@ def _folder(text: str, spec: Spec) -> list[Examples]:
         _require_inside(path, folder)
     if len(found) * spec.dim > npz_files.max_bytes():
         raise InputError(f"{text}: its {len(found)} images take more than half of the memory")
-    return [_image(str(path), spec) for path in found]
+    parts: list[Examples] = []
+    faults: dict[Path, InputError] = {}
+    for path in found:  # all, so that they can be mended together
+        try:
+            parts.append(_image(str(path), spec))
+        except InputError as error:
+            faults[path] = error
+    if faults:
+        _, *others = faults
+        first = next(iter(faults.values()))
+        raise InputError(f"{first}{image_file.and_others(others)}") from first
+    return parts
 
 
 def _is_hidden(path: Path) -> bool:
