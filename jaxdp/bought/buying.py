@@ -16,7 +16,7 @@ from jaxdp.privacy import ordered_counts
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.tables import raw
 from jaxdp.tables.bought import BINS, NULLABLE
-from jaxdp.tables.columns import Column
+from jaxdp.tables.columns import NUMERIC, Column
 from jaxdp.tables.raw import RawRecords
 
 TOLD = 3.0
@@ -146,7 +146,11 @@ class _Buyer:
             name: _sums(leaves[name], counted[name], self._num_there(name), stddev)
             for name in names
         }
-        cuts = {name: estimates.cuts_of(sums[name]) for name in names}
+        types = {name: self._wanted.columns[name].type for name in names}
+        cuts = {
+            name: estimates.cuts_of(sums[name], zero_is_least=types[name] == NUMERIC)
+            for name in names
+        }
         spikes, noise = self._spikes(cuts, threshold_delta, records_per_person)
         found = {}
         for name, own in cuts.items():

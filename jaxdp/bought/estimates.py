@@ -186,8 +186,14 @@ def _told(
     return min(start for start, _ in kept), max(end for _, end in kept)
 
 
-def cuts_of(found: Sums) -> Cuts:
-    """Return how a column is cut: spikes apart, and the rest by quantiles that noise can tell."""
+def cuts_of(found: Sums, *, zero_is_least: bool) -> Cuts:
+    """Return how a column is cut: spikes apart, and the rest by quantiles that noise can tell.
+
+    Args:
+        found: what is known of it.
+        zero_is_least: whether its numbers are taken to begin at 0 where no more than the room for
+            what noise hides lies below. So it is with ages and costs, and not with dates.
+    """
     from sklearn.isotonic import isotonic_regression  # takes a while
 
     leaves, sums = found.leaves, found.sums
@@ -196,7 +202,7 @@ def cuts_of(found: Sums) -> Cuts:
     size = max(found.num_records / MOST_BINS, _LEAST * found.stddev, 1e-9)
     size = min(size, found.num_records / FEWEST_BINS)
     heavy = _heavy(each, found.leaf_stddev, size)
-    first, last = _used(rising, heavy, found, size)
+    first, last = _used(rising, heavy, found, size, zero_is_least=zero_is_least)
     inner: set[float] = set()
     start = first
     for leaf in [*heavy, last + 1]:
@@ -231,7 +237,9 @@ def _heavy(each: np.ndarray, stddev: float, size: float) -> list[int]:
     return sorted(map(int, found[np.argsort(-each[found])][:MOST_SPIKES]))
 
 
-def _used(rising: np.ndarray, heavy: list[int], found: Sums, size: float) -> tuple[int, int]:
+def _used(
+    rising: np.ndarray, heavy: list[int], found: Sums, size: float, *, zero_is_least: bool
+) -> tuple[int, int]:
     """Return the first and the last leaf that are in use, with room for what noise hides.
 
     Noise hides where the first bin begins and where the last one ends: these are longer than those
@@ -248,6 +256,8 @@ def _used(rising: np.ndarray, heavy: list[int], found: Sums, size: float) -> tup
     # Without noise there is nothing to hide.
     room = _ROOM * min(1.0, float(np.max(least)) / size)
     low = min(edges[first], max(edges[0], one - room * (two - one)))
+    if zero_is_least and low < 0 <= edges[first]:
+        low = 0.0
     high = max(edges[last + 1], min(edges[-1], from_end + room * (from_end - before)))
     first = int(np.searchsorted(edges, low, side="right")) - 1
     last = int(np.searchsorted(edges, high)) - 1

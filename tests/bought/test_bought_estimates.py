@@ -32,7 +32,8 @@ def cuts_of(column: Column, values: np.ndarray, stddev: float = 0.0, seed: int =
     norm = float(np.linalg.norm(r))
     released = np.convolve(r, exact)[: len(r)] + rng.normal(0, stddev * norm, len(r))
     counted = np.convolve(r, released)[: len(r)]
-    return estimates.cuts_of(_sums(leaves, counted, float(len(values)), max(stddev, 1e-6)))
+    sums = _sums(leaves, counted, float(len(values)), max(stddev, 1e-6))
+    return estimates.cuts_of(sums, zero_is_least=column.type == "numeric")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,30 @@ def test_numbers_hardly_below_0_are_0() -> None:
     assert [(leaf.low, cuts.is_short(leaf)) for leaf in cuts.heavy] == [(0, True)]
     values[2500:2600] = -1e-3
     assert cuts_of(NUMBER, values).low < -1e-4
+
+
+_DAYS = {"lower": "1950-01-01", "upper": "2020-01-01", "format": "%Y-%m-%d"}
+DAY = Column(name="x", type="date", **_DAYS)
+
+
+@pytest.mark.parametrize("column", [NUMBER, WHOLE])
+def test_room_for_what_noise_hides_ends_at_0(column: Column) -> None:
+    rng = np.random.default_rng(6)
+    values = np.floor(rng.exponential(10, 3000))
+    lows = [cuts_of(column, values, stddev=30.0, seed=seed).low for seed in range(8)]
+    assert min(lows) == 0
+    assert max(lows) <= 1, "which noise does not tell from 0"
+    beside = np.concatenate([values, -values[:1500] - 1])
+    lows = [cuts_of(column, beside, stddev=30.0, seed=seed).low for seed in range(8)]
+    assert max(lows) < -10
+
+
+def test_the_day_that_has_number_0_ends_nothing() -> None:
+    days = np.floor(np.random.default_rng(7).exponential(2000, 3000))  # from 1970 on
+    lows = [cuts_of(DAY, days, stddev=30.0, seed=seed).low for seed in range(8)]
+    assert min(lows) < 0
+    numbers = [cuts_of(WHOLE, days, stddev=30.0, seed=seed).low for seed in range(8)]
+    assert min(numbers) == 0
 
 
 def test_whole_numbers_are_cut_between_them() -> None:
