@@ -109,23 +109,27 @@ def test_plain_kip_clips_only_where_it_is_asked_to(tmp_path: Path) -> None:
     assert np.abs(arrays[0] - arrays[1]).max() > 0.05
 
 
-def test_large_delta_warns_loudly_and_in_the_certificate(
+def test_large_delta_is_refused_or_allowed_with_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    assert drive(*TOY, "--delta=1e-3", f"--out_dir={tmp_path / 'run'}") == 0
+    out = tmp_path / "run"
+    assert drive(*TOY, "--delta=1e-3", f"--out_dir={out}") == 2
+    assert "--delta=0.001: is not below 1/n = 0.000696" in capsys.readouterr().err
+    assert not out.exists()
+    assert drive(*TOY, "--delta=1e-3", "--allow_delta", f"--out_dir={out}") == 0
     assert "WARNING: delta = 0.001 is not below 1/n" in capsys.readouterr().err
-    assert "1/n" in read(tmp_path / "run", "privacy.json")["warnings"][0]
+    assert "1/n" in read(out, "privacy.json")["warnings"][0]
 
 
 def test_allowances_may_be_given_later_and_are_recorded(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    assert drive(*TOY, "--delta=1e-3", f"--out_dir={out}") == 0
-    assert "MUST NOT BE RELEASED: delta = 0.001" in capsys.readouterr().out
-    assert drive(*TOY, "--delta=1e-3", "--resume", "--allow_delta", f"--out_dir={out}") == 0
+    assert drive(*TOY, "--eps=60", f"--out_dir={out}") == 0
+    assert "MUST NOT BE RELEASED: epsilon" in capsys.readouterr().out
+    assert drive(*TOY, "--eps=60", "--resume", "--allow_epsilon", f"--out_dir={out}") == 0
     assert "MAY BE RELEASED" in capsys.readouterr().out
-    assert read(out, "privacy.json")["allowed"] == {"delta": True, "epsilon": False}
+    assert read(out, "privacy.json")["allowed"] == {"delta": False, "epsilon": True}
 
 
 @pytest.mark.slow

@@ -61,6 +61,7 @@ def started(
     Raises:
         InputError: the folder is in use or holds another run, what that has released is gone or
             is not all that the ledger of the dataset knows of, or the disk is full.
+        SettingsError: delta would keep the result of a new run from being released.
     """
     fixed, certificate = config_of(plan, run_flags), certified.certificate(plan)
     entry = LedgerEntry(plan, run_flags, folder)
@@ -68,6 +69,8 @@ def started(
     entry.require_releasable()
     if run_flags.resume:
         folder.require_same_config(fixed, open_before=open_before)
+    else:
+        certified.require_delta(plan)
     folder.require_space(plan.story.num_bytes)
     with folder:
         entry.require_own_notes()
