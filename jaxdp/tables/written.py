@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxdp.tables.columns import Column
-from jaxdp.tables.layout import edges, values_at
+from jaxdp.tables.layout import edges, positions, values_at
 
 # Digits of a number that is no whole number, and of its distance from others between the bounds.
 _DIGITS = 6
@@ -26,38 +26,52 @@ def numbers(column: Column, stored: Float[np.ndarray, " n"]) -> Float[np.ndarray
     """
     values = values_at(column, stored)
     if not column.is_whole:
+        low, end = _bins_of(column, stored)
         rounded = np.clip(_rounded(values, column), *column.bounds)
-        values = _with_spikes(rounded, values, column)
+        if column.decimals is not None:
+            rounded = _within_bins(rounded, low, end, column)
+        values = _with_spikes(rounded, values, low, end, column)
     return np.where(stored < 0, np.nan, values)
 
 
+def _bins_of(
+    column: Column, stored: Float[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Return the ends of the bins that positions lie in, as float32 tells it of both.
+
+    The number at a position near the first of a bin may lie a little before the bin.
+    """
+    ends = edges(column)
+    inner = positions(column, ends[1:-1]).astype(np.float32)
+    places = np.searchsorted(inner, stored.astype(np.float32), side="right")
+    return ends[places], ends[places + 1]
+
+
 def _with_spikes(
-    rounded: np.ndarray, values: np.ndarray, column: Column
+    rounded: np.ndarray, values: np.ndarray, low: np.ndarray, end: np.ndarray, column: Column
 ) -> Float[np.ndarray, " n"]:
     """Return rounded numbers, and each spike with all of its digits."""
-    if not column.spikes:
-        return rounded
-    spikes = np.sort(np.array(column.numbers_of_spikes))
-    halves = (spikes[:-1] + spikes[1:]) / 2
-    nearest = spikes[np.searchsorted(halves, values)]
-    # The bin of a spike ends at the next number of float64.
-    is_spike = np.abs(values - nearest) <= np.spacing(np.abs(nearest))
-    return np.where(is_spike, nearest, rounded)
+    spikes = column.numbers_of_spikes
+    # The bin of a spike ends at the next number of float64, and the last one has no bin.
+    is_spike = np.isin(low, spikes) & (end <= np.nextafter(low, np.inf))
+    is_last = (values == column.bounds[1]) & (column.bounds[1] in spikes)
+    return np.where(is_spike, low, np.where(is_last, values, rounded))
 
 
 def _within_bins(
-    rounded: np.ndarray, values: np.ndarray, column: Column, step: float
+    rounded: np.ndarray, low: np.ndarray, end: np.ndarray, column: Column
 ) -> np.ndarray:
     """Return rounded numbers, and in the place of those that have left their bins the first there.
 
     A bin ends before its edge: one of a single number, as of costs of 0, would have two of them.
     The first number of a bin has half of what others have, and what leaves it is the other half.
     """
-    ends, nearly = edges(column), 1e-6 * step  # positions have lost some digits
-    places = np.clip(np.searchsorted(ends, values + nearly, side="right"), 1, len(ends) - 1)
-    low, end = ends[places - 1], ends[places]
+    assert column.decimals is not None
+    step = 10.0**-column.decimals
+    nearly = 1e-6 * step  # edges have lost some digits
     first = step * np.ceil((low - nearly) / step)
-    has_left = (rounded > end - nearly) & (end < column.bounds[1]) & (first < end - nearly)
+    has_left = (rounded > end - nearly) & (end < column.bounds[1]) | (rounded < first - nearly)
+    has_left &= first < end - nearly
     return np.where(has_left, [round(float(each), column.decimals) for each in first], rounded)
 
 
@@ -65,8 +79,7 @@ def _rounded(values: np.ndarray, column: Column) -> np.ndarray:
     """Return numbers with `_DIGITS` digits, or so many of the distance between the bounds."""
     low, high = column.bounds
     if column.decimals is not None:
-        rounded = np.array([round(float(value), column.decimals) for value in values])
-        return _within_bins(rounded, values, column, 10.0**-column.decimals)
+        return np.array([round(float(value), column.decimals) for value in values])
     sizes = np.clip(np.abs(values), 1e-290, high - low)
     return np.array(
         [

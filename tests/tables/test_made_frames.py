@@ -130,6 +130,34 @@ def test_a_rounded_number_stays_in_the_bin_that_it_was_drawn_in() -> None:
     np.testing.assert_allclose(again, made, atol=1e-9)
 
 
+@pytest.mark.parametrize("decimals", [None, 1, 2])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 300.0), (-1000.0, 50.0), (0.0, 2e4)])
+def test_spikes_and_edges_survive_being_stored(
+    decimals: int | None, low: float, high: float
+) -> None:
+    """Positions are float32, so an edge lies a little before its bin or in it."""
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        digits = 3 if decimals is None else decimals
+        values = np.unique(np.round(rng.uniform(low, high, rng.integers(4, 20)), digits))
+        spikes, inner = values[::3], np.delete(values, np.s_[::3])
+        facts = {"lower": low, "upper": high, "decimals": decimals, "spikes": list(spikes)}
+        schema = one_column({"type": "numeric", **facts, "bins": list(inner)})
+        stored = frames.records(pd.DataFrame({"x": values, "t": "no"}), schema)
+        made = frames.decode(stored, np.zeros(len(values), int), schema)["x"].to_numpy()
+        np.testing.assert_array_equal(made[::3], spikes)
+        far = 0.0 if decimals is not None else 1e-5 * (high - low)
+        np.testing.assert_allclose(made, values, atol=far + 1e-9)
+
+
+def test_a_spike_without_few_digits_survives_being_stored() -> None:
+    spikes = [0.1234567, 1.098612289, 1234.56789, 2000.123456]
+    facts = {"lower": 0, "upper": 2000.123456, "bins": 4, "spikes": spikes}
+    schema = one_column({"type": "numeric", **facts})
+    stored = frames.records(pd.DataFrame({"x": spikes, "t": "no"}), schema)
+    assert frames.decode(stored, np.zeros(4, int), schema)["x"].tolist() == spikes
+
+
 def test_digits_finer_than_bins_leave_no_bin_empty() -> None:
     """A bin without a number of so few digits has the nearest one."""
     cost = Column(name="cost", type=NUMBER["type"], lower=0, upper=1, decimals=1, bins=(0.02, 0.04))
