@@ -33,8 +33,8 @@ def estimated(spec: Spec, **settings: Any) -> float:
 
 def of_images(spec: Spec, **settings: Any) -> float:
     """What the estimate counts for an image that is distilled."""
-    one, ten = (estimated(spec, ipc=ipc, **settings) for ipc in (10, 100))
-    return (ten - one) / (90 * spec.num_classes * 4)  # four small images in one
+    few, more = (estimated(spec, ipc=ipc, **settings) for ipc in (4, 24))
+    return (more - few) / (20 * spec.num_classes * 4)  # four small images in one
 
 
 def held(shape: tuple[int, int, int], many: int, target: str) -> float:
@@ -76,6 +76,12 @@ def test_memory_of_distilled_images_is_right_up_to_a_factor_of_two(
 ) -> None:
     told = of_images(images(shape), match="embedding", networks=networks)
     assert 0.5 < told / held(shape, 400, target) < 2
+
+
+def test_many_images_are_seen_a_few_at_once_by_networks() -> None:
+    spec, settings = images((32, 32, 3)), {"match": "embedding", "networks": _NETWORKS}
+    many, more = (estimated(spec, ipc=ipc, **settings) for ipc in (50, 250))
+    assert (more - many) / (200 * spec.num_classes * 4) < of_images(spec, **settings) / 5
 
 
 def test_the_teachers_map_counts_only_where_images_are_moved_towards_a_teacher() -> None:

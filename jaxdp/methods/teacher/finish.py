@@ -61,7 +61,8 @@ class DistillState(NamedTuple):
 class DistillConfig:
     """Static configuration of distillation.
 
-    The loss is `1 - cosine + total_variation TV(x_s) + extra_weight extra_loss(x_s)`.
+    The loss is `1 - cosine + total_variation TV(x_s) + extra_weight extra_loss(x_s)`, and what
+    `extra_gradient` is the gradient of beside `extra_loss`.
 
     Attributes:
         num_steps: of the whole run, >= 1; the learning rate falls to 0 over them, as a cosine.
@@ -74,7 +75,9 @@ class DistillConfig:
         extra_loss: another target, `(x (s, d), key, extra_data) -> ()`: a distance to released
             class means or images. It must not see private data. `key` is a fresh public one at
             every step.
-        extra_weight: its weight, >= 0.
+        extra_gradient: the gradient of one more, `(x (s, d), key, extra_data) -> (s, d)`, which is
+            called as it is and not compiled with the step; None for none.
+        extra_weight: the weight of both, >= 0.
         seed: public; of the keys that `extra_loss` is given.
         bounds: pixels are kept between these two; None for no bounds.
         enlarged: from rows of the support (s, e) to those that features and `extra_loss` see
@@ -93,6 +96,7 @@ class DistillConfig:
     total_variation: float = 0.0
     image_shape: tuple[int, int, int] | None = None
     extra_loss: Callable[[Array, Array, Any], Array] | None = None
+    extra_gradient: Callable[[Array, Array, Any], Array] | None = None
     extra_weight: float = 1.0
     seed: int = 0
     bounds: tuple[float, float] | None = None
@@ -148,8 +152,12 @@ def loss(
     *,
     key: Key[Array, ""],
     extra_data: Any = None,
+    extra_gradient: Float[Array, "s d"] | None = None,
 ) -> Float[Array, ""]:
-    """Return what distillation minimises; see `DistillConfig`."""
+    """Return what distillation minimises; see `DistillConfig`.
+
+    Of a target that is known by its gradient alone, something that has this gradient.
+    """
     total = jnp.zeros((), support.x.dtype)
     rows = support.x if config.enlarged is None else config.enlarged(support.x)
     if teacher_weights is not None and config.cosine_weight > 0:
@@ -159,6 +167,8 @@ def loss(
         total += config.total_variation * total_variation(support.x, image_shape=config.image_shape)
     if config.extra_loss is not None:
         total += config.extra_weight * config.extra_loss(rows, key, extra_data)
+    if extra_gradient is not None:
+        total += config.extra_weight * jnp.sum(extra_gradient * rows)
     return total
 
 
@@ -200,15 +210,24 @@ def distill(
     def init(support: SupportSet) -> DistillState:
         return DistillState(jnp.zeros((), jnp.int32), support, optimizer.init(support))
 
+    def key_of(state: DistillState) -> Array:
+        return jax.random.fold_in(jax.random.key(config.seed), state.step)
+
     @jax.jit
-    def step(state: DistillState, weights: Any, extra_data: Any) -> DistillState:
+    def seen(state: DistillState) -> tuple[Array, Array]:
+        x = state.support.x
+        return x if config.enlarged is None else config.enlarged(x), key_of(state)
+
+    @jax.jit
+    def step(state: DistillState, weights: Any, extra_data: Any, extra: Any) -> DistillState:
         grads = jax.grad(loss)(
             state.support,
             weights,
             feature_fn,
             config,
-            key=jax.random.fold_in(jax.random.key(config.seed), state.step),
+            key=key_of(state),
             extra_data=extra_data,
+            extra_gradient=extra,
         )
         updates, opt_state = optimizer.update(grads, state.opt_state, state.support)
         x, y = optax.apply_updates(state.support, updates)
@@ -220,7 +239,11 @@ def distill(
 
     def update(state: DistillState, num_steps: int) -> DistillState:
         for _ in range(min(num_steps, config.num_steps - int(state.step))):
-            state = step(state, teacher_weights, extra_data)
+            extra = None
+            if config.extra_gradient is not None:
+                rows, key = seen(state)
+                extra = config.extra_gradient(rows, key, extra_data)
+            state = step(state, teacher_weights, extra_data, extra)
         return state
 
     return Distillation(init, update)
@@ -260,16 +283,18 @@ def finish(
     Guarantee:
         Post-processing: no argument takes private data.
     """
-    extra, extra_data = None, None
+    extra: dict[str, Any] = {}
+    extra_data = None
     if mean_map is not None:
         if isinstance(mean_map, RandomNetworks):
-            extra = functools.partial(targets.network_distance, networks=mean_map)
+            extra["extra_gradient"] = targets.network_gradient(mean_map)
         else:
-            extra = functools.partial(targets.embedding_distance, features=mean_map)
+            distance = functools.partial(targets.embedding_distance, features=mean_map)
+            extra["extra_loss"] = distance
         extra_data = jnp.asarray(released.means)
     elif images is not None:
         many = matching.config_for(images, spec.image_shape)
-        extra = functools.partial(matching.matching_distance, config=many)
+        extra["extra_loss"] = functools.partial(matching.matching_distance, config=many)
         extra_data = jnp.asarray(images)
     weights = None
     if taught is not None:
@@ -290,17 +315,17 @@ def finish(
     return state.support
 
 
-def _config(settings: Settings, packing: Packing | None, extra_loss: Any) -> DistillConfig:
+def _config(settings: Settings, packing: Packing | None, extra: dict[str, Any]) -> DistillConfig:
     return DistillConfig(
         num_steps=settings.distill_steps,
         ridge=settings.ridge,
         learning_rate=settings.distill_learning_rate,
         cosine_weight=settings.cosine_weight,
-        extra_loss=extra_loss,
         learn_labels=settings.learn_labels,
         total_variation=settings.total_variation,
         image_shape=None if packing is None else packing.small_shape,
         enlarged=None if packing is None else packing.enlarged,
         seed=settings.seed,
         bounds=(0.0, 1.0),  # pixels that can be shown; costs next to no accuracy
+        **extra,
     )

@@ -43,6 +43,8 @@ SEEN = 32
 """Pixels of a side that features of patches see."""
 OF_ENCODER = 1536
 """Features of the public encoder, told without loading jax for it."""
+MANY_ROWS = 200
+"""From so many on, a CPU moves rows towards class means of networks a few at once; likewise."""
 # Of a class's images, so that they carry what a teacher knows.
 _VALUES_OF_A_FEATURE = 1.5
 

@@ -16,6 +16,7 @@ from jaxdp.data import Spec
 from jaxdp.methods.dp_ntk.labels.settings import GENERATOR, TEACHER, teacher_settings
 from jaxdp.methods.dp_ntk.settings import COUNTS, PAIRS
 from jaxdp.methods.marginals.settings import MOST_PAIRED, NUM_CHAINS, steps_before
+from jaxdp.methods.teacher.schedule import MANY_ROWS
 from jaxdp.program.evaluation.facts import MOST_JUDGED
 from jaxdp.program.runs.image_levels import (
     FLOP,
@@ -34,6 +35,7 @@ _COMPILE = 4.0
 _FORWARD = 1.3e-7  # scattering of a pixel
 _BACKWARD = 8e-7  # the same with its gradient
 _NETWORK = 1.1e-7, 6e-7  # a small random network of a pixel, and with its gradient
+_IN_PARTS = 0.6  # of which a few images at once take so much
 # Bytes of a pixel in the gradient of a random network, and of a value in that of five views.
 _HELD_OF_NETWORK, _HELD_OF_VIEWS = 1200.0, 700.0
 _DRAW = 1e-7  # whether one record is in a step's sample
@@ -225,7 +227,7 @@ def _teacher(settings: Any, facts: _Data) -> Estimate:
         phases += (Phase("private teacher", _COMPILE + settings.steps * step),)
         memory = max(memory, _held(6 * p * (n + facts.num_test)))
     if settings.match in ("embedding", "both"):
-        means = _class_means(settings, facts)
+        means = _class_means(settings, facts, made)
         phases += (Phase("class means", _COMPILE + n * means.forward),)
         both = bool(settings.cosine_weight)
         back, held = means.backward + both * back, means.held + both * held
@@ -266,12 +268,14 @@ def _seen_of_images(settings: Any, facts: _Data) -> _Seen:
     return _Seen(each, back, p, held, (public.phases, public.memory, public.disk))
 
 
-def _class_means(settings: Any, facts: _Data) -> _Step:
-    """Return what an image takes in the map of class means."""
+def _class_means(settings: Any, facts: _Data, made: int) -> _Step:
+    """Return what an image takes in the map of class means, of as many as are distilled."""
     if settings.networks:
         seen = min(facts.shape[0], 32) * min(facts.shape[1], 32)
         forward, backward = settings.networks * _NETWORK[0] * seen, _NETWORK[1] * seen
-        return _Step(forward, backward, _HELD_OF_NETWORK * seen)  # one at a step
+        if made >= MANY_ROWS:
+            return _Step(forward, _IN_PARTS * backward, 0.0)
+        return _Step(forward, backward, _HELD_OF_NETWORK * seen)  # one network at a step
     values = min(facts.dim, 3072)
     seen = 5 * values  # five views of an image
     return _Step(_FORWARD * seen, _BACKWARD * seen, _HELD_OF_VIEWS * values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import chex
@@ -19,6 +20,7 @@ from jaxdp.kernels.kip import SupportSet
 from jaxdp.methods.teacher import finish as teacher_kip
 from jaxdp.methods.teacher import targets
 from jaxdp.methods.teacher.starts import initial_images
+from jaxdp.numerics import ByBackend
 
 SHAPE = (4, 5, 1)
 D, P, C, IPC = 20, 15, 3, 2
@@ -90,6 +92,44 @@ def test_network_distance_is_that_of_class_means_in_a_network_that_is_drawn() ->
         assert min(abs(value - one) for one in expected) < 1e-4
     for one in expected:  # both have their turn
         assert min(abs(value - one) for value in found) < 1e-4
+
+
+@pytest.mark.parametrize("each", [1, 8, 21])
+def test_a_gradient_in_parts_is_that_of_the_distance(
+    each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p, number = random_networks.num_features(SHAPE), 3
+    networks = RandomNetworks(SHAPE, np.zeros((number, p), np.float32))
+    x = jax.random.uniform(jax.random.key(3), (C * each, D))
+    means = jax.random.normal(jax.random.key(4), (C, number * p)) / p
+    distance = functools.partial(targets.network_distance, networks=networks)
+    gradient = targets.network_gradient(networks)
+    for seed in range(4):
+        key = jax.random.key(seed)
+        expected = jax.jit(jax.grad(distance))(x, key, means)
+        for many in (0, 10**6):
+            monkeypatch.setattr(targets, "_MANY", ByBackend(cpu=many, accelerator=many))
+            error = jnp.abs(gradient(x, key, means) - expected)
+            assert float(jnp.max(error)) < 1e-5 * float(jnp.max(jnp.abs(expected)))
+
+
+def test_a_target_may_be_given_by_its_gradient(
+    support: SupportSet, feature_fn: teacher_kip.FeatureFn, teacher_weights: jax.Array
+) -> None:
+    def enlarged(x: jax.Array) -> jax.Array:
+        return jnp.repeat(x.reshape(-1, 2, 5), 2, axis=1).reshape(len(x), -1)
+
+    def brightness(x: jax.Array, key: jax.Array, level: jax.Array) -> jax.Array:
+        return jnp.mean((x - level * jax.random.uniform(key, x.shape)) ** 2)
+
+    small = initial_images(jax.random.key(2), ipc=IPC, num_classes=C, image_shape=(2, 5, 1))
+    moved = []
+    for extra in ({"extra_loss": brightness}, {"extra_gradient": jax.grad(brightness)}):
+        chosen = config(num_steps=20, enlarged=enlarged, extra_weight=3.0, **extra)
+        algorithm = teacher_kip.distill(teacher_weights, feature_fn, chosen, jnp.float32(0.9))
+        moved.append(algorithm.update(algorithm.init(small), 20).support.x)
+    np.testing.assert_allclose(*moved, atol=1e-4)
+    assert float(jnp.max(jnp.abs(moved[0] - small.x))) > 0.1
 
 
 def test_small_images_are_seen_enlarged_and_moved_as_they_are(
