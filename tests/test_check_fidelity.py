@@ -101,6 +101,18 @@ def test_a_comparison_says_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixt
     assert read(beside(second), "fidelity.json")["records"]["made"] == 30
 
 
+def test_private_records_are_compared_as_their_file_has_them(tmp_path: Path) -> None:
+    """A column whose bounds cut most of it off looked well: both sides were cut."""
+    frame = frame_of(200)
+    frame.loc[frame.index % 4 > 0, "income"] = "5000000"  # the schema ends at 1000
+    out = tmp_path / "run"
+    flags = (*write_table(tmp_path, frame), *DRAWN)
+    assert drive(*flags, "--check_fidelity", f"--out_dir={out}") == 0
+    income = read(beside(out), "fidelity.json")["columns"]["income"]
+    assert income["ks"] > 0.7
+    assert "5000000" in str(income).replace(".0", "")
+
+
 def test_without_labels_the_target_is_not_compared(tmp_path: Path) -> None:
     flags = write_table(tmp_path, frame_of(60))
     out = tmp_path / "run"

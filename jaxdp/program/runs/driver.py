@@ -286,6 +286,9 @@ class _Run:
         )
         folder.write_bytes("report.html", page.encode())
         if self._flags.check_fidelity:
-            judging.write_fidelity(made, self._data.private, self._data.test, folder)
+            judging.write_fidelity(
+                *(made, self._data.private, self._data.test, folder, self._flags),
+                seed=plan.settings.seed,
+            )
         if self._flags.ceiling:
             ceiling.write_ceiling(plan, self._data.private, self._data.test, folder)

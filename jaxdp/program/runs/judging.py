@@ -1,6 +1,7 @@
 """How a run judges what it has made: on test data, and, where asked for, against private data."""
 
 import dataclasses
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from jaxdp.data import Private, TableCodec
 from jaxdp.data.kinds import IMAGES, TABLE
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
+from jaxdp.program.data import tables
 from jaxdp.program.data.dataset import HeldOut
 from jaxdp.program.errors import InputError
 from jaxdp.program.evaluation import copies, inception, registry, targets
@@ -159,15 +161,26 @@ def write_copies(made: Made, private: Private, x_test: np.ndarray, folder: RunFo
     print(f"NOT FOR RELEASE: {path} was computed from private data without noise")
 
 
-def write_fidelity(made: Made, private: Private, test: HeldOut, folder: RunFolder) -> None:
+def write_fidelity(
+    made: Made, private: Private, test: HeldOut, folder: RunFolder, run_flags: Any, *, seed: int
+) -> None:
     """Compare what was made with private records: for their owner alone, not released.
 
-    Of images the page shows both; of a table it has figures of both.
+    Of images the page shows both; of a table it has figures of both, and these are of its file.
+
+    Args:
+        made: the set.
+        private: what it was made of.
+        test: what was held out.
+        folder: of the run.
+        run_flags: that name the file of a table.
+        seed: public, by which records were held out.
 
     Guarantee:
         What it finds goes into the folder that is not for release, and nowhere else.
     """
-    choose = made.spec.kind.choose(images=_side_by_side, rows=_compared, table=_compared)
+    compared = functools.partial(_compared, run_flags=run_flags, seed=seed)
+    choose: Any = made.spec.kind.choose(images=_side_by_side, rows=compared, table=compared)
     path = choose(made, private, test, folder)
     print(
         f"NOT FOR RELEASE: {path} was computed from private records without noise; the guarantee "
@@ -191,11 +204,18 @@ def _side_by_side(made: Made, private: Private, test: HeldOut, folder: RunFolder
     return folder.write_not_for_release("side_by_side.html", page.encode())
 
 
-def _compared(made: Made, private: Private, test: HeldOut, folder: RunFolder) -> Path:
+def _compared(
+    made: Made, private: Private, test: HeldOut, folder: RunFolder, *, run_flags: Any, seed: int
+) -> Path:
     codec = made.spec.codec
     assert isinstance(codec, TableCodec)  # see `chosen`
-    labelled = len(made.class_names) > 1
-    found = comparison.compare(codec.schema, private, (made.x, made.y), test, labelled=labelled)
+    # Values beyond bounds, and missing ones where there may be none, are not in what was stored.
+    train, held_out = tables.read_raw_splits(run_flags, codec.schema, seed=seed)
+    found = comparison.compare(
+        *(codec.schema, private, (made.x, made.y), test),
+        labelled=len(made.class_names) > 1,
+        as_read=(train.records, held_out.records),
+    )
     text = json.dumps(comparison.figures(found), indent=2, allow_nan=False) + "\n"
     folder.write_not_for_release("fidelity.json", text.encode())
     page = fidelity_page.render(found, title=f"{made.spec.name}: made and private records")

@@ -10,7 +10,7 @@ import pytest
 from support.toy_tables import TARGET, frame_of, schema_of
 
 from jaxdp.program.evaluation.fidelity import values
-from jaxdp.tables import frames
+from jaxdp.tables import frames, raw
 from jaxdp.tables.schema import Schema
 
 
@@ -70,3 +70,31 @@ def test_of_many_records_a_sample_is_compared(monkeypatch: pytest.MonkeyPatch) -
 def frames_of(split: Any) -> tuple[Any, Any]:
     ages = frames.decode(*split, schema_of())["age"]
     return ages.to_numpy(), split[1]
+
+
+def test_records_as_they_were_read_keep_what_storing_takes_away() -> None:
+    age = {"type": "numeric", "lower": 0, "upper": 90, "integer": True}
+    ward = {"type": "categorical", "categories": ["a", "b"], "other": False}
+    kind = {"type": "categorical", "categories": ["x", "y"], "other": True}
+    schema = Schema.from_json({"columns": {"age": age, "ward": ward, "kind": kind, "t": TARGET}})
+    frame = pd.DataFrame(
+        {
+            "age": ["-3", "50", "120", ""],
+            "ward": ["a", "c", "", "b"],
+            "kind": ["x", "z", "", "y"],
+            "t": ["no", "yes", "no", "yes"],
+        }
+    )
+    stored, read = frames.encode(frame, schema), raw.read(frame, schema)
+    found = values.read(schema, read, stored, read, labelled=True)
+    np.testing.assert_array_equal(found[0].real, [-3, 50, 120, np.nan])
+    assert found[1].real.tolist() == [0, 2, -1, 1]
+    assert found[1].names == ("a", "b", values.UNLISTED)
+    assert found[2].real.tolist() == [0, 2, -1, 1]
+    assert found[2].names == ("x", "y", "other")
+    assert found[3].real.tolist() == found[3].made.tolist() == [0, 1, 0, 1]
+    for column in found:
+        np.testing.assert_array_equal(column.real, column.test)
+    # What was stored has none of it.
+    assert found[0].made.tolist()[::2] == [0, 90]
+    assert found[1].made.tolist()[:2] == [0, 0]

@@ -160,7 +160,10 @@ def _prepared(column: Values) -> _Prepared:
         codes = [np.where(side < 0, size, side) for side in (column.real, column.made)]
         return _Prepared(False, size + 1, *(_Side(c, c, None, c, c) for c in codes))
     there = column.real[~np.isnan(column.real)]
-    inner = np.histogram_bin_edges(there if len(there) else np.zeros(1), bins=_BINS)[1:-1]
+    low, high = (there.min(), there.max()) if len(there) else (0.0, 0.0)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    inner = np.linspace(low, high, _BINS + 1)[1:-1]  # all the same where floats end
     sides = [_side_of_numbers(side, inner) for side in (column.real, column.made)]
     return _Prepared(True, _BINS + 1, *sides)
 

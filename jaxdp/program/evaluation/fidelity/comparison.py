@@ -12,6 +12,7 @@ from jaxdp.program.evaluation.fidelity.resampled import Measured
 from jaxdp.program.evaluation.fidelity.score import Score, score
 from jaxdp.program.evaluation.fidelity.values import Records, Values
 from jaxdp.tables import obeying
+from jaxdp.tables.raw import RawRecords
 from jaxdp.tables.rules import Sum
 from jaxdp.tables.schema import Schema
 
@@ -88,7 +89,13 @@ class Fidelity(NamedTuple):
 
 
 def compare(
-    schema: Schema, real: Records, made: Records, test: Records, *, labelled: bool
+    schema: Schema,
+    real: Records,
+    made: Records,
+    test: Records,
+    *,
+    labelled: bool,
+    as_read: tuple[RawRecords, RawRecords] | None = None,
 ) -> Fidelity:
     """Compare made records with the private ones.
 
@@ -98,9 +105,12 @@ def compare(
         made: the same of the made ones.
         test: the same of the test records.
         labelled: whether classes mean anything.
+        as_read: private and test records as they were read, before they were stored by the schema;
+            None where nobody has them. They take the place of those that are stored but in rules.
     """
     made = obeying.obey(*made, schema), made[1]  # as it is written
-    read = values.read(schema, real, made, test, labelled=labelled)
+    private, held_out = as_read or (real, test)
+    read = values.read(schema, private, made, held_out, labelled=labelled)
     targets = list(schema.judged)
     if labelled and schema.target is not None:
         targets = [schema.target.name]
@@ -109,7 +119,7 @@ def compare(
     pairs = associations.compare(read, paired)
     return Fidelity(
         values=read,
-        records=(len(real[0]), len(made[0]), len(test[0])),
+        records=(values.length(private), len(made[0]), values.length(held_out)),
         compared=compared,
         paired=paired,
         pairs=pairs,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxdp.tables import frames
+from jaxdp.tables import cells, frames, raw
 from jaxdp.tables.columns import Column
 from jaxdp.tables.layout import values_at
 from jaxdp.tables.moments import MOMENTS
+from jaxdp.tables.raw import RawColumn, RawRecords, Texts
 from jaxdp.tables.schema import Schema
 
 MOST_RECORDS = 100_000
@@ -19,6 +21,10 @@ MOST_TEST_RECORDS = 20_000
 
 Records = tuple[np.ndarray, np.ndarray]
 """Records (n, columns) as stored, and their classes (n,)."""
+UNLISTED = "not listed"
+"""What stands for categories of records as they were read that the schema does not list."""
+# Nobody's bounds lie further out, and distances of numbers do not overflow.
+_FARTHEST = 1e150
 
 
 class Values(NamedTuple):
@@ -59,9 +65,17 @@ class Values(NamedTuple):
 
 
 def read(
-    schema: Schema, real: Records, made: Records, test: Records, *, labelled: bool
+    schema: Schema,
+    real: Records | RawRecords,
+    made: Records,
+    test: Records | RawRecords,
+    *,
+    labelled: bool,
 ) -> list[Values]:
     """Return all columns, the target last; of many records a sample, by a public seed.
+
+    Records as stored have lost what lies beyond bounds, what is missing where nothing may be, and
+    which of the categories that are not listed they have. Records as they were read have not.
 
     Args:
         schema: of the table.
@@ -72,21 +86,58 @@ def read(
     """
     rng = np.random.default_rng(0)
     most = (MOST_RECORDS, MOST_RECORDS, MOST_TEST_RECORDS)
-    sampled = [_sampled(x, y, at, rng) for (x, y), at in zip((real, made, test), most, strict=True)]
+    sampled = [_sampled(each, at, rng) for each, at in zip((real, made, test), most, strict=True)]
+    missing = cells.missing_texts(schema)
     found = []
     for place, column in enumerate(schema.columns):
+        sides = [
+            _as_read(column, each[column.name], missing)
+            if isinstance(each, Mapping)
+            else _values(column, each[0][:, place])
+            for each in sampled
+        ]
         names = () if column.is_numeric else column.values
-        found.append(Values(column, names, *(_values(column, x[:, place]) for x, _ in sampled)))
+        if names and any(np.any(side == len(names)) for side in sides):
+            names = (*names, UNLISTED)
+        found.append(Values(column, names, *sides))
     if labelled and schema.target is not None:
-        found.append(Values(schema.target, schema.class_names, *(y for _, y in sampled)))
+        classes = [
+            raw.encode(each, schema)[1] if isinstance(each, Mapping) else each[1]
+            for each in sampled
+        ]
+        found.append(Values(schema.target, schema.class_names, *classes))
     return found
 
 
-def _sampled(x: np.ndarray, y: np.ndarray, most: int, rng: np.random.Generator) -> Records:
-    if len(x) <= most:
-        return np.asarray(x), np.asarray(y)
-    chosen = np.sort(rng.choice(len(x), most, replace=False))
-    return np.asarray(x[chosen]), np.asarray(y[chosen])
+def length(records: Records | RawRecords) -> int:
+    """Return the number of records."""
+    return raw.length(records) if isinstance(records, Mapping) else len(records[0])
+
+
+def _sampled(
+    records: Records | RawRecords, most: int, rng: np.random.Generator
+) -> Records | RawRecords:
+    num = length(records)
+    chosen = np.arange(num)
+    if num > most:
+        chosen = np.sort(rng.choice(num, most, replace=False))
+    if isinstance(records, Mapping):
+        return raw.part(records, chosen)
+    return np.asarray(records[0][chosen]), np.asarray(records[1][chosen])
+
+
+def _as_read(column: Column, found: RawColumn, missing: frozenset[str]) -> np.ndarray:
+    """Return values of records as they were read; categories that are not listed come last."""
+    if not isinstance(found, Texts):
+        return np.clip(found, -_FARTHEST, _FARTHEST)
+    null, unlisted = len(column.values), len(column.values) + 1
+    read = cells.place_reader(
+        dataclasses.replace(column, nullable=True),
+        missing,
+        unknown=None if column.other else unlisted,
+    )
+    places = np.array([*map(read, found.texts), null], np.int64)[found.places]
+    return np.where(places == null, -1, np.where(places == unlisted, null, places))
 
 
 def _values(column: Column, stored: np.ndarray) -> np.ndarray:
