@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from support import drivers
 
-from jaxdp.privacy import DatasetLedger
+from jaxdp.privacy import DatasetLedger, GaussianRelease, Ledger
 from jaxdp.program import interview
 from jaxdp.program.commands import dp_ntk, draft_schema, marginals, recommend, registry_entry, table
 from jaxdp.program.data import answers
@@ -290,6 +290,22 @@ def test_guarantee_nothing_is_bought_for_a_run_that_cannot_follow(
     assert why in capsys.readouterr().err
     assert not (csv.parent / "people.bought.json").exists()
     assert not DatasetLedger(csv.parent / "people.ledger.jsonl").read().entries
+
+
+def test_guarantee_nothing_is_bought_where_earlier_runs_keep_the_result_from_leaving(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = csv.parent / "people.ledger.jsonl"
+    before = GaussianRelease(name="embedding", sensitivity=1.0, stddev=0.16)
+    earlier = Ledger(num_examples=NUM, delta=1e-5, releases=(before,))
+    assert 40 < earlier.epsilon() < 50
+    DatasetLedger(path).enter("0" * 32, "dp_ntk", earlier)
+    assert drive(csv, "--accept_guesses", "--eps=30") == 2
+    assert "with earlier runs is above 50" in capsys.readouterr().err
+    assert [entry.method for entry in DatasetLedger(path).read().entries] == ["dp_ntk"]
+    assert not (csv.parent / "people.bought.json").exists()
+    assert drive(csv, "--accept_guesses", "--eps=30", "--allow_epsilon") == 0
+    assert len(DatasetLedger(path).read().entries) == 3
 
 
 def test_nothing_is_spent_where_the_schema_cannot_be_kept(

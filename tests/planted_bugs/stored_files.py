@@ -65,6 +65,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a schema is bought for a run whose result earlier ones keep from leaving",
+        "jaxdp/program/runs/schema_purchase.py",
+        'if earlier and alone["releasable"] and not together["releasable"]:',
+        "if False:",
+        (
+            "tests/test_schema_purchase.py::"
+            "test_guarantee_nothing_is_bought_where_earlier_runs_keep_the_result_from_leaving",
+        ),
+    ),
+    Mutant(
         "a run spends what earlier ones keep from leaving",
         "jaxdp/program/runs/start.py",
         "    entry.require_releasable()\n",

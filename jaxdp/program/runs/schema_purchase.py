@@ -14,7 +14,8 @@ from jaxdp import new_files, processes
 from jaxdp.bought import Planned, Purchase, UncertainClassesError
 from jaxdp.data import Spec
 from jaxdp.methods.marginals.settings import MOST_PAIRED
-from jaxdp.privacy.dataset_ledger import SCHEMA
+from jaxdp.privacy.certificates import Terms, certify
+from jaxdp.privacy.dataset_ledger import SCHEMA, DatasetLedger
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.program.data import schema_files
@@ -112,7 +113,13 @@ class SchemaBuyer:
         with purchase_lock.held(path):
             if path.exists():  # bought since
                 return self._again(path, opened, raw.length(records))
-            return bought(self.run_flags, opened, purchase, records, path)
+            terms = Terms(
+                covers=(),
+                target_epsilon=self.budget.eps,
+                allow_delta=self.budget.allow_delta,
+                allow_epsilon=self.budget.allow_epsilon,
+            )
+            return bought(self.run_flags, opened, purchase, records, path, terms)
 
     def _require_new_run(self, path: Path) -> None:
         """Raise an `InputError` where a run is resumed whose schema is gone, which costs again."""
@@ -218,12 +225,26 @@ def _of_another(path: Path, schema: str) -> InputError:
 
 
 def bought(
-    run_flags: Any, opened: OpenSchema, purchase: Purchase, records: RawRecords, path: Path
+    run_flags: Any,
+    opened: OpenSchema,
+    purchase: Purchase,
+    records: RawRecords,
+    path: Path,
+    terms: Terms,
 ) -> Schema:
     """Buy a schema, enter that into the ledger of the dataset, and write the file.
 
+    Args:
+        run_flags: of the run that needs it.
+        opened: what is open.
+        purchase: what it may cost.
+        records: private.
+        path: of the file.
+        terms: of what the run will release, earlier runs aside.
+
     Raises:
-        InputError: as `SchemaBuyer.complete`.
+        InputError: as `SchemaBuyer.complete`; or earlier runs would keep the result of the run from
+            leaving.
     """
     planned = Planned(opened, purchase, raw.length(records))
     ledger = planned.ledger
@@ -236,6 +257,7 @@ def bought(
             persons = run_flags.records_per_person is not None
             # The run that follows is to have room, too.
             file.require_room(planned.whole, budget=budget, persons=persons)
+            _require_releasable(planned.whole, file, terms)
             file.enter(planned.name, SCHEMA, ledger, budget=budget, persons=persons)
             file.finish(planned.name, {})
     try:
@@ -260,6 +282,16 @@ def bought(
         file=sys.stderr,
     )
     return found
+
+
+def _require_releasable(whole: Ledger, file: DatasetLedger, terms: Terms) -> None:
+    """Raise an `InputError` where earlier runs would keep what could be released from leaving."""
+    earlier = tuple(entry.ledger for entry in file.read().entries)
+    alone, together = (
+        certify(whole, dataclasses.replace(terms, earlier=before)) for before in (None, earlier)
+    )
+    if earlier and alone["releasable"] and not together["releasable"]:
+        raise InputError(f"--ledger={file.path}: {together['not_releasable_reason']}")
 
 
 def _price(purchase: Purchase, ledger: Ledger) -> str:
