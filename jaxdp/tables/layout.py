@@ -270,24 +270,24 @@ def _intervals(column: Column, form: str, width: int) -> tuple[np.ndarray, np.nd
 def _rates(column: Column) -> tuple[float, float]:
     """Return how fast the density falls in the first bin and in the last, over its length.
 
-    Within twice the length of the bins beside it, it falls by a factor e; 0 is even.
+    Within twice the length of the bins beside it, it falls by a factor e; 0 is even. Of two bins
+    each is beside the other. Spikes are none.
     """
-    ends = edges(column)
-    if column.inner_edges is None or len(ends) < _LEAST_ENDS:
+    if column.inner_edges is None:
         return 0.0, 0.0
-    lengths = np.diff(ends)
-    spikes = np.isin(ends[:-1], column.numbers_of_spikes)
-    beside = [
-        np.median(lengths[1:-1][~spikes[1:-1]][part]) if np.any(~spikes[1:-1]) else np.inf
-        for part in (slice(None, _BESIDE), slice(-_BESIDE, None))
-    ]
-    first, last = (
-        length / (2 * each) for length, each in zip(lengths[[0, -1]], beside, strict=True)
-    )
-    return (first if first > 1 else 0.0), (last if last > 1 else 0.0)
+    ends = edges(column)
+    lengths, last = np.diff(ends), len(ends) - 2
+    own = np.flatnonzero(~np.isin(ends[:-1], column.numbers_of_spikes))
+    inner = own[(own > 0) & (own < last)]
+    found = []
+    for end, part in ((0, inner[:_BESIDE]), (last, inner[-_BESIDE:])):
+        beside = lengths[part if len(inner) else own[own != end]]
+        rate = lengths[end] / (2 * np.median(beside)) if len(beside) else 0.0
+        found.append(float(rate) if rate > 1 else 0.0)
+    return found[0], found[1]
 
 
-_LEAST_ENDS, _BESIDE = 5, 3
+_BESIDE = 3
 
 
 def _falling(even: np.ndarray, rate: float) -> np.ndarray:

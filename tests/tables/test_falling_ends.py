@@ -48,6 +48,18 @@ def test_spikes_are_no_measure_of_length() -> None:
     assert np.mean(values_of(column, 5)) > 13.9
 
 
+def test_of_few_bins_the_long_one_falls_by_the_other() -> None:
+    """Costs of which most are 0, where noise tells one edge and somebody has declared the end."""
+    cost = Column(name="x", type="numeric", lower=0, upper=30_000, bins=(512.0,), spikes=(0.0,))
+    last = values_of(cost, 2)
+    assert np.median(last) < 512 + 1024
+    assert last.max() > 5000
+    assert np.mean(values_of(cost, 1)) == pytest.approx(256, rel=0.03)
+    negative = Column(name="x", type="numeric", lower=-30_000, upper=0, bins=(-512.0,))
+    assert np.median(values_of(negative, 0)) > -512 - 1024
+    assert np.mean(values_of(cost, 2, bought=False)) == pytest.approx(15_256, rel=0.03)
+
+
 @pytest.mark.parametrize("rate", [0.0, 1e-6, 1.0, 30.0, 1e4])
 def test_densities_fall_as_exponentials(rate: float) -> None:
     even = np.linspace(0, 1, 10_001)[:-1]
