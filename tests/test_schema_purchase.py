@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from support import drivers
 
+from jaxdp.methods import facts
 from jaxdp.privacy import DatasetLedger, GaussianRelease, Ledger
 from jaxdp.program import interview
 from jaxdp.program.commands import dp_ntk, draft_schema, marginals, recommend, registry_entry, table
@@ -133,6 +134,16 @@ def test_a_purchase_is_made_once(csv: Path, capsys: pytest.CaptureFixture[str]) 
     assert "was bought before" in capsys.readouterr().err
     stored = json.loads((csv.parent / "people.json").read_text())
     stored["columns"]["age"]["lower"], stored["columns"]["age"]["upper"] = 0, 120
+    (csv.parent / "people.json").write_text(json.dumps(stored))
+    assert drive(csv, draft, "--overwrite") == 0
+    assert "used again at no cost" in capsys.readouterr().err
+    spec = facts.from_config(drivers.read(csv.parent / "out", "config.json"))
+    (age,) = (column for column in spec.schema.declared if column.name == "age")
+    assert (age.lower, age.upper) == (0, 120)
+    entries = DatasetLedger(csv.parent / "people.ledger.jsonl").read().entries
+    assert [entry.method for entry in entries] == ["schema", *["marginals"] * 3]
+    del stored["columns"]["age"]["integer"]
+    stored["columns"]["age"]["lower"] = stored["columns"]["age"]["upper"] = None
     (csv.parent / "people.json").write_text(json.dumps(stored))
     assert drive(csv, draft, "--overwrite") == 2
     assert "was bought for another schema" in capsys.readouterr().err

@@ -58,7 +58,7 @@ def numbers(wanted: Wanted, name: str, cuts: Cuts, spikes: Sequence[float]) -> d
     else:
         inner |= {low, end}  # public bounds may lie far beyond the part in use
         low, end = wanted.ends(name)
-    facts = {key: _written(column, value) for key, value in facts.items()}
+    facts = {key: column.as_json(value) for key, value in facts.items()}
     if not wanted.is_open(name, BINS):
         return facts
     if column.is_whole and end - low <= MOST_BINS:
@@ -108,7 +108,7 @@ def _reach(
     own, wished = (_bound(wanted, facts, each, field) for each in (name, other))
     if (wished > own) if field == "upper" else (wished < own):
         _keep_bins(wanted, facts, name, at_end=field == "upper")
-        facts[name][field] = _written(wanted.columns[name], wished)
+        facts[name][field] = wanted.columns[name].as_json(wished)
 
 
 def _keep_bins(
@@ -126,7 +126,7 @@ def _keep_bins(
         return
     low, high = (_bound(wanted, facts, name, end) for end in ("lower", "upper"))
     edges = (low + at_end + number for number in range(int(high - low) + 1))
-    facts[name]["bins"] = [_written(wanted.columns[name], edge) for edge in edges]
+    facts[name]["bins"] = [wanted.columns[name].as_json(edge) for edge in edges]
 
 
 def _bound(wanted: Wanted, facts: dict[str, dict[str, Any]], name: str, field: str) -> float:
@@ -145,13 +145,4 @@ def _moment_of(column: Column, text: str) -> float:
 
 def _each_once(column: Column, values: Iterable[float]) -> list[Any]:
     """Return numbers as a schema file has them, ascending."""
-    return list(dict.fromkeys(_written(column, value) for value in sorted(values)))
-
-
-def _written(column: Column, value: float) -> Any:
-    """Return a number as a schema file has it."""
-    if column.type != NUMERIC:
-        return column.moment.write(round(value))
-    if column.integer:
-        return round(value)
-    return float(value) if column.decimals is None else round(float(value), column.decimals)
+    return list(dict.fromkeys(column.as_json(value) for value in sorted(values)))

@@ -205,6 +205,14 @@ class Column:
             return self.moment.write(round(number))
         return f"{number:g}" if self.number_format is None else self.number_format.write(number)
 
+    def as_json(self, number: float | int) -> float | int | str:
+        """Return a number of the column as a schema file has it."""
+        if self.type != NUMERIC:
+            return self.moment.write(round(number))
+        if self.integer:
+            return round(number)
+        return float(number) if self.decimals is None else round(float(number), self.decimals)
+
     @property
     def values(self) -> tuple[str, ...]:
         """All categories: those declared, `OTHER` where unknown values have one."""

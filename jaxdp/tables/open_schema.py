@@ -9,8 +9,11 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from jaxdp.tables import bought, rule_checks, totals
-from jaxdp.tables.columns import BOOLEAN, CATEGORICAL, NUM_BINS, NUMERIC, SchemaError
+from jaxdp.tables.columns import BOOLEAN, CATEGORICAL, NUM_BINS, NUMERIC, Column, SchemaError
+from jaxdp.tables.layout import edges
 from jaxdp.tables.moments import MOMENTS, TIME, moment_of
 from jaxdp.tables.new_columns import NEW_TYPES
 from jaxdp.tables.rules import Determined, Rule, Skip
@@ -65,41 +68,49 @@ class OpenSchema:
     def filled_by(self, schema: Schema) -> Schema | None:
         """Return this schema with its open facts filled by an earlier purchase; None for another.
 
-        Which columns are to be predicted is said here, and may have been otherwise then.
-        Categories that were bought may be declared now, as those of a target have to be of which a
-        purchase tells fewer than two.
+        Columns of which something is open are to be read as they were then. All else may have been
+        otherwise: what is to be predicted, rules, columns that are left out, and what is declared,
+        even if it was bought. Categories of a target have to be of which a purchase tells fewer
+        than two.
 
         Args:
             schema: complete.
+
+        Raises:
+            SchemaError: what is declared now does not go with what was bought.
+
+        Guarantee:
+            It is post-processing: what was bought and what is declared are all that it looks at,
+            and the ledger of the purchase stays whole.
         """
         known = {} if schema.bought is None else schema.bought.facts
         if any(set(facts) - set(known.get(name, ())) for name, facts in self.open.items()):
             return None
         targets = {*_targets(schema), *_targets(self.schema)}
-        free = dict(self.open) | {
-            name: (*self.open.get(name, ()), bought.CATEGORIES)
-            for name in known
-            if bought.CATEGORIES in known[name]
-        }
-        if _public(schema, targets, free) != _public(self.schema, targets, free):
+        then, now = (_reading(each, self.open, targets) for each in (schema, self.schema))
+        if schema.bought is None or then != now:
             return None
-        columns = schema.to_json()["columns"]
-        filled = {
-            name: {
-                field: columns[name].get(field, default)
-                for fact in facts
-                for field, default in _FIELDS[fact].items()
-                if field in columns[name] or default is not None
-            }
-            for name, facts in self.open.items()
-        }
-        assert schema.bought is not None
-        own = schema.bought.without(
-            bought.CATEGORIES,
-            [name for name in known if bought.CATEGORIES not in self.open.get(name, ())],
-        )
+        filled = {name: self._bought_of(schema, name, facts) for name, facts in self.open.items()}
+        own = schema.bought
+        for fact in bought.FACTS:
+            own = own.without(fact, [name for name in known if fact not in self.open.get(name, ())])
         stored = completed(self.stored, filled) | {"bought": own.to_json()}
         return Schema.from_json(stored)
+
+    def _bought_of(self, schema: Schema, name: str, facts: Sequence[str]) -> dict[str, Any]:
+        """Return the fields of a column that an earlier purchase has."""
+        (before,) = (column for column in schema.declared if column.name == name)
+        (now,) = (column for column in self.schema.declared if column.name == name)
+        stored = before.to_json()
+        found = {
+            field: stored.get(field, default)
+            for fact in facts
+            for field, default in _FIELDS[fact].items()
+            if field in stored or default is not None
+        }
+        if bought.BINS in facts and bought.BOUNDS not in facts and now.bounds != before.bounds:
+            found |= _between(before, *now.bounds)
+        return found
 
     @classmethod
     def from_json(cls, stored: Any, *, target: str | None = None) -> "OpenSchema":
@@ -138,27 +149,31 @@ class OpenSchema:
         return cls(stored, schema, found)
 
 
-def _public(
-    schema: Schema, targets: Collection[str], free: Mapping[str, Collection[str]]
-) -> dict[str, Any]:
-    """Return a schema as JSON, without facts that may differ or follow from the target."""
+def _between(column: Column, low: float, high: float) -> dict[str, Any]:
+    """Return the bins and spikes of a column that lie between other bounds."""
+    ends = edges(column)
+    spikes = set(column.numbers_of_spikes)
+    ends_of_spikes = {float(np.nextafter(spike, np.inf)) for spike in spikes}
+    inner = [float(edge) for edge in ends if low < edge < high + column.is_whole]
+    kept = [column.as_json(edge) for edge in inner if edge not in spikes | ends_of_spikes]
+    own = [column.as_json(spike) for spike in sorted(spikes) if low <= spike <= high]
+    return {"bins": kept or 1} | ({"spikes": own} if own else {})
+
+
+def _reading(schema: Schema, names: Collection[str], targets: Collection[str]) -> dict[str, Any]:
+    """Return as JSON what decides how some columns are read, and so what was bought of them."""
     stored = schema.to_json()
-    stored.pop("bought", None)
-    # What may be read says nothing of what was bought.
-    dialect = dataclasses.replace(schema.csv, line_breaks=False).to_json()
-    stored = {key: value for key, value in stored.items() if key != "csv"} | {"csv": dialect}
-    for column in schema.derived:  # what follows from its parts is not told from the same said
-        stored["columns"][column.name].pop("lower", None)
-        stored["columns"][column.name].pop("upper", None)
-    for name, facts in stored["columns"].items():
-        facts.pop("target", None)
-        for field in (each for fact in free.get(name, ()) for each in _FIELDS[fact]):
+    columns = {name: stored["columns"].get(name, {}) for name in names}
+    for name, facts in columns.items():
+        for field in ("target", *(each for fields in _FIELDS.values() for each in fields)):
             facts.pop(field, None)
         if name in targets:
             # A boolean is a category of two that are known, and classes name some of them.
-            for field in ("other", "classes", *(["type"] if facts["type"] in _CLASSES else [])):
+            for field in ("classes", *(["type"] if facts.get("type") in _CLASSES else [])):
                 facts.pop(field, None)
-    return stored
+    # What may be read says nothing of what was bought.
+    dialect = dataclasses.replace(schema.csv, line_breaks=False).to_json()
+    return {"columns": columns, "missing": stored["missing"], "csv": dialect}
 
 
 def _with_target(columns: Mapping[str, Any], target: str) -> dict[str, Any]:

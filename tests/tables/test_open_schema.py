@@ -70,13 +70,56 @@ def test_a_purchase_is_known_by_its_draft() -> None:
     opened = OpenSchema.from_json(DRAFT)
     assert opened.filled_by(bought_schema()) == bought_schema()
     assert opened.filled_by(Schema.from_json(completed(DRAFT, FACTS))) is None, "it was declared"
-    other = copy.deepcopy(DRAFT)
-    other["columns"]["score"]["upper"] = 2
-    assert OpenSchema.from_json(other).filled_by(bought_schema()) is None
-    other["columns"]["score"] |= {"lower": None, "upper": None}
-    assert OpenSchema.from_json(other).filled_by(bought_schema()) is None, "more is open"
-    del other["columns"]["score"]
-    assert OpenSchema.from_json(other).filled_by(bought_schema()) is None
+    for name, facts in (
+        ("score", {"lower": None, "upper": None}),  # more is open
+        ("score", {"integer": True}),
+        ("age", {"thousands": ","}),
+        ("day", {"format": "%y"}),
+        ("hue", {"type": "numeric", "lower": None, "upper": None, "categories": []}),
+        ("note", {"type": "boolean", "nullable": None, "drop": False}),
+    ):
+        other: dict[str, Any] = copy.deepcopy(DRAFT)
+        other["columns"][name] = {**other["columns"][name], **facts}
+        if name == "hue":
+            del other["columns"][name]["categories"]
+        if name == "note":
+            del other["columns"][name]["drop"]
+        assert OpenSchema.from_json(other).filled_by(bought_schema()) is None, facts
+    for changes in ({"missing": ["-9"]}, {"csv": {"separator": ";"}}):
+        assert OpenSchema.from_json(DRAFT | changes).filled_by(bought_schema()) is None
+
+
+def test_what_was_bought_may_be_declared_now_and_columns_left_out() -> None:
+    said: dict[str, Any] = copy.deepcopy(DRAFT)
+    said["columns"]["age"] |= {"lower": 30, "upper": 110}
+    said["columns"]["day"] |= {"lower": "1980", "upper": "1999"}
+    said["columns"]["hue"] |= {"categories": ["red", "green"], "other": False}
+    said["columns"]["sure"] = {"drop": True}
+    said["columns"]["score"]["bins"] = [0.25]
+    said["rules"] = [{"missing": "age", "unless": {"hue": "red"}}]
+    found = OpenSchema.from_json(said).filled_by(bought_schema())
+    assert found is not None
+    age, score, day, hue = (found.to_json()["columns"][n] for n in ("age", "score", "day", "hue"))
+    # An edge that was bought lies within the bounds now, and so may what was the upper bound.
+    assert (age["lower"], age["upper"], age["bins"]) == (30, 110, [40, 91])
+    assert (day["lower"], day["upper"], day.get("bins", 16)) == ("1980", "1999", ["1990"])
+    assert score["bins"] == [0.25]
+    assert "spikes" not in score
+    assert hue["categories"] == ["red", "green"]
+    assert set(found.dropped) == {"note", "sure"}
+    assert len(found.rules) == 1
+    assert found.bought is not None
+    assert dict(found.bought.facts) == {"age": ("bins",), "day": ("bins",), "hue": ("nullable",)}
+    assert found.bought.ledger == {"any": "ledger"}, "the purchase counts as a whole"
+
+
+def test_bins_of_single_numbers_stay_so_between_wider_bounds() -> None:
+    said: dict[str, Any] = copy.deepcopy(DRAFT)
+    said["columns"]["age"] |= {"lower": 0, "upper": 30}
+    few = {"lower": 2, "upper": 6, "bins": 5, "nullable": False}
+    found = OpenSchema.from_json(said).filled_by(bought_schema(age=few))
+    assert found is not None
+    assert found.to_json()["columns"]["age"]["bins"] == [2, 3, 4, 5, 6, 7]
 
 
 def test_a_purchase_serves_files_whose_fields_may_hold_line_breaks() -> None:
@@ -93,7 +136,9 @@ def test_a_purchase_serves_another_target() -> None:
     assert found is not None
     assert found.target is not None
     assert found.target.name == "sure"
-    assert found.bought == bought_schema().bought
+    # Of a class nobody asks whether it may be missing.
+    left = {name: facts for name, facts in OPEN.items() if name != "sure"}
+    assert found.bought == Bought(NAME, left, {"any": "ledger"})
     none = copy.deepcopy(DRAFT)
     del none["columns"]["ill"]["target"]
     without = OpenSchema.from_json(none).filled_by(bought_schema())

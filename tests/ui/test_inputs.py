@@ -284,7 +284,10 @@ def test_what_a_run_will_spend_is_what_its_certificate_says(table: inputs.Table)
     assert inputs.spec_of(table, stored).spec == bought.spec, "it is used again"
     ways = [recommendation.choices(each, 2.0, source="") for each in (bought.spec, plan.spec)]
     assert ways[0] == ways[1]
-    changed = inputs.schema_of(table, table.columns | {"age": {"drop": True}}, [])
+    without = inputs.schema_of(table, table.columns | {"age": {"drop": True}}, [])
+    assert "age" not in [each.name for each in inputs.spec_of(table, without).spec.schema.declared]
+    otherwise = dict.fromkeys(("lower", "upper")) | {"type": "numeric", "decimals": 3}
+    changed = inputs.schema_of(table, table.columns | {"age": otherwise}, [])
     with pytest.raises(InputError, match="was bought for another schema"):
         inputs.spec_of(table, changed)
 
