@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -13,6 +14,8 @@ from support import drivers
 from test_docs import DOCS
 
 from jaxdp.program.commands import table
+from jaxdp.tables.columns import Column
+from jaxdp.tables.layout import edges
 
 PAGE = DOCS / "own_tables.md"
 _TOY = ("--steps=2", "--num_synthetic=40", "--evaluate=none", "--eps=20", "--delta=1e-3")
@@ -56,3 +59,17 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert made.cost.str.fullmatch(r"\$[\d,]+\.\d\d").all()
     assert made.lactate.str.fullmatch(r"(-?\d+\.\d)?").all(), "as many digits as there were"
     assert made.patient_id.is_unique
+
+
+def test_the_bins_of_the_page_put_skewed_costs_where_they_are() -> None:
+    """Which bins of one length do not: most costs are in the first of them."""
+    (shown,) = re.findall(r'^ +("cost": .*\n +"bins": .*\})$', PAGE.read_text(), re.MULTILINE)
+    said = json.loads(f"{{{shown}}}")["cost"]
+    costs = np.random.default_rng(0).lognormal(8, 1, 2000)
+    medians = {}
+    for name, bins in {"page": tuple(said["bins"]), "equal": 16}.items():
+        ends = edges(Column(name="cost", **said | {"bins": bins}))
+        counts, _ = np.histogram(costs, ends)
+        medians[name] = np.median(np.repeat((ends[1:] + ends[:-1]) / 2, counts))  # drawn evenly
+    assert medians["page"] == pytest.approx(np.median(costs), rel=0.5)
+    assert medians["equal"] > 10 * np.median(costs)
