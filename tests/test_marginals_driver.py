@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -174,6 +177,16 @@ def test_the_command_for_tables_takes_one_without_a_target(
     assert (tmp_path / "out.not_for_release" / "fidelity.json").exists()
     assert classified.run(f"--run={out}", str(tmp_path / "plain.csv")) == 2
     assert "no classes to tell" in capsys.readouterr().err
+    page = html.unescape((out / "report.html").read_text())
+    assert "jaxdp classify" not in page
+    command, code = re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)[:2]
+    program, name, *flags = shlex.split(command.replace("FOLDER", str(out)))
+    assert (program, name) == ("jaxdp", "sample")
+    more = tmp_path / "more.csv"
+    assert drivers.drive(sample.main, *(each.replace("more.csv", str(more)) for each in flags)) == 0
+    assert list(pd.read_csv(more).columns) == ["age", "income"]
+    exec(code.replace("FOLDER", str(out)))
+    assert "income" in capsys.readouterr().out
 
 
 def test_a_run_tells_how_well_a_number_is_predicted(

@@ -258,7 +258,14 @@ def test_it_says_how_to_use_what_was_released(config: dict[str, Any], files: str
     _, text = page(config=config)
     assert "Use it FOLDER is this folder. " in text
     assert f"jaxdp classify --run=FOLDER {files} import jaxdp" in text
-    assert "Use it" not in page(config=config | {"unconditional": True})[1]
+    is_table = files == "new.csv"
+    _, text = page(config=config, class_names=["all"], story=GENERATED)
+    assert "classify" not in text
+    assert (
+        f"jaxdp sample --run=FOLDER --num=1000 --out={'more.csv' if is_table else 'more.npz'}"
+        in text
+    )
+    assert f"print(loaded.{'frame' if is_table else 'x'})" in text
 
 
 def test_a_good_run_carries_no_banner() -> None:

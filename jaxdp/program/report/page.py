@@ -31,6 +31,11 @@ _CLASSIFIER = """import jaxdp
 
 loaded = jaxdp.load("FOLDER")
 print(loaded.predict(x), loaded.predict_proba(x))"""
+_DRAW = "jaxdp sample --run=FOLDER --num=1000 --out={file}"
+_OPEN = """import jaxdp
+
+loaded = jaxdp.load("FOLDER")
+print(loaded.{made})"""
 
 _COMMON_FILES = {
     "README.md": "the card: what this is, what is guaranteed, how to load it",
@@ -91,7 +96,7 @@ def render_report(
         quality.near(metrics),
         quality.over_epsilon(metrics, config, expected),
         _guarantee(privacy, _record(config)),
-        _use_section(config),
+        _use_section(config, class_names),
         folded(story.curve_heading, curve) if curve else "",
         folded("All metrics", table_section("Metrics", _without_figures(metrics))),
         folded("The whole certificate", table_section("Privacy certificate", privacy)),
@@ -234,21 +239,22 @@ def table_section(heading: str, values: Mapping[str, Any]) -> str:
     return f"<section><h2>{heading}</h2>{as_html(values)}</section>"
 
 
-def _use_section(config: Mapping[str, Any]) -> str:
-    """Say how to tell the classes of new examples; empty where classes are not told apart."""
-    if config.get("unconditional"):
-        return ""
-    files = "new.npz"
-    if config.get("csv"):
-        files = "new.csv"
-    elif len(config.get("example_shape", ())) == 3:
-        files = "new.png folder/ new.npz"
-    command = escaped(_COMMAND.format(files=files))
+def _use_section(config: Mapping[str, Any], class_names: Sequence[str]) -> str:
+    """Say how to tell the classes of new examples; where there are none, how to draw more."""
+    is_table = bool(config.get("csv"))
+    if len(class_names) > 1:
+        is_image = len(config.get("example_shape", ())) == 3
+        files = "new.csv" if is_table else "new.png folder/ new.npz" if is_image else "new.npz"
+        does = "tells the classes of new examples, without the training data"
+        codes = (_COMMAND.format(files=files), _CLASSIFIER)
+    else:  # what has no classes was generated, so there is what draws
+        does = "draws more examples, and opens those that are here, at no cost in privacy"
+        file, made = ("more.csv", "frame") if is_table else ("more.npz", "x")
+        codes = (_DRAW.format(file=file), _OPEN.format(made=made))
+    blocks = "".join(f"<pre><code>{escaped(code)}</code></pre>" for code in codes)
     return (
-        "<section><h2>Use it</h2><p>FOLDER is this folder. Where jaxdp is installed, this tells "
-        "the classes of new examples, without the training data:</p>"
-        f"<pre><code>{command}</code></pre><pre><code>{escaped(_CLASSIFIER)}</code></pre>"
-        "</section>"
+        "<section><h2>Use it</h2><p>FOLDER is this folder. Where jaxdp is installed, this "
+        f"{does}:</p>{blocks}</section>"
     )
 
 
