@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,24 @@ def test_networks_are_trained_on_tables(options: tuple[str, ...], folder: Path) 
 
 
 @pytest.mark.slow
+def test_a_table_has_no_settings_of_images(folder: Path, tmp_path: Path) -> None:
+    """A run of before tells them in config.json, and goes on; one of images is another run."""
+    run = tmp_path / "run"
+    shutil.copytree(folder / "run", run)
+    config = read(run, "config.json")
+    of_images = {"dataset", "image_size", "pixel_bits", "channels", "validation", "class_names"}
+    assert not set(config) & (of_images | {"person_separator"})
+    page = (run / "report.html").read_text()
+    assert "digits" not in page.partition("All settings")[2]
+    assert drive("--eps=5", "--resume", f"--out_dir={run}") == 2
+    config |= dict.fromkeys(of_images) | {"dataset": "digits", "validation": False}
+    (run / "config.json").write_text(json.dumps(config))
+    before = (run / "embedding.npz").read_bytes()
+    assert drive(*flags_of(folder), *DRAWN, f"--out_dir={run}", "--resume") == 0
+    assert (run / "embedding.npz").read_bytes() == before
+    assert "dataset" not in read(run, "config.json")
+
+
 @pytest.mark.parametrize("codes", ["one_hot", "raw", "bins"])
 def test_tables_are_distilled(codes: str, folder: Path) -> None:
     out = folder / f"kip-{codes}"

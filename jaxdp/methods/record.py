@@ -75,6 +75,12 @@ def release_bytes(form: Form, stored: Stored[Any]) -> bytes:
     return npz_bytes(**arrays, **{META: np.array(json.dumps(meta, allow_nan=False))})
 
 
+def _fixed(part: Any, *, but: str | None = None) -> dict[str, Any]:
+    """Return settings that a resumption must have, but for those of one kind of data."""
+    kept = {name: rule for name, rule in rules(type(part)).items() if rule.fixed}
+    return {name: getattr(part, name) for name, rule in kept.items() if rule.only != but}
+
+
 def config_of(plan: Any, *flags: Any) -> dict[str, Any]:
     """Return what must be the same for a run and its resumption, as JSON.
 
@@ -83,9 +89,11 @@ def config_of(plan: Any, *flags: Any) -> dict[str, Any]:
         *flags: other objects of settings, such as the flags of a command.
     """
     config: dict[str, Any] = {}
-    for part in (*flags, plan.settings):
-        fixed = [name for name, rule in rules(type(part)).items() if rule.fixed]
-        config |= {name: getattr(part, name) for name in fixed}
+    # Flags about images cannot be given for a table, and their defaults say nothing of it.
+    absent = plan.spec.kind.choose(images=None, rows=None, table="images")
+    for part in flags:
+        config |= _fixed(part, but=absent)
+    config |= _fixed(plan.settings)
     listed = {name: value for name, value in config.items() if name not in plan.story.unlisted}
     return listed | {
         "eps": None if math.isinf(certified.epsilon(plan)) else certified.epsilon(plan),
