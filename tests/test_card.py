@@ -120,6 +120,21 @@ def test_guarantee_a_card_says_what_the_certificate_says() -> None:
     )
 
 
+def test_guarantee_each_paragraph_of_a_card_is_of_one_sum() -> None:
+    """That with earlier runs comes first, and what the run is by itself has its name."""
+    ledger = saved_folders.ledger_of(IMAGES, stddev=1.0)
+    terms = certificates.Terms(covers=COVERS, target_epsilon=1.0, earlier=(ledger, ledger))
+    facts = certificates.certify(ledger, terms)
+    text = card_of(IMAGES, "generated", certificate=facts)
+    first, _, second = text.partition("\n\n**This run by itself.** Replace one of")
+    first = first.partition("**This run and 2 earlier runs on the same data, together.** Repl")[2]
+    together, alone = Certificate(facts).statements
+    for part, said, other in ((first, together, alone), (second, alone, together)):
+        assert f"at most e^{said.promise.partition('e^')[2].split()[0]} times" in part
+        assert said.attack in part
+        assert other.attack not in part
+
+
 def test_guarantee_a_card_of_what_must_stay_says_so() -> None:
     certificate = certificate_of(IMAGES, stddev=0.0)
     text = card_of(IMAGES, "distilled", certificate=certificate)

@@ -100,12 +100,14 @@ def text(
 
 
 def guarantee(certificate: Mapping[str, Any], spec: Spec) -> str:
-    """Return what a certificate guarantees, in plain sentences."""
-    found = Certificate(certificate)
-    said = wording.of_kind(found.promise, record(spec))
+    """Return what a certificate guarantees, in plain sentences; the sum of all runs comes first."""
+    parts = []
+    for said in Certificate(certificate).statements:
+        name = f"**{said.of}.** " if said.of else ""
+        parts += [name + wording.of_kind(said.promise, record(spec)), said.attack]
     if "reused" in certificate:
-        said += f"\n\nIt is made from {for_markdown(certificate['reused'])}."
-    return "\n\n".join(filter(None, (said, found.attack)))
+        parts.append(f"It is made from {for_markdown(certificate['reused'])}.")
+    return "\n\n".join(filter(None, parts))
 
 
 def record(spec: Spec) -> str:

@@ -11,8 +11,8 @@ import decimal
 import functools
 import json
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from jaxdp.privacy import accounting, relations
 from jaxdp.privacy.ledger import (
@@ -25,15 +25,19 @@ from jaxdp.privacy.ledger import (
 from jaxdp.privacy.limits import LEAST_DELTA, MEDIUM, MOST, STRONG
 from jaxdp.privacy.profiles import FALSE_POSITIVES
 from jaxdp.privacy.wording import (
+    ALONE,
     ATTACK,
     COUNTED_CLASSES,
     FLAWED,
     MUST_STAY,
     NO_PROMISE,
+    NO_SUM,
     NOT_COVERED,
     PROMISE,
+    PROTECTED,
     PUBLIC,
     QUESTIONS,
+    TOGETHER,
     unit,
 )
 
@@ -71,6 +75,26 @@ class Terms:
     objection: str | None = None
     earlier: tuple[Ledger, ...] | None = None
     persons_declared: bool = False
+
+
+class Statement(NamedTuple):
+    """What a certificate says of its run, or of that run and all earlier ones together.
+
+    Attributes:
+        of: what it is of, in words; empty where nothing else is said.
+        runs: how many runs that are.
+        epsilon: what holds at the certificate's delta; inf where none does.
+        relation: what is exchanged for what, in words.
+        promise: the guarantee, for somebody who knows nothing of the field.
+        attack: what an attacker can do at most.
+    """
+
+    of: str
+    runs: int
+    epsilon: float
+    relation: str
+    promise: str
+    attack: str
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -117,19 +141,70 @@ class Certificate:
         """What an attacker can do at most who sees this and all earlier runs; in plain words."""
         if math.isinf(self.epsilon):
             return ""
-        loss = self.facts.get("loss_with_earlier_runs", self.facts)
+        runs = " This counts all earlier runs on the same data." if self._earlier else ""
+        return f"{self._attack_on(together=bool(self._earlier))}{runs}"
+
+    def _attack_on(self, *, together: bool) -> str:
+        """Return what an attacker can do who sees this run, or who sees all of them."""
+        loss = self.facts["loss_with_earlier_runs"] if together else self.facts
+        if loss.get("attacker") is None:
+            return ""
         mu = loss["gaussian_dp_mu"]
-        ledgers = (self.facts.get("ledger", {}), *(self.facts.get("earlier_runs") or ()))
+        ledgers = (self.facts.get("ledger", {}), *(self._earlier if together else ()))
         besides = beside_mu(each.get("threshold_delta", 0.0) for each in ledgers)
         number = (
             "" if mu is None else f" In numbers: {_up(mu)}-Gaussian differential privacy{besides}."
         )
-        runs = " This counts all earlier runs on the same data." if self._has_earlier_runs else ""
-        return f"{loss['attacker']['in_words']}{number}{runs}"
+        return f"{loss['attacker']['in_words']}{number}"
 
     @property
-    def _has_earlier_runs(self) -> bool:
-        return bool(self.facts.get("earlier_runs"))
+    def statements(self) -> tuple[Statement, ...]:
+        """What is guaranteed: by this run; before that, where others were counted, by all of them.
+
+        Examples:
+            >>> from jaxdp.privacy import Certificate, GaussianRelease, Ledger, Terms, certify
+            >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
+            >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
+            >>> terms = Terms(covers=("the means",), target_epsilon=1.0, earlier=(ledger,))
+            >>> for said in Certificate(certify(ledger, terms)).statements:
+            ...     print(f"{said.of}: epsilon {said.epsilon:.2f}")
+            This run and an earlier run on the same data, together: epsilon 1.36
+            This run by itself: epsilon 0.93
+        """
+        together = bool(self._earlier) and not math.isinf(self.epsilon)
+        of = ALONE if together else ""
+        relation, attack = self.facts["relation"], ""
+        if not math.isinf(self.epsilon):
+            attack = self._attack_on(together=False)
+        alone = Statement(of, 1, self.epsilon, relation, self.promise, attack)
+        return (self._of_all(), alone) if together else (alone,)
+
+    def _of_all(self) -> Statement:
+        """Return what is guaranteed by this run and all earlier ones together."""
+        epsilon, number = self._epsilon_of_all, len(self._earlier)
+        relation = self.facts["relation_with_earlier_runs"]
+        promise, attack = NO_SUM.format(delta=_up(self.delta)), ""
+        if not math.isinf(epsilon):
+            promise = self._promised(epsilon, relation, "all of them", "both times")
+            attack = self._attack_on(together=True)
+        elif self._num_flawed:
+            promise = FLAWED.format(number=self._num_flawed, of=number) + "."
+        of = TOGETHER.format(runs=_runs(self._earlier))
+        return Statement(of, 1 + number, epsilon, relation, promise, attack)
+
+    @property
+    def _earlier(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(self.facts.get("earlier_runs") or ())
+
+    @property
+    def _epsilon_of_all(self) -> float:
+        """What all runs guarantee together: nothing where noise of one may tell sums under it."""
+        epsilon = self.facts["epsilon_with_earlier_runs"]
+        return math.inf if epsilon is None or self._num_flawed else epsilon
+
+    @property
+    def _num_flawed(self) -> int:
+        return _flawed(tuple(map(Ledger.from_json, self._earlier)))
 
     @property
     def releasable(self) -> bool:
@@ -143,31 +218,45 @@ class Certificate:
 
     @property
     def promise(self) -> str:
-        """What is guaranteed, for somebody who knows nothing of the field."""
+        """What this run guarantees by itself, for somebody who knows nothing of the field."""
         if math.isinf(self.epsilon):
             return NO_PROMISE
-        emptied = self.facts["relation"].startswith("zero-out")
+        said = self._promised(self.epsilon, self.facts["relation"], "the program", "in both runs")
+        return f"{said} {PROTECTED.format(unit=self.facts['unit'])}"
+
+    def _promised(self, epsilon: float, relation: str, again: str, times: str) -> str:
+        emptied = relation.startswith("zero-out")
         what, other = "one", "an empty one" if emptied else "any other"
         if self._most > 1:
             what, other = "all that one person has", "empty ones" if emptied else "any others"
         return PROMISE.format(
             what=f"{what} of the {self.facts['num_examples']} training records",
             other=other,
-            epsilon=_up(self.epsilon),
+            again=again,
+            times=times,
+            epsilon=_up(epsilon),
             delta=_up(self.delta),
-            unit=self.facts["unit"],
         )
 
     def __str__(self) -> str:
-        """Return the guarantee in a sentence, and the verdict in another."""
+        """Return the guarantee in a sentence, and the verdict in another; the sum comes first."""
         if math.isinf(self.epsilon):
             return f"There is no privacy: no noise was added. {self.facts['verdict']}."
-        relation = self.facts["relation"].split(":")[0]
+        relation, epsilon = self.facts["relation"], self.epsilon
+        runs, alone = "What", ""
+        if self._earlier:
+            alone = f"; by itself it is {self._pair(epsilon)} ({relation.split(':')[0]})"
+            relation, epsilon = self.facts["relation_with_earlier_runs"], self._epsilon_of_all
+            runs = f"With {_runs(self._earlier)} on the same data, what"
         whom = "" if self._most == 1 else f"persons with up to {self._most} of "
         return (
-            f"What was made is ({_up(self.epsilon)}, {_up(self.delta)})-differentially private for "
-            f"{whom}{self.facts['num_examples']} records ({relation}). {self.facts['verdict']}."
+            f"{runs} was made is {self._pair(epsilon)}-differentially private for {whom}"
+            f"{self.facts['num_examples']} records ({relation.split(':')[0]}){alone}. "
+            f"{self.facts['verdict']}."
         )
+
+    def _pair(self, epsilon: float) -> str:
+        return f"({_up(epsilon)}, {_up(self.delta)})"
 
     def __repr__(self) -> str:
         """Show the numbers and whether it may leave, in a line."""
@@ -317,12 +406,17 @@ def _verdict(
     strength = "strong" if worst <= STRONG * 1.001 else "medium" if worst <= MEDIUM else "weak"
     said = f"epsilon {_up(epsilon)}"
     if earlier:
-        runs = "an earlier run" if len(earlier) == 1 else f"{len(earlier)} earlier runs"
         said = (
-            f"epsilon {_up(together)}, {_relation(ledger, earlier)}, with {runs} on the same data; "
+            f"epsilon {_up(together)}, {_relation(ledger, earlier)}, with {_runs(earlier)} on the "
+            "same data; "
             f"epsilon {_up(epsilon)}, {ledger.relation}, by itself"
         )
     return f"MAY BE RELEASED, under a {strength} guarantee ({said})"
+
+
+def _runs(earlier: Sequence[Any]) -> str:
+    """Return how many earlier runs there are, in words."""
+    return "an earlier run" if len(earlier) == 1 else f"{len(earlier)} earlier runs"
 
 
 def _flawed(ledgers: tuple[Ledger, ...] | None) -> int:
@@ -448,7 +542,9 @@ def _up(value: float) -> str:
     """Return four digits that are never less than the value: for what limits a loss."""
     if not math.isfinite(value):
         return str(value)
-    rounded = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING).create_decimal(repr(value))
+    rounded = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING).create_decimal(
+        repr(float(value))
+    )
     return f"{float(rounded):g}"
 
 

@@ -45,10 +45,14 @@ MUST_STAY = (
     "steps and releases anew, with fresh noise",
 )
 PROMISE = (
-    "Replace {what} by {other} and run the program again: whatever anybody reads out of what may "
-    "leave has nearly the same probability in both runs, at most e^{epsilon} times as much, plus "
-    "{delta}. What is protected is {unit}."
+    "Replace {what} by {other} and run {again} again: whatever anybody reads out of what may "
+    "leave has nearly the same probability {times}, at most e^{epsilon} times as much, plus "
+    "{delta}."
 )
+PROTECTED = "What is protected is {unit}."
+NO_SUM = "No epsilon holds at delta = {delta} for what they have released together."
+ALONE = "This run by itself"
+TOGETHER = "This run and {runs} on the same data, together"
 ATTACK = (
     "Who knows all other records and has to tell {question} is right at most {right} % of the "
     "time, where a coin is right 50 % of the time. With {false} false alarm in a hundred, at most "

@@ -58,7 +58,9 @@ def print_guarantee(certificate: dict[str, Any]) -> None:
         whose = f"of all of a person's up to {most} records"
         if most == 1:
             whose = {ZERO_OUT: "(one record emptied)", REPLACE: "(one record exchanged)"}[relation]
+        # The verdict has told the sum with earlier runs.
+        alone = "by itself: " if certificate.get("earlier_runs") else ""
         print(
-            f"({round_up(certificate['epsilon'])}, {certificate['delta']:g})-DP, "
+            f"{alone}({round_up(certificate['epsilon'])}, {certificate['delta']:g})-DP, "
             f"{relation} {whose}; privacy.json says which files may leave"
         )

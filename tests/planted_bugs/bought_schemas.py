@@ -283,7 +283,7 @@ MUTANTS = (
     Mutant(
         "words on all runs leave out the thresholds of earlier ones",
         "jaxdp/privacy/certificates.py",
-        '*(self.facts.get("earlier_runs") or ()))',
+        "*(self._earlier if together else ()))",
         ")",
         (f"{_L}test_guarantee_words_on_all_runs_tell_of_all_their_thresholds",),
     ),

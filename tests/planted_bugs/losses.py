@@ -91,6 +91,20 @@ MUTANTS = (
         (f"{_C}test_what_an_attacker_can_do_counts_earlier_runs",),
     ),
     Mutant(
+        "the promise of all runs has the epsilon of one",
+        _CERTIFICATES,
+        'self._promised(epsilon, relation, "all of them", "both times")',
+        'self._promised(self.epsilon, relation, "all of them", "both times")',
+        (f"{_C}test_guarantee_a_sum_with_earlier_runs_and_a_run_by_itself_are_said_apart",),
+    ),
+    Mutant(
+        "a sum is promised with a run whose noise may tell the sums under it",
+        _CERTIFICATES,
+        "return math.inf if epsilon is None or self._num_flawed else epsilon",
+        "return math.inf if epsilon is None else epsilon",
+        (f"{_C}test_guarantee_a_sum_without_any_epsilon_promises_nothing",),
+    ),
+    Mutant(
         "a stored mu is not compared",
         "jaxdp/privacy/stored_certificates.py",
         '("epsilon", "gaussian_dp_mu", "epsilon_with_earlier_runs")',

@@ -553,6 +553,41 @@ def test_what_an_attacker_can_do_counts_earlier_runs() -> None:
     assert said.endswith("This counts all earlier runs on the same data.")
 
 
+def test_guarantee_a_sum_with_earlier_runs_and_a_run_by_itself_are_said_apart() -> None:
+    given = earlier_and(1.0, 1.0)
+    found = Certificate(given)
+    together, alone = found.statements
+    assert together.of == "This run and an earlier run on the same data, together"
+    assert (together.runs, alone.runs) == (2, 1)
+    assert together.epsilon == given["epsilon_with_earlier_runs"]
+    assert "run all of them again" in together.promise
+    assert "at most e^1.466 times as much" in together.promise
+    assert given["loss_with_earlier_runs"]["attacker"]["in_words"] in together.attack
+    assert alone.of == "This run by itself"
+    assert alone.epsilon == given["epsilon"]
+    assert alone.promise == found.promise
+    assert "at most e^1 times as much" in alone.promise
+    assert given["attacker"]["in_words"] in alone.attack
+    assert str(found).startswith(
+        "With an earlier run on the same data, what was made is (1.466, 1e-05)-differentially "
+        "private for 600 records (replace); by itself it is (1, 1e-05) (replace). MAY BE"
+    )
+    (only,) = Certificate(single()).statements
+    assert (only.of, only.attack) == ("", Certificate(single()).attack)
+
+
+def test_guarantee_a_sum_without_any_epsilon_promises_nothing() -> None:
+    given = earlier_and(1.0, 1.0)
+    none = Certificate(given | {"epsilon_with_earlier_runs": None}).statements[0]
+    assert (none.epsilon, none.attack) == (math.inf, "")
+    assert none.promise.startswith("No epsilon holds at delta = 1e-05")
+    given["earlier_runs"][0]["noise"] = OLD_NOISE
+    flawed = Certificate(given)
+    assert (flawed.statements[0].epsilon, flawed.statements[0].attack) == (math.inf, "")
+    assert flawed.statements[0].promise.startswith("1 of 1 earlier runs have noise of versions")
+    assert "what was made is (inf, 1e-05)-differentially" in str(flawed)
+
+
 def test_the_question_of_an_attacker_is_that_of_the_relation_and_the_unit() -> None:
     steps = run(4.0, records_per_person=3)
     persons = certificate(steps=steps, records_per_person=3)

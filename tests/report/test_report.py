@@ -24,7 +24,9 @@ from support.report_pages import (
 
 from jaxdp.methods.dp_ntk.story import STORY as GENERATED
 from jaxdp.privacy.certificates import Certificate
+from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.relations import IN_WORDS, REPLACE, ZERO_OUT
+from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.program.report.curves import accuracy_curve_png
 from jaxdp.program.report.pictures import MAX_BYTES, image_grid_png
 
@@ -290,6 +292,13 @@ def test_guarantee_in_words(relation: str) -> None:
     assert "= 3.001 times the probability" in text
 
 
+EARLIER = Ledger(
+    num_examples=1437,
+    delta=1e-5,
+    releases=(GaussianRelease(name="mean", sensitivity=0.1, stddev=1.0),),
+)
+
+
 def test_it_says_what_an_attacker_can_do_in_words_and_in_mu() -> None:
     attacker = {"in_words": "Who knows all is right at most 55.34 % of the time."}
     loss = {"gaussian_dp_mu": 0.268051, "attacker": attacker}
@@ -299,10 +308,20 @@ def test_it_says_what_an_attacker_can_do_in_words_and_in_mu() -> None:
     assert "earlier runs" not in text
     more = {"gaussian_dp_mu": 0.5, "attacker": {"in_words": "Right at most 60 % of the time."}}
     sums = {"epsilon_with_earlier_runs": 1.4653, "loss_with_earlier_runs": more}
-    _, text = page({"epsilon": 1.0, **loss, **sums, "earlier_runs": [{}]})
-    assert "Right at most 60 % of the time. In numbers: 0.5-Gaussian" in text
-    assert "55.34 % of the time. In numbers" not in text
+    sums |= {"relation_with_earlier_runs": IN_WORDS[REPLACE], "earlier_runs": [EARLIER.to_json()]}
+    _, text = page({"epsilon": 1.0, **loss, **sums})
     assert "ε = 1.466 δ = 1e-5 μ = 0.5 with earlier runs; this one alone: ε = 1" in text
+    first, _, second = text.partition("What the privacy guarantee says")[2].partition(
+        "This run by itself"
+    )
+    assert "This run and an earlier run on the same data, together Compare these 2 runs" in first
+    assert "replaced by any other. Whatever anyone reads out of all that they" in first
+    assert "e 1.466 = 4.329 times the probability in one case" in first
+    assert "Right at most 60 % of the time. In numbers: 0.5-Gaussian" in first
+    assert "replaced by an empty one" in second
+    assert "e 1 = 2.719 times the probability in one run" in second
+    assert "55.34 % of the time. In numbers: 0.2681-Gaussian" in second
+    assert "Right at most 60 % of the time. In numbers" not in second
 
 
 def test_what_may_leave_and_what_must_not_comes_first() -> None:

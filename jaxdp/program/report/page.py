@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxdp.methods.base import Story
 from jaxdp.privacy import wording
-from jaxdp.privacy.certificates import Certificate
+from jaxdp.privacy.certificates import Certificate, Statement
 from jaxdp.program.report import curve_svg, headline, quality
 from jaxdp.program.report.style import CSS
 from jaxdp.program.report.values import as_html, as_list, escaped, round_up
@@ -188,22 +188,35 @@ def _guarantee(privacy: Mapping[str, Any], record: str) -> str:
 
 
 def _promise(privacy: Mapping[str, Any], record: str) -> str:
-    epsilon, delta = float(privacy["epsilon"]), float(privacy["delta"])
-    attack = escaped(Certificate(privacy).attack) if "attacker" in privacy else ""
     unit = escaped(wording.of_kind(str(privacy.get("unit", "not stated")), record))
+    said = "".join(
+        _statement(each, float(privacy["delta"])) for each in Certificate(privacy).statements
+    )
+    return f"{said}<p>What is protected: {unit}.</p>"
+
+
+def _statement(said: Statement, delta: float) -> str:
+    """Return what holds of a run, or of all together, under a heading where both are said."""
+    heading = f"<h3>{escaped(said.of)}</h3>" if said.of else ""
+    attack = f"<p>{escaped(said.attack)}</p>" if said.attack else ""
+    if math.isinf(said.epsilon):
+        return f"{heading}<p>{escaped(said.promise)}</p>{attack}"
+    epsilon = said.epsilon
     factor = round_up(math.exp(min(epsilon, 700.0)))
+    these, covered, one = "this run with one", "what is covered below", "in one run"
+    if said.runs > 1:
+        these = f"these {said.runs} runs with the same ones"
+        covered, one = "all that they have released", "in one case"
     return (
-        f"<p>Compare this run with one on the same training data, but with {_change(privacy)}. "
-        "Whatever anyone reads out of what is covered below, with any other knowledge and any "
-        f"amount of computing, has at most e<sup>ε</sup> = {factor} times the probability in one "
-        f"run that it has in the other, plus δ = {round_up(delta)}.</p>"
-        f"<p>{attack}</p>"
-        f"<p>What is protected: {unit}.</p>"
+        f"{heading}<p>Compare {these} on the same training data, but with "
+        f"{_change(said.relation)}. Whatever anyone reads out of {covered}, with any other "
+        f"knowledge and any amount of computing, has at most e<sup>{round_up(epsilon)}</sup> = "
+        f"{factor} times the probability {one} that it has in the other, plus δ = "
+        f"{round_up(delta)}.</p>{attack}"
     )
 
 
-def _change(privacy: Mapping[str, Any]) -> str:
-    relation = str(privacy.get("relation", "not stated"))
+def _change(relation: str) -> str:
     if relation.startswith("zero-out"):
         return "one record replaced by an empty one, which contributes nothing"
     if relation.startswith("replace"):
