@@ -3,7 +3,6 @@
 It is made of public facts, the certificate and names of files alone; no number of it is private.
 """
 
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,12 @@ from typing import Any
 import jaxdp
 from jaxdp.data import Spec, TableCodec
 from jaxdp.escapes import for_markdown
-from jaxdp.methods import learnt
+from jaxdp.methods import learnt, table_code
 from jaxdp.methods.settings import DATA_PRIORS, EQUAL_PRIORS
 from jaxdp.privacy import wording
 from jaxdp.privacy.certificates import Certificate
-from jaxdp.tables.columns import NUMERIC
 
 NAME = "README.md"
-_MOST_NAMED = 40  # columns of a table
 _MARK = "<!-- jaxdp wrote this file, and may write it again. -->"
 _PRIORS = {
     DATA_PRIORS: "\nClasses are taken to be as common as in the data.",
@@ -223,7 +220,7 @@ def _loading(spec: Spec, kind: str, name: str, labelled: bool, files: Collection
     )
     said += f"With the library:\n{_USE.format(lines=chr(10).join(lines))}"
     own = f"```python\n{_npz(kind).format(name=name)}\n```"
-    said += f"\nWithout it:\n\n{reading(f'{name}.csv', spec) if table else own}"
+    said += f"\nWithout it:\n\n{table_code.reading(f'{name}.csv', spec) if table else own}"
     said += "\n\nOn the command line"
     commands = ["jaxdp export --run=FOLDER --format=huggingface --out=shared"]
     if labelled:
@@ -236,43 +233,6 @@ def predicting(spec: Spec) -> tuple[str, ...]:
     return (
         f"classes = made.predict({spec.kind.use.new})  # of your own, as the data were stored",
         "names = [made.class_names[each] for each in classes]  # classes are numbers",
-    )
-
-
-def reading(file: str, spec: Spec) -> str:
-    """Return code that reads the file of a table without the library, in Python and in R."""
-    schema = spec.schema
-    options = {} if schema is None else schema.csv.for_pandas()
-    more = "".join(f", {key}={value!r}" for key, value in options.items())
-    if schema is None or schema.csv.header is False or len(schema.order) > _MOST_NAMED:
-        return (
-            f'```python\nimport pandas\n\nframe = pandas.read_csv("{file}", dtype=str{more})\n```'
-        )
-    numbers = {column.name for column in schema.declared if column.type == NUMERIC}
-    texts = [json.dumps(name) for name in schema.order if name not in numbers]
-    gone = [json.dumps(text) for text in schema.missing]
-    in_r = {"sep": "sep", "decimal": "dec", "encoding": "fileEncoding"}
-    more_r = "".join(f", {in_r[key]} = {json.dumps(value)}" for key, value in options.items())
-    return "\n".join(
-        [
-            "```python",
-            "import pandas",
-            "",
-            f"texts = [{', '.join(texts)}]  # codes keep the zeros that they begin with",
-            f"options = dict(keep_default_na=False, na_values=[{', '.join(gone)}]{more})",
-            f'frame = pandas.read_csv("{file}", dtype=dict.fromkeys(texts, str), **options)',
-            "# Days are texts there; made.frame of jaxdp has all types.",
-            "```",
-            "",
-            "In R:",
-            "",
-            "```r",
-            f"texts <- c({', '.join(texts)})",
-            f"gone <- c({', '.join(gone)})",
-            f'frame <- read.csv("{file}", na.strings = gone, check.names = FALSE,',
-            f'  colClasses = setNames(rep("character", length(texts)), texts){more_r})',
-            "```",
-        ]
     )
 
 

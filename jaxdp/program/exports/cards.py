@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from jaxdp.methods import card
+from jaxdp.methods import card, table_code
 from jaxdp.methods.record import CERTIFICATE, CONFIG
 from jaxdp.program.exports import contents, how_to
 from jaxdp.program.exports.contents import LICENCE
@@ -124,7 +124,7 @@ def _loading(loaded: Loaded, exported: Exported, names: Sequence[str]) -> str:
     if exported.loading:
         parts.append(f"Without the library:\n\n{exported.loading}")
     elif table.endswith(".csv"):
-        parts.append(f"Without the library:\n\n{card.reading(f'FOLDER/{table}', spec)}")
+        parts.append(f"Without the library:\n\n{table_code.reading(f'FOLDER/{table}', spec)}")
     return "\n\n".join(parts)
 
 

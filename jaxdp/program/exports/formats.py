@@ -8,7 +8,7 @@ import numpy as np
 from tqdm import tqdm
 
 from jaxdp.data import Spec, TableCodec
-from jaxdp.methods import card
+from jaxdp.methods import table_code
 from jaxdp.methods.record import npz_bytes
 from jaxdp.program.csv_lines import csv_text
 from jaxdp.program.errors import InputError
@@ -113,7 +113,7 @@ def _records_csv(loaded: Loaded, made: SavedSet) -> tuple[bytes, str, str]:
     del made
     schema = loaded.spec.schema
     assert schema is not None
-    reading = card.reading(f"FOLDER/{TABLE}", loaded.spec)
+    reading = table_code.reading(f"FOLDER/{TABLE}", loaded.spec)
     content = schema.csv.encode(frames.to_csv(loaded.frame, schema))
     return content, "the records, with the columns of the schema", reading
 
