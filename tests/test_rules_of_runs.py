@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 from pathlib import Path
 
@@ -189,6 +190,69 @@ def test_rules_are_kept_with_what_is_bought(
 def test_names_suggest_rules(columns: dict, expected: list) -> None:
     found = proposed_rules.of(columns)
     assert found == [{"proposed": True, **rule} for rule in expected]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("Aufnahme", "Entlassung"),
+        ("aufnahmedatum", "entlassungsdatum"),
+        ("Geburtstag", "Todestag"),
+        ("Behandlungsbeginn", "Behandlungsende"),
+        ("gueltig_von", "gueltig_bis"),
+        ("gültigVon", "gültigBis"),
+        ("ERÖFFNET", "GESCHLOSSEN"),
+        ("eroeffnet", "geschlossen"),
+        ("größe_untere", "größe_obere"),
+        ("startdate", "enddate"),
+        ("date_début", "date_fin"),
+        ("DateDebut", "DateFin"),
+        ("date_d_entre\u0301e", "date_de_sortie"),
+        ("naissance", "décès"),
+        ("fecha_ingreso", "fecha_alta"),
+        ("Fecha de nacimiento", "Fecha de defunción"),
+        ("data_inizio", "data_fine"),
+        ("data di ricovero", "data di dimissione"),
+        ("valido_da", "valido_a"),
+        ("data_início", "data_término"),
+        ("desde", "até"),
+        ("begindatum", "einddatum"),
+        ("Opnamedatum", "Ontslagdatum"),
+        ("overlijden_van", "overlijden_tot"),
+        ("geboortedatum", "overlijdensdatum"),
+        ("admission", "discharge"),
+        ("order_date", "delivery_date"),
+    ],
+)
+def test_names_in_other_languages_suggest_orders(first: str, then: str) -> None:
+    expected = [{"proposed": True, "order": [first, then]}]
+    assert proposed_rules.of({first: DATE, then: DATE}) == expected
+    assert proposed_rules.of({then: DATE, first: DATE}) == expected
+
+
+@pytest.mark.parametrize(("one", "other"), [("arrival", "departure"), ("Ankunft", "Abfahrt")])
+def test_of_arrival_and_departure_that_is_first_which_stands_first(one: str, other: str) -> None:
+    for first, then in ((one, other), (other, one)):
+        found = proposed_rules.of({first: DATE, then: DATE})
+        assert found == [{"proposed": True, "order": [first, then]}]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Aufnahme", "Aufnahmeart"), ("update", "enddate"), ("ende_a", "beginn_b"), ("da", "de")],
+)
+def test_names_that_are_alike_by_chance_suggest_nothing(one: str, other: str) -> None:
+    assert proposed_rules.of({one: DATE, other: DATE}) == []
+
+
+def test_totals_and_places_in_other_languages_are_proposed() -> None:
+    places = {"Postleitzahl": WORD, "Stadt": WORD, "Bundesland": WORD, "Land": WORD}
+    found = [(rule["by"], rule["determined"]) for rule in proposed_rules.of(places)]
+    assert found == list(itertools.pairwise(places))
+    assert proposed_rules.of({"Code postal": WORD, "Ville": WORD})[0]["by"] == "Code postal"
+    costs = {"kosten_gesamt": NUMBER, "kosten_labor": NUMBER, "kosten_pflege": NUMBER}
+    (rule,) = proposed_rules.of(costs)
+    assert (rule["total"], rule["sum"]) == ("kosten_gesamt", ["kosten_labor", "kosten_pflege"])
 
 
 def stays(folder: Path) -> Path:

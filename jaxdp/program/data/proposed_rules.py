@@ -5,30 +5,13 @@ in all of them is private.
 """
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from jaxdp.program.data import words_of_rules
 from jaxdp.tables.columns import CATEGORICAL, NUMERIC
 from jaxdp.tables.moments import DATE, DURATION, TIMESTAMP, moment_of
 from jaxdp.tables.rules import PROPOSED
-
-_ORDERED = (
-    ("start", "end"), ("begin", "end"), ("start", "finish"), ("begin", "finish"),
-    ("started", "ended"), ("started", "finished"), ("from", "to"), ("opened", "closed"),
-    ("admitted", "discharged"), ("admission", "discharge"), ("birth", "death"), ("min", "max"),
-    ("minimum", "maximum"), ("lower", "upper"), ("low", "high"), ("first", "last"),
-    ("checkin", "checkout"), ("created", "closed"), ("ordered", "delivered"),
-)  # fmt: skip
-_TOTALS = ("total", "sum")
-# What lies in what: each place in one of the next kind.
-_PLACES = (
-    ("zip", "zipcode", "postcode", "postalcode", "plz"),
-    ("city", "town", "municipality"),
-    ("state", "province"),
-    ("country",),
-)
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def of(columns: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -44,16 +27,16 @@ def of(columns: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         [{'proposed': True, 'order': ['start_date', 'end_date']}]
     """
     kept = {name: facts for name, facts in columns.items() if not facts.get("drop")}
-    words = {name: tuple(word.lower() for word in _WORD.findall(name)) for name in kept}
+    words = {name: words_of_rules.words_of(name) for name in kept}
     found = [*_orders(kept, words), *_sums(kept, words), *_places(kept, words)]
     return [{PROPOSED: True, **rule} for rule in found]
 
 
 def _orders(kept: Mapping[str, Any], words: Mapping[str, tuple[str, ...]]) -> Iterator[Any]:
-    for first, then in itertools.permutations(kept, 2):
-        differ = [pair for pair in zip(words[first], words[then], strict=False) if len({*pair}) > 1]
-        one_word = len(words[first]) == len(words[then]) and len(differ) == 1
-        if one_word and differ[0] in _ORDERED and _are_alike(kept[first], kept[then]):
+    for (place, first), (other_place, then) in itertools.permutations(enumerate(kept), 2):
+        in_this_order = place < other_place
+        suggests = words_of_rules.is_ordered(words[first], words[then], in_this_order=in_this_order)
+        if suggests and _are_alike(kept[first], kept[then]):
             yield {"order": [first, then]}
 
 
@@ -76,13 +59,13 @@ def _clock(facts: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _sums(kept: Mapping[str, Any], words: Mapping[str, tuple[str, ...]]) -> Iterator[Any]:
     for total, of_total in words.items():
-        rest = {word for word in of_total if word not in _TOTALS}
+        rest = {word for word in of_total if word not in words_of_rules.TOTALS}
         if not rest or len(rest) == len({*of_total}) or kept[total].get("type") != NUMERIC:
             continue
         parts = [
             name
             for name, own in words.items()
-            if name != total and rest < {*own} and not {*own} & {*_TOTALS}
+            if name != total and rest < {*own} and not {*own} & {*words_of_rules.TOTALS}
         ]
         if len(parts) > 1 and all(kept[part].get("type") == NUMERIC for part in parts):
             yield {"total": total, "sum": parts}
@@ -92,16 +75,10 @@ def _places(kept: Mapping[str, Any], words: Mapping[str, tuple[str, ...]]) -> It
     """Yield which places lie in which, those of the same other words together: home_city."""
     found: dict[tuple[str, ...], dict[int, str]] = {}
     for name, own in words.items():
-        joined = _joined(own)
-        for level, known in enumerate(_PLACES):
+        joined = words_of_rules.joined(own)
+        for level, known in enumerate(words_of_rules.PLACES):
             if joined and joined[-1] in known and kept[name].get("type") == CATEGORICAL:
                 found.setdefault(joined[:-1], {}).setdefault(level, name)
     for levels in found.values():
         for (_, first), (_, then) in itertools.pairwise(sorted(levels.items())):
             yield {"determined": then, "by": first}
-
-
-def _joined(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return words of which zip code and postal code are one."""
-    is_code = words[-1:] == ("code",) and words[-2:-1] in (("zip",), ("postal",), ("post",))
-    return (*words[:-2], words[-2] + words[-1]) if is_code else words
