@@ -55,7 +55,7 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
         source, rows=drafts.ROWS, no_header=flags.no_header, line_breaks=flags.line_breaks
     )
     drafted = drafts.draft(frame, dialect.to_json())
-    columns = answers.settled(drafted["columns"], frame)
+    columns = answers.settled(drafted["columns"], frame, target=flags.target)
     if flags.person_column in columns:
         columns[flags.person_column] = {"drop": True}
     _require_target(csv, flags.target, columns)

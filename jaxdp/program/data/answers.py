@@ -26,12 +26,15 @@ CATEGORY: dict[str, Any] = {"type": CATEGORICAL, "categories": None, "nullable":
 COUNTER: dict[str, Any] = {"type": IDENTIFIER, "pattern": "counter"}
 
 
-def settled(drafted: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
+def settled(
+    drafted: Mapping[str, Any], frame: pd.DataFrame, *, target: str | None = None
+) -> dict[str, Any]:
     """Return the columns of a draft, none of which needs an answer any more.
 
     Args:
         drafted: columns by name, as a draft has them.
         frame: the first records, by which they were guessed.
+        target: name of the column that is to be predicted; None where nobody has said so.
     """
     found = {}
     for name, facts in drafted.items():
@@ -40,6 +43,8 @@ def settled(drafted: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
             continue
         values = next(frame[key] for key in frame.columns if str(key).strip() == name)
         own = _settled(name, {k: v for k, v in facts.items() if k != "about"}, values)
+        if name == target and own.get("type") == NUMERIC and _are_two_whole(values):
+            own = dict(CATEGORY)  # 0 and 1 are classes, and no amounts
         if _HOLDS_ALL.fullmatch(own.get("dtype", "")):
             own.pop("nullable", None)  # nothing is missing in a column of such a type
         found[name] = own
@@ -83,6 +88,12 @@ def _decimals(values: pd.Series) -> dict[str, int]:
     found = [_DIGITS.fullmatch(text) for text in texts if text]
     digits = [len(match[1]) for match in found if match is not None]
     return {"decimals": max(digits)} if digits and max(digits) <= _FEW_DIGITS else {}
+
+
+def _are_two_whole(values: pd.Series) -> bool:
+    texts = values.dropna().astype(str).str.strip()
+    there = set(texts[~texts.isin(guesses.ALWAYS_MISSING)])
+    return len(there) == 2 and all(map(_is_plain_whole, there))
 
 
 _DIGITS = re.compile(r"[-+]?\d*\.(\d*)")
