@@ -133,7 +133,7 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_numbers_without_decimal
     assert settled["x"] == answers.NUMBER | {"decimals": 0}
 
 
-@pytest.mark.parametrize("mark", ["#N/A", "-", "n/a", "NULL"])
+@pytest.mark.parametrize("mark", ["#N/A", "-", "n/a", "NULL", "None", "nan", "<NA>"])
 def test_usual_texts_for_missing_values_are_named(mark: str, tmp_path: Path) -> None:
     texts = [mark if n % 9 == 0 else str(n // 2) for n in PLACES]
     drafted = draft_of(pd.DataFrame({"x": texts, "y": "ab" * 60}).to_csv(index=False), tmp_path)
@@ -143,6 +143,16 @@ def test_usual_texts_for_missing_values_are_named(mark: str, tmp_path: Path) -> 
     other = draft_of(pd.DataFrame({"x": secret, "y": "ab"}).to_csv(index=False), tmp_path)
     assert other["columns"]["x"]["type"] == "categorical"
     assert "secret" not in json.dumps(other)
+
+
+@pytest.mark.parametrize("mark", ["N/A", "NaN", "null"])
+def test_a_missing_answer_is_none_of_two(mark: str, tmp_path: Path) -> None:
+    texts = ["True", "False", mark] * 40
+    drafted = draft_of(pd.DataFrame({"x": texts, "y": "ab" * 60}).to_csv(index=False), tmp_path)
+    assert drafted["columns"]["x"]["type"] == "boolean"
+    assert mark in drafted["missing"]
+    assert "None" not in drafted["missing"]
+    assert column_of(["True", "False", "None"] * 40, tmp_path)["type"] == "categorical"
 
 
 @pytest.mark.parametrize("text", ["(12.50)", "inf", "n.d.", "<0.01"])

@@ -462,7 +462,8 @@ def test_how_a_table_is_written_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     path.write_text("size;weight\n" + "\n".join(lines) + "\n")
     assert drivers.drive(table.main, f"--csv={path}", *FAST) == 2
     said = capsys.readouterr().err
-    assert "missing values are written as '', 'NA', '?', 'unknown'; separator ';'" in said
+    marks = "'', 'NA', '?', 'N/A', 'NaN', 'null', 'unknown'"
+    assert f"missing values are written as {marks}; separator ';'" in said
     frame = pd.DataFrame({"age": ["1"]})
     interview.walk({"age": answers.WHOLE}, frame, asks=lambda _: "x", reading="separator ';'")
     assert "By its first records, separator ';'." in capsys.readouterr().err

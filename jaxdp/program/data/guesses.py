@@ -15,9 +15,10 @@ from jaxdp.tables.columns import as_text
 if TYPE_CHECKING:
     import pandas as pd
 
-ALWAYS_MISSING = ("", "NA", "?")
-_MISSING = ("N/A", "n/a", "#N/A", "#NA", "#NULL!", "NULL", "null", "None", "NaN", "nan", "-", "--",
-            ".", "missing", "unknown")  # fmt: skip
+ALWAYS_MISSING = ("", "NA", "?", "N/A", "NaN", "null")
+# None, as other words, is a category of its own in many tables: these are looked for in numbers.
+_MISSING = ("n/a", "#N/A", "#NA", "#NULL!", "<NA>", "NULL", "None", "nan", "-", "--", ".",
+            "missing", "unknown")  # fmt: skip
 # A column of fewer different numbers is taken as one of categories.
 _FEW = 10
 # Texts of which as many are different are names or free text, if there are so many at all.
@@ -132,8 +133,7 @@ def _looks_like_a_name(text: str) -> bool:
 
 def _texts(values: pd.Series) -> pd.Series:
     # One by one: pandas would decode bytes, which need not be text.
-    found = values.dropna().map(as_text).astype(str)
-    return found[~found.isin(["nan", "None", "<NA>"])]
+    return values.dropna().map(as_text).astype(str)
 
 
 def _code(texts: pd.Series) -> dict[str, Any] | None:
