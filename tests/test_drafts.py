@@ -319,6 +319,19 @@ def test_headers_of_ascending_numbers_are_headers(names: str, tmp_path: Path) ->
     assert list(draft_of("\n".join(lines), tmp_path)["columns"]) == names.split(",")
 
 
+def test_columns_of_one_name_are_to_be_renamed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("secret,b, secret\n" + "1,x,2\n2,y,1\n" * 9)
+    words = "columns 1 and 3 have the same name: rename all but one of them"
+    assert_refused(draft_schema.main, capsys, f"{words}; has the file no", f"--csv={path}")
+    assert drive(draft_schema.main, f"--csv={path}", "--no_header=false") == 2
+    said = capsys.readouterr().err
+    assert said.rstrip().endswith(words)
+    assert "secret" not in said
+
+
 def test_who_knows_that_numbers_are_names_says_so(tmp_path: Path) -> None:
     found = draft_of("7.5,3\n" + "1,x\n2,y\n" * 60, tmp_path, "--no_header=false")
     assert list(found["columns"]) == ["7.5", "3"]

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 # Of the columns: so many numbers as names, or values that are there again, make a record of them.
 _MANY = 0.25
-_ASK = (
-    "has the file no header line? Then say --no_header, and columns are called column_1, column_2; "
-    "if these are names, say --no_header=false"
+_NO_HEADER = (
+    "has the file no header line? Then say --no_header, and columns are called column_1, column_2"
 )
+_ASK = f"{_NO_HEADER}; if these are names, say --no_header=false"
 
 
 def public_names(num: int) -> list[str]:
@@ -67,8 +67,14 @@ def without_names(names: list[str]) -> str | None:
     return f"{which} no name: name them in the first line, or take them out of the file"
 
 
-def twice(names: list[str], declared: frozenset[str]) -> str | None:
-    """Return which names are there twice, by their places where a schema does not know them."""
+def twice(names: list[str], declared: frozenset[str], *, is_header: bool = True) -> str | None:
+    """Return which names are there twice, by their places where a schema does not know them.
+
+    Args:
+        names: of the columns.
+        declared: names that a schema knows, which are public.
+        is_header: whether somebody has said that these are names, or the file cannot have others.
+    """
     found = []
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
@@ -76,9 +82,12 @@ def twice(names: list[str], declared: frozenset[str]) -> str | None:
             found.append(
                 f"column {name!r} is there twice"
                 if name in declared
-                else f"columns {' and '.join(places)} have the same name: {_ASK}"
+                else f"columns {' and '.join(places)} have the same name"
             )
-    return "; ".join(found) or None
+    if not found:
+        return None
+    record = "" if is_header else f"; {_NO_HEADER}"
+    return f"{'; '.join(found)}: rename all but one of them{record}"
 
 
 def _are_numbers(names: list[str]) -> bool:

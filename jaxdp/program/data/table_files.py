@@ -255,7 +255,8 @@ def _require_columns(
             )
     if dialect.header is False:
         return
-    fault = headers.without_names(names) or headers.twice(names, declared)
+    is_header = dialect.header is not None
+    fault = headers.without_names(names) or headers.twice(names, declared, is_header=is_header)
     if fault is not None:
         raise source.error(fault)
 
