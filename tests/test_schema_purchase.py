@@ -24,6 +24,7 @@ from jaxdp.tables import OpenSchema, read_schema
 
 FAST = ("--steps=2", "--num_synthetic=30", "--evaluate=none", "--eps=3")
 NUM = 600
+DAYS = {"type": "date", "format": "%d.%m.%Y", "lower": None, "upper": None, "nullable": None}
 
 
 def frame_of(num: int = NUM) -> pd.DataFrame:
@@ -379,13 +380,14 @@ def test_a_walk_takes_what_a_person_says(capsys: pytest.CaptureFixture[str]) -> 
     assert found["id"] == {"drop": True}
     assert (found["age"]["lower"], found["age"]["upper"]) == (0, 120)
     assert found["city"]["categories"] == ["Rome", "Oslo", "Bern"]
+    assert found["city"]["other"] is False
     assert found["pay"] == answers.NUMBER
     assert found["ill"] == answers.CATEGORY
     assert "identifiers, made new" in capsys.readouterr().err
     dated = interview.walk(
-        {"age": answers.WHOLE}, frame[["age"]], asks=said("d", "%d.%m.%Y")
+        {"age": answers.WHOLE}, frame[["age"]], asks=said("d", "%d.%m.%Y", "")
     ).columns
-    assert dated["age"]["format"] == "%d.%m.%Y"
+    assert (dated["age"]["format"], dated["age"]["lower"]) == ("%d.%m.%Y", None)
     with pytest.raises(InputError):
         interview.walk(proposed, frame, asks=said("", ""))
 
@@ -501,14 +503,14 @@ def test_a_draft_is_walked_through(
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
     assert drivers.drive(draft_schema.main, f"--csv={csv}", "--ask") == 2
     assert "ended early" in capsys.readouterr().err
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n" * 2 + "0 120\nc\nRome\na\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n" * 2 + "0 120\nc\nRome\nRome, Oslo\na\n"))
     assert drivers.drive(draft_schema.main, f"--csv={csv}", "--ask") == 0
     assert "a run buys what is null" in capsys.readouterr().out
     stored = json.loads((csv.parent / "people.json").read_text())
     assert "of the first 4 columns were confirmed" in stored["about"]
     columns = stored["columns"]
     assert (columns["age"]["lower"], columns["age"]["upper"]) == (0, 120)
-    assert columns["city"]["categories"] == ["Rome"]
+    assert columns["city"]["categories"] == ["Rome", "Oslo"]
     assert columns["ill"]["categories"] is None
 
 
@@ -518,6 +520,100 @@ def test_bounds_that_no_column_has_are_asked_for_again(words: str) -> None:
         {"age": dict(answers.WHOLE)}, pd.DataFrame({"age": ["1"]}), asks=said("w", words, "0 9")
     ).columns
     assert (found["age"]["lower"], found["age"]["upper"]) == (0, 9)
+
+
+def walked(facts: dict[str, Any], *lines: str, csv: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a walk through one column finds."""
+    frame = pd.DataFrame({"x": ["1"]})
+    return interview.walk({"x": facts}, frame, asks=said(*lines), csv=csv).columns["x"]
+
+
+@pytest.mark.parametrize(
+    ("marks", "typed", "bounds"),
+    [
+        ({"decimal": ",", "decimals": 1}, "-40,0 45,5", (-40.0, 45.5)),
+        ({"thousands": ".", "decimal": ",", "decimals": 2}, "0 30.000,00", (0.0, 30000.0)),
+        ({"suffix": "%", "integer": True}, "0% 100%", (0, 100)),
+        ({"suffix": "%", "integer": True}, "0 100", (0, 100)),
+        ({"suffix": " EUR", "decimals": 2}, "-5 EUR  1.50 EUR", (-5.0, 1.5)),
+        ({"prefix": "$", "thousands": ",", "integer": True}, "$1,000 $2,500", (1000, 2500)),
+        ({"thousands": " ", "integer": True}, "0 1 000 000", (0, 1000000)),
+        ({"thousands": "\u202f", "integer": True}, "1 000 ; 2 000", (1000, 2000)),
+    ],
+)
+def test_bounds_are_read_as_numbers_of_the_column_are(
+    marks: dict[str, Any], typed: str, bounds: tuple[float, float]
+) -> None:
+    found = walked(answers.NUMBER | marks, "", typed)
+    assert (found["lower"], found["upper"]) == bounds
+    assert {type(found["lower"])} == {type(bounds[0])}
+    assert OpenSchema.from_json({"columns": {"x": found}}).open == {"x": ("bins", "nullable")}
+
+
+def test_the_decimal_mark_of_a_table_is_that_of_bounds() -> None:
+    csv = {"separator": ";", "decimal": ","}
+    found = walked(answers.NUMBER | {"decimals": 1}, "", "0,5 1,5", csv=csv)
+    assert (found["lower"], found["upper"]) == (0.5, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("facts", "typed", "why"),
+    [
+        (answers.NUMBER, "0,5 1,5", "two values are needed, as the column has them: 0 120"),
+        (answers.NUMBER, "5", "two values are needed"),
+        (answers.NUMBER, "0 inf", "two values are needed"),
+        (answers.NUMBER, "5 1", "the first must be less than the second"),
+        (answers.WHOLE, "0.2 0.7", "bounds of whole numbers are whole"),
+        (answers.NUMBER | {"decimals": 1}, "0.25 1", 'more digits than "decimals": 1'),
+        (answers.NUMBER, "0 1e400", "needs finite numbers"),
+        (answers.WHOLE | {"thousands": " "}, "1 200 300 400", "put a semicolon between"),
+        (DAYS, "2020-01-01 2021-01-01", "has them: 01.01.2000 31.12.2025"),
+        (DAYS, "01.01.2021 01.01.2020", "the first must be less"),
+        (answers.CATEGORY, "Rome", "name at least two"),
+        (answers.CATEGORY, "Rome, =1+1", "would run as a formula"),
+    ],
+)
+def test_a_walk_says_why_it_asks_again(
+    facts: dict[str, Any], typed: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert walked(facts, "", typed, "") == facts
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("type", "format", "typed", "bounds"),
+    [
+        ("date", "%d.%m.%Y", "01.01.2020 31.12.2024", ["01.01.2020", "31.12.2024"]),
+        ("date", "%d %b %Y", "1 Jan 2020 31 Dec 2024", ["1 Jan 2020", "31 Dec 2024"]),
+        ("timestamp", "%Y-%m-%d %H:%M", "2020-01-01 00:00 2020-02-01 00:00",
+         ["2020-01-01 00:00", "2020-02-01 00:00"]),
+        ("time", "%H:%M", "08:00 17:30", ["08:00", "17:30"]),
+        ("duration", "H:MM", "0:00;30:00", ["0:00", "30:00"]),
+    ],
+)  # fmt: skip
+def test_a_walk_asks_for_bounds_of_dates_and_times(
+    type: str, format: str, typed: str, bounds: list[str]
+) -> None:
+    facts: dict[str, Any] = {"type": type, "format": format, "nullable": None}
+    facts |= {} if type == "time" else {"lower": None, "upper": None}
+    found = walked(facts, "", typed)
+    assert [found["lower"], found["upper"]] == bounds
+    assert "bounds" not in OpenSchema.from_json({"columns": {"x": found}}).open["x"]
+    assert walked(facts, "", "") == facts
+
+
+def test_a_format_tells_whether_dates_or_times_are_meant(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert walked(answers.CATEGORY, "d", "%H:%M", "")["type"] == "time"
+    assert walked(answers.CATEGORY, "d", "%d.%m.%Y %H:%M", "")["type"] == "timestamp"
+    assert walked(answers.CATEGORY, "d", "%d.%m", "%d.%m.%Y", "")["format"] == "%d.%m.%Y"
+    assert "says no year" in capsys.readouterr().err
+
+
+def test_who_lists_other_has_a_category_of_all_else() -> None:
+    found = walked(answers.CATEGORY, "", "Rome, Oslo, other")
+    assert (found["categories"], "other" in found) == (["Rome", "Oslo", "other"], False)
 
 
 def test_a_type_that_holds_no_missing_value_is_not_asked_about_it() -> None:

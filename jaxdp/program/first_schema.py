@@ -65,7 +65,7 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
         _tell_left_out(columns)
         _tell_odd(drafted["columns"])
     else:
-        columns, num_asked = _confirmed(csv, columns, frame, answers.reading_in_words(drafted))
+        columns, num_asked = _confirmed(csv, columns, frame, drafted)
         agreed = interview.agreed_rules(columns)
     found = drafts.confirmed(drafted, columns, agreed, by_flag=accept_guesses, num_seen=num_asked)
     _require_readable(source, found, flags)
@@ -133,14 +133,17 @@ def _tell_odd(drafted: dict[str, Any]) -> None:
             print(f"{for_terminal(name)}: {facts['about']}", file=sys.stderr)
 
 
-def _confirmed(csv: str, columns: dict[str, Any], frame: Any, reading: str) -> interview.Walked:
+def _confirmed(
+    csv: str, columns: dict[str, Any], frame: Any, drafted: dict[str, Any]
+) -> interview.Walked:
     """Return what a person says of the columns.
 
     Raises:
         InputError: there is no terminal to ask in.
     """
+    reading = answers.reading_in_words(drafted)
     if sys.stdin.isatty() and sys.stderr.isatty():
-        return interview.walk(columns, frame, reading=reading)
+        return interview.walk(columns, frame, reading=reading, csv=drafted.get("csv"))
     named = [f"{for_terminal(n)} {answers.in_words(facts)}" for n, facts in columns.items()]
     more = f", and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     raise InputError(

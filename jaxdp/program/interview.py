@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxdp.escapes import for_terminal
+from jaxdp.program import typed_bounds
 from jaxdp.program.data import answers, proposed_rules
 from jaxdp.program.errors import InputError
 from jaxdp.tables import rules
-from jaxdp.tables.columns import CATEGORICAL, NUMERIC
-from jaxdp.tables.moments import DATE
+from jaxdp.tables.columns import CATEGORICAL, NUMERIC, OTHER
+from jaxdp.tables.moments import DATE, MOMENTS, TIME, TIMESTAMP
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ Ask = Callable[[str], str]
 _HELP = """\
   Enter  as proposed        a  as proposed, for this column and all others
   n      numbers            w  whole numbers
-  c      categories         d  dates; their format is asked
+  c      categories         d  dates or times; their format is asked
   i      identifiers, made new without the data
   x      leave the column out"""
 _SHOWN, _LONGEST = 3, 60
@@ -53,7 +53,12 @@ class Walked(NamedTuple):
 
 
 def walk(
-    columns: Mapping[str, Any], frame: pd.DataFrame, *, asks: Ask = ask, reading: str = ""
+    columns: Mapping[str, Any],
+    frame: pd.DataFrame,
+    *,
+    asks: Ask = ask,
+    reading: str = "",
+    csv: Mapping[str, Any] | None = None,
 ) -> Walked:
     """Return what a person says of each column.
 
@@ -64,6 +69,7 @@ def walk(
         frame: the first records.
         asks: returns a line for a prompt.
         reading: how the table is written, in words.
+        csv: the same as a schema has it; None for the usual.
 
     Raises:
         InputError: lines end early.
@@ -81,7 +87,8 @@ def walk(
         facts = dict(proposed)
         if not rest:
             num_asked = number
-            facts, rest = _column(f"{number}/{len(columns)} {name}", facts, values, asks)
+            title = f"{number}/{len(columns)} {name}"
+            facts, rest = _column(title, facts, values, asks, csv or {})
         found[name] = facts
     return Walked(found, num_asked)
 
@@ -108,7 +115,7 @@ def agreed_rules(columns: Mapping[str, Any], *, asks: Ask | None = None) -> list
 
 
 def _column(
-    title: str, proposed: dict[str, Any], values: pd.Series, asks: Ask
+    title: str, proposed: dict[str, Any], values: pd.Series, asks: Ask, csv: Mapping[str, Any]
 ) -> tuple[dict[str, Any], bool]:
     """Return what is said of a column, and whether all others are as proposed."""
     prompt = f"{for_terminal(title)} ({_first(values)}): {answers.in_words(proposed)} "
@@ -120,13 +127,13 @@ def _column(
             facts = dict(_KINDS[answer] or proposed)
             break
         if answer == "d":
-            facts = _dates(asks)
+            facts = _dates(asks, csv)
             break
         print(_HELP, file=sys.stderr)
-    if facts.get("type") == NUMERIC and facts.get("lower", 0) is None:
-        facts |= _bounds(facts, asks)
+    if facts.get("type") in (NUMERIC, *MOMENTS) and facts.get("lower") is None:
+        facts |= _bounds(facts, asks, csv)
     if facts.get("type") == CATEGORICAL and facts.get("categories", 0) is None:
-        facts |= _categories(asks)
+        facts |= _categories(facts, asks, csv)
     return facts, False
 
 
@@ -140,32 +147,57 @@ _KINDS: dict[str, dict[str, Any] | None] = {
 }
 
 
-def _dates(asks: Ask) -> dict[str, Any]:
-    format = asks("  format (Enter: %Y-%m-%d) ") or "%Y-%m-%d"
-    return {"type": DATE, "format": format, "lower": None, "upper": None, "nullable": None}
-
-
-def _bounds(facts: Mapping[str, Any], asks: Ask) -> dict[str, Any]:
-    """Return public bounds; nothing where they are to be bought."""
+def _dates(asks: Ask, csv: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a column of dates, times of day or both, as its format says."""
     while True:
-        words = asks("  least and largest that can occur, as 0 120 (Enter: buy them) ").split()
+        format = asks("  format (Enter: %Y-%m-%d) ") or "%Y-%m-%d"
+        own: dict[str, Any] = {"format": format, "nullable": None}
+        open_too = own | {"lower": None, "upper": None}
+        each = [{"type": DATE} | open_too, {"type": TIMESTAMP} | open_too, {"type": TIME} | own]
+        faults = [typed_bounds.fault(facts, csv) for facts in each]
+        if None in faults:
+            return each[faults.index(None)]
+        _say(faults[0])
+
+
+def _bounds(facts: Mapping[str, Any], asks: Ask, csv: Mapping[str, Any]) -> dict[str, Any]:
+    """Return public bounds; nothing where they are to be bought."""
+    try:
+        question = typed_bounds.question(facts, csv)
+    except ValueError:
+        return {}  # nothing is of this format, which reading the table will tell
+    while True:
+        words = asks(f"  {for_terminal(question)} ")
         if not words:
             return {}
         try:
-            low, high = map(float, words)
-        except ValueError:
-            continue
-        whole = facts.get("integer", False)
-        are_whole = not whole or low % 1 == high % 1 == 0
-        if -math.inf < low < high < math.inf and are_whole:
-            return {"lower": int(low) if whole else low, "upper": int(high) if whole else high}
+            return typed_bounds.read(words, facts, csv)
+        except InputError as error:
+            _say(str(error))
 
 
-def _categories(asks: Ask) -> dict[str, Any]:
+def _categories(facts: Mapping[str, Any], asks: Ask, csv: Mapping[str, Any]) -> dict[str, Any]:
     """Return public categories; nothing where they are to be bought."""
-    words = asks("  all that can occur, with commas between (Enter: buy those that are frequent) ")
-    found = list(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
-    return {"categories": found} if found else {}
+    while True:
+        words = asks(
+            "  all that can occur, with commas between (Enter: buy those that are frequent)\n"
+            f"  anything else counts as the first, or as {OTHER} if you name that, too; a target "
+            "has no others: "
+        )
+        found = list(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
+        if not found:
+            return {}
+        said = {"categories": found} | ({} if OTHER in found else {"other": False})
+        why = typed_bounds.fault({**facts, **said}, csv)
+        if len(found) < 2:
+            why = "one alone tells nothing apart: name at least two"
+        if why is None:
+            return said
+        _say(why)
+
+
+def _say(why: str | None) -> None:
+    print(f"  {for_terminal(str(why))}", file=sys.stderr)
 
 
 def _first(values: pd.Series) -> str:

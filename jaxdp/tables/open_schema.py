@@ -4,6 +4,7 @@ A draft is one. What is open is bought (`jaxdp.bought`), or a person fills it in
 read nevertheless, as `raw` describes: by their types and formats, which are public.
 """
 
+import contextlib
 import copy
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
@@ -229,11 +230,9 @@ def _fill(facts: dict[str, Any], which: tuple[str, ...]) -> None:
         spikes = [each for each in known if _is_number(each)]
         facts["lower"], facts["upper"] = min([0, *spikes]), max([1, *spikes])
     elif bought.BOUNDS in which and isinstance(facts.get("format"), str):
-        try:
+        with contextlib.suppress(ValueError):  # the error is that of a schema
             moment = moment_of(facts["type"], facts["format"], facts.get("zone") or "UTC")
-        except ValueError:
-            return  # the error is that of a schema
-        facts["lower"], facts["upper"] = (moment.write(moment.cut(t)) for t in (0, _TWO_YEARS))
+            facts["lower"], facts["upper"] = (moment.write(moment.cut(t)) for t in (0, _TWO_YEARS))
     if bought.CATEGORIES in which:
         facts["categories"] = list(_UNKNOWN)
     if bought.NULLABLE in which:

@@ -77,6 +77,7 @@ def main(argv: Sequence[str]) -> None:
                 answers.settled(found["columns"], frame),
                 frame,
                 reading=answers.reading_in_words(found),
+                csv=found.get("csv"),
             )
             agreed = interview.agreed_rules(columns)
             found = drafts.confirmed(found, columns, agreed, num_seen=num_asked)
