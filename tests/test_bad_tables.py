@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from support.drivers import assert_refused, drive
 from support.toy_tables import COLUMNS, frame_of, write_table
 
 from jaxdp.program.commands import dp_ntk, draft_schema
+from jaxdp.program.data import table_files
+from jaxdp.program.errors import InputError
 
 HEADER = "name,age,income,debt,smoker,stage,ill\n"
 LINE = "x,50,10,,no,I,yes\n"
@@ -70,6 +74,47 @@ def test_bad_tables_are_refused(
     text = content.encode() if isinstance(content, str) else content
     (tmp_path / "people.csv").write_bytes(text)
     refused(capsys, tmp_path, expected, *flags)
+
+
+def workbook(part: str) -> bytes:
+    """Return a zip file as spreadsheets write it."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as parts:
+        parts.writestr(part, "secret")
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (workbook("xl/workbook.xml"), "is an Excel workbook, and no CSV file: open it"),
+        (workbook("content.xml"), "is an OpenDocument sheet, and no CSV file"),
+        (bytes.fromhex("d0cf11e0a1b11ae1") + b"\x00\x81" * 99, "is an Excel workbook of the old"),
+    ],
+)
+def test_workbooks_are_told_from_tables(
+    content: bytes, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = write_table(tmp_path, frame_of(2))
+    (tmp_path / "people.csv").write_bytes(content)
+    refused(capsys, tmp_path, what, *flags)
+    for name in ("people.xlsx", "people.csv.gz"):
+        packed = gzip.compress(content) if name.endswith(".gz") else content
+        (tmp_path / name).write_bytes(packed)
+        with pytest.raises(InputError, match=what):
+            table_files.header(table_files.Source("csv", str(tmp_path / name)), rows=5)
+
+
+def test_what_begins_as_a_workbook_may_be_none(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"PK\x03\x04,b\n1,x\n2,y\n")
+    found, _ = table_files.header(table_files.Source("csv", str(tmp_path / "t.csv")), rows=5)
+    assert len(found) == 2
+
+
+def test_text_of_no_encoding_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,b\n1,\x81\x80\n")
+    with pytest.raises(InputError, match="is text in no encoding that is tried: save it as UTF-8"):
+        table_files.header(table_files.Source("csv", str(tmp_path / "t.csv")), rows=5)
 
 
 def test_fields_with_commas_in_quotes_are_fine(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import gzip
 import json
 import re
 import warnings
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 _CHUNK = 200_000
 _PARQUET = (".parquet", ".pq")
+_NO_ZIP = (zipfile.BadZipFile, NotImplementedError)
+# First bytes of a zip file, which new workbooks are, and of old ones.
+_ZIP, _OLD_WORKBOOK = b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1")
 # Of a file that is looked through, at a time.
 _PIECE = 2**18
 _LONGEST = 2**31 - 1
@@ -68,7 +72,7 @@ def header(
     Raises:
         InputError: it cannot be read, or has no header although nobody said so.
     """
-    with _reading(source, "any encoding that is known"):
+    with _reading(source, None):
         dialect = PLAIN if is_parquet(source) else _dialect(source)
     dialect = dialect.but(dialects.told(no_header, line_breaks))
     first = next(frames(source, dialect, frozenset()), None)
@@ -90,6 +94,7 @@ def is_parquet(source: Source) -> bool:
 def _dialect(source: Source) -> Dialect:
     """Return the dialect that a CSV file is written in."""
     path = user_path(source.path, source.flag)
+    _require_no_workbook(path, source)
     with _opened_bytes(path) as file:
         encoding = dialects.encoding_of(iter(lambda: file.read(_PIECE), b""))
     with _opened(path, encoding) as text:
@@ -112,12 +117,18 @@ def frames(source: Source, dialect: Dialect, declared: frozenset[str]) -> Iterat
         if is_parquet(source):
             yield from _parquet(path, source, declared)
         else:
+            _require_no_workbook(path, source)
             yield from _csv(path, source, dialect, declared)
 
 
 @contextlib.contextmanager
-def _reading(source: Source, encoding: str) -> Iterator[None]:
-    """Tell in one line what keeps a file from being read."""
+def _reading(source: Source, encoding: str | None) -> Iterator[None]:
+    """Tell in one line what keeps a file from being read.
+
+    Args:
+        source: the file.
+        encoding: that is declared; None where it is to be found out.
+    """
     try:
         yield
     except FileNotFoundError as error:
@@ -129,9 +140,12 @@ def _reading(source: Source, encoding: str) -> Iterator[None]:
             'lines do, say how the file is written, as "csv": {"encoding": "utf-16"} in the schema'
         ) from error
     except UnicodeError as error:
+        is_not = "text in no encoding that is tried: save it as UTF-8"
+        if encoding is not None:
+            is_not = f"not {encoding.upper()} text: save it so"
         raise source.error(
-            f"is not {encoding.upper()} text: save it so, or say in the schema how it is written, "
-            'as "csv": {"encoding": "latin-1"}'
+            f"is {is_not}, or say in the schema how it is written, as "
+            '"csv": {"encoding": "latin-1"}'
         ) from error
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -204,6 +218,27 @@ def _opened(path: Path, encoding: str) -> Iterator[PlainText]:
         marked = "utf-8-sig" if encoding == PLAIN.encoding else encoding
         with PlainText(plain, encoding=marked, newline="") as file:
             yield file
+
+
+def _require_no_workbook(path: Path, source: Source) -> None:
+    """Raise an error for a file of a spreadsheet, by its first bytes and what its zip file holds.
+
+    Guarantee:
+        What is said is the same whatever stands in its cells.
+    """
+    with _opened_bytes(path) as file:
+        start, what = file.read(len(_OLD_WORKBOOK)), None
+        if start == _OLD_WORKBOOK:
+            what = "an Excel workbook of the old kind"
+        elif start.startswith(_ZIP):
+            file.seek(0)
+            with contextlib.suppress(*_NO_ZIP), zipfile.ZipFile(file) as parts:
+                names = parts.namelist()
+                is_excel = any(name.startswith("xl/") for name in names)
+                open_document = "an OpenDocument sheet" if "content.xml" in names else None
+                what = "an Excel workbook" if is_excel else open_document
+    if what is not None:
+        raise source.error(f"is {what}, and no CSV file: open it there, and save its sheet as CSV")
 
 
 def _require_first_line(path: Path, source: Source, dialect: Dialect) -> None:
