@@ -67,7 +67,7 @@ def generator_of(folder: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     path = zips.folder_of(named, flag)
     if zips.is_packed(named):
         loading.opened(named, flag)  # refused where it is not what was sealed
-    certificate = stored_certificate.of_run(path, flag, wanted="dp_ntk")
+    certificate = stored_certificate.of_run(path, flag, wanted="dp_ntk or marginals")
     return generator_file.read(path, flag, certificate), certificate
 
 

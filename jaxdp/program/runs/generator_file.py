@@ -102,7 +102,8 @@ def read(
         raise
     except FileNotFoundError as error:
         raise InputError(
-            f"{flag}: holds no finished generator; name a folder in which dp_ntk has finished"
+            f"{flag}: holds neither a finished generator nor counts of a table; name a folder in "
+            "which dp_ntk or marginals has finished"
         ) from error
     except (OSError, ValueError) as error:
         raise InputError(
