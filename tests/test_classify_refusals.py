@@ -78,6 +78,25 @@ def test_bad_examples_are_refused_in_one_line(
     assert_refused(capsys, f"error: {table}: is a table", f"--run={folder}", good, table)
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "differs"),
+    [
+        ((8, 8), "uint16", "is 8x8 grey of 16 bits, .* 8x8 grey of 8 bits; bring it to that depth"),
+        ((8, 8, 3), "uint8", "is 8x8 RGB, and .* 8x8 grey; bring it to that mode"),
+        ((8, 9), "uint8", "bring it to that size"),
+        ((9, 8, 3), "uint8", "bring it to that size and mode"),
+        ((8, 9), "uint16", "bring it to that size and depth"),
+    ],
+)
+def test_an_image_is_refused_by_what_differs(
+    shape: tuple[int, ...], dtype: str, differs: str, tmp_path: Path
+) -> None:
+    spec = Spec.images("scans", (9, 8, 8), class_names=["a", "b"], dtype="uint8")
+    path = picture(tmp_path / "new.png", grey(*shape).astype(dtype))
+    with pytest.raises(InputError, match=f"{differs}$"):
+        new_examples.read([path], spec)
+
+
 def test_all_images_of_a_folder_that_cannot_be_used_are_named_at_once(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     folder.mkdir()

@@ -24,6 +24,7 @@ from jaxdp.saved import npz as npz_files
 
 _ARRAYS = ("x", "x_test", "X", "X_test", "images", "test_images")
 _IMAGES = image_file.SUFFIXES
+_DEPTH = "depth"
 _KINDS = f"give {', '.join(_IMAGES)}, a folder of these, .npz, .csv or .parquet"
 
 
@@ -152,19 +153,34 @@ def _image(text: str, spec: Spec) -> Examples:
     pixels = image_file.with_channels(image, channels).pixels
     if resizing.is_resized(spec.preparation):
         pixels = resizing.resized(pixels, spec.image_shape[:2])
-    if pixels.shape != spec.shape or pixels.dtype != spec.codec.dtype:
+    differ = _differences(pixels, spec)
+    if differ:
         own, wanted = _describe(pixels.shape), _describe(spec.shape)
-        if pixels.dtype != spec.codec.dtype:
+        if _DEPTH in differ:
             own, wanted = (
                 f"{own} of {_deep(pixels.dtype)}",
                 f"{wanted} of {_deep(spec.codec.dtype)}",
             )
+        *others, last = differ
+        which = f"{', '.join(others)} and {last}" if others else last
         raise InputError(
-            f"{text}: is {own}, and the run is of images of {wanted}; bring it to that size, mode "
-            "and depth"
+            f"{text}: is {own}, and the run is of images of {wanted}; bring it to that {which}"
         )
     _require_range(text, pixels, spec)
     return Examples((text,), (None,), pixels[np.newaxis])
+
+
+def _differences(pixels: np.ndarray, spec: Spec) -> list[str]:
+    """Return in what an image differs from those of a run."""
+    return [
+        name
+        for name, own, wanted in (
+            ("size", pixels.shape[:2], spec.shape[:2]),
+            ("mode", pixels.shape[2:], spec.shape[2:]),
+            (_DEPTH, pixels.dtype, np.dtype(spec.codec.dtype)),
+        )
+        if own != wanted
+    ]
 
 
 def _describe(shape: tuple[int, ...]) -> str:
