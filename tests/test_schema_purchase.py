@@ -497,6 +497,22 @@ def test_a_command_is_recommended_for_a_draft(
     assert not (csv.parent / "people.bought.json").exists(), "nothing is spent"
 
 
+def test_a_recommendation_takes_the_schema_beside_a_table(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drivers.drive(recommend.main, f"--csv={csv}") == 2
+    assert "--schema" in capsys.readouterr().err
+    columns = {"age": answers.WHOLE, "ill": answers.CATEGORY}
+    columns |= {name: {"drop": True} for name in ("id", "city", "pay", "empty")}
+    (csv.parent / "people.json").write_text(json.dumps({"columns": columns}))
+    assert drivers.drive(recommend.main, f"--csv={csv}") == 0
+    said = capsys.readouterr()
+    assert f"--schema={csv.parent / 'people.json'}: is there, and is used" in said.err
+    assert f"--schema={csv.parent / 'people.json'}" in said.out, "and the command names it"
+    other = f"--schema={csv.parent / 'other.json'}"
+    assert drivers.drive(recommend.main, f"--csv={csv}", other) == 2
+
+
 def test_a_draft_is_walked_through(
     csv: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

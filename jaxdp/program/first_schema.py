@@ -44,12 +44,10 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
     flags = command_line.settings_of(RunFlags)
     data = user_path(csv, "csv")
     classes.require_text(table_name(data), "its name")
-    file = schema_file(data)
-    # The draft first, so that a run and its resumption name the same one.
-    for path in (file, schema_purchase.file_of(flags)):
-        if path.exists():
-            print(f"--schema={path}: is there, and is used", file=sys.stderr)
-            return path
+    there = schema_purchase.found_beside(flags)
+    if there is not None:
+        print(f"--schema={there}: is there, and is used", file=sys.stderr)
+        return there
     source = table_files.Source("csv", csv)
     frame, dialect = table_files.header(
         source, rows=drafts.ROWS, no_header=flags.no_header, line_breaks=flags.line_breaks
@@ -69,6 +67,7 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
         agreed = interview.agreed_rules(columns)
     found = drafts.confirmed(drafted, columns, agreed, by_flag=accept_guesses, num_seen=num_asked)
     _require_readable(source, found, flags)
+    file = schema_file(data)
     drafts.write(file, found)
     print(f"{file}: the schema, in which what is null is bought", file=sys.stderr)
     return file

@@ -2,7 +2,7 @@
 
 jaxdp recommend data/scans --eps=1
 jaxdp recommend --dataset=mnist --eps=1
-jaxdp recommend --csv=patients.csv --schema=patients.json --eps=1
+jaxdp recommend patients.csv --eps=1                               # with patients.json beside it
 jaxdp recommend --shape=28,28,1 --n=60000 --classes=10 --eps=1     # without data
 
 The curve says what is likely to be reached at other epsilons, by measured public sets.
@@ -204,11 +204,24 @@ def _name_data(words: Sequence[str]) -> None:
         (named_data.name_table if is_table else named_data.name_data)(words)
 
 
+def _with_schema(asked: RecommendFlags) -> RecommendFlags:
+    """Return flags with the schema beside the table where none is given, as `jaxdp table` does."""
+    if asked.csv is None or asked.schema is not None:
+        return asked
+    from jaxdp.program.runs import schema_purchase  # numpy: not before flags are parsed
+
+    there = schema_purchase.found_beside(RunFlags(csv=asked.csv))
+    if there is None:
+        return asked
+    print(f"--schema={there}: is there, and is used", file=sys.stderr)
+    return dataclasses.replace(asked, schema=str(there))
+
+
 def main(argv: Sequence[str]) -> None:
     """Print what is recommended; bad input ends it with one line and exit code 2."""
     with command_line.one_line_errors(), named_data.as_typed(argv[1:]):
         _name_data(argv[1:])
-        asked = command_line.settings_of(RecommendFlags)
+        asked = _with_schema(command_line.settings_of(RecommendFlags))
         if asked.shape is None and (asked.n, asked.classes) == (None, None):
             found = facts_of_data(asked)
         elif asked.csv is not None or asked.dataset != "digits":

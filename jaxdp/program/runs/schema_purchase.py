@@ -20,7 +20,7 @@ from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.program.data import schema_files
 from jaxdp.program.data.load import AsIfComplete
-from jaxdp.program.data.outside_files import table_name, user_path
+from jaxdp.program.data.outside_files import schema_file, table_name, user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs import dataset_ledgers, purchase_lock
 from jaxdp.tables import raw
@@ -310,6 +310,16 @@ def file_of(run_flags: Any) -> Path:
         return user_path(run_flags.schema_out, "schema_out")
     data = user_path(run_flags.csv, "csv")
     return data.with_name(f"{table_name(data)}{ENDING}")
+
+
+def found_beside(run_flags: Any) -> Path | None:
+    """Return the file of a table's schema that is there already; None where there is none.
+
+    The draft comes before what was bought, so that a run and its resumption name the same one.
+    """
+    data = user_path(run_flags.csv, "csv")
+    places = (schema_file(data), file_of(run_flags))
+    return next((path for path in places if path.exists()), None)
 
 
 def write(path: Path, schema: Schema) -> None:

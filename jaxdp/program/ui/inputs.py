@@ -141,8 +141,7 @@ def _table(path: Path, reading: dict[str, Any]) -> Table:
     columns = answers.settled(drafted["columns"], frame)
     if reading.get("person_column") in columns:
         columns[reading["person_column"]] = {"drop": True}
-    places = (schema_file(path), schema_purchase.file_of(RunFlags(csv=str(path))))
-    schema = next((file for file in places if file.exists()), None)
+    schema = schema_purchase.found_beside(RunFlags(csv=str(path)))
     return Table(
         path=path,
         schema=schema,
