@@ -21,6 +21,7 @@ _OF_RECORDS = re.compile(r"(^|[_ .-])(id|no|nr|num|number|key|index|rownames?)$|
 _HOLDS_ALL = re.compile(r"bool|u?int\d+")
 _LEFT_OUT = {"drop": True}
 NUMBER: dict[str, Any] = {"type": NUMERIC, "lower": None, "upper": None, "nullable": None}
+_NO_YES = ("0", "1")
 WHOLE = NUMBER | {"integer": True}
 CATEGORY: dict[str, Any] = {"type": CATEGORICAL, "categories": None, "nullable": None}
 COUNTER: dict[str, Any] = {"type": IDENTIFIER, "pattern": "counter"}
@@ -43,8 +44,8 @@ def settled(
             continue
         values = next(frame[key] for key in frame.columns if str(key).strip() == name)
         own = _settled(name, {k: v for k, v in facts.items() if k != "about"}, values)
-        if name == target and own.get("type") == NUMERIC and _are_two_whole(values):
-            own = dict(CATEGORY)  # 0 and 1 are classes, and no amounts
+        if name == target:
+            own = _of_classes(values) or own
         if _HOLDS_ALL.fullmatch(own.get("dtype", "")):
             own.pop("nullable", None)  # nothing is missing in a column of such a type
         found[name] = own
@@ -90,10 +91,18 @@ def _decimals(values: pd.Series) -> dict[str, int]:
     return {"decimals": max(digits)} if digits and max(digits) <= _FEW_DIGITS else {}
 
 
-def _are_two_whole(values: pd.Series) -> bool:
+def _of_classes(values: pd.Series) -> dict[str, Any] | None:
+    """Return what is said of a target of 0 and 1, or of two other whole numbers; None for others.
+
+    They are classes, and no amounts. First records without a 1 are of a rare one.
+    """
     texts = values.dropna().astype(str).str.strip()
     there = set(texts[~texts.isin(guesses.ALWAYS_MISSING)])
-    return len(there) == 2 and all(map(_is_plain_whole, there))
+    if there and there <= set(_NO_YES):
+        return {"type": BOOLEAN, "categories": list(_NO_YES), "nullable": None}
+    if len(there) == 2 and all(map(_is_plain_whole, there)):
+        return dict(CATEGORY)
+    return None
 
 
 _DIGITS = re.compile(r"[-+]?\d*\.(\d*)")
