@@ -213,7 +213,8 @@ class Moment:
     def _read_duration(self, text: str) -> int | None:
         sign = -1 if text.startswith("-") else 1
         text = text.removeprefix("-").strip()
-        if not text.isascii():
+        # Who writes "--5" may mean -5.
+        if not text.isascii() or (sign < 0 and text.startswith(("-", "+"))):
             return None
         if not self._is_clock:
             found = _WHOLE.fullmatch(text.removesuffix(self.format).strip())

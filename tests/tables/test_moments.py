@@ -111,7 +111,8 @@ def test_every_duration_comes_back(form: str, number: int) -> None:
         *[("timestamp", "unix", cell) for cell in ("1e9", "", "0x1", "\u0661", "1 000", "9" * 30)],
         *[("duration", "H:MM:SS", cell) for cell in
           ("1:60:00", "1:00", ":10:00", "1:1:1", "--1:00:00", "\u0661:00:00", datetime.time(1))],
-        *[("duration", "min", cell) for cell in ("1.5 min", "1 h", "min", "1 min min")],
+        *[("duration", "min", cell) for cell in
+          ("1.5 min", "1 h", "min", "1 min min", "--5 min", "-+5 min", "- -5", "+-5")],
         ("duration", "s", np.timedelta64(1, "M")),
     ],
 )  # fmt: skip
