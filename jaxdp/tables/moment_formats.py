@@ -46,7 +46,7 @@ _LONG_MONTHS = ("January", "February", "March", "April", "May", "June",
                 "July", "August", "September", "October", "November", "December")  # fmt: skip
 _SHORT_MONTHS = tuple(name[:3] for name in _LONG_MONTHS)
 _LONG_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_ZONE = r"[-+]\d\d:?\d\d|Z"
+_ZONE = r"[-+]([01]\d|2[0-3]):?[0-5]\d|Z"
 _CODES = {
     "%Y": _Code("year", r"\d{4}", lambda parts: f"{parts['year']:04}"),
     "%y": _Code("short_year", _TWO, lambda parts: f"{parts['year'] % 100:02}"),

@@ -82,6 +82,14 @@ def test_every_instant_comes_back(form: str, zone: str, second: int) -> None:
     assert {moment.read(typed) for typed in stamps} == {number}
 
 
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M%z", "%Y-%m-%d %H:%M%:z"])
+def test_the_largest_distances_from_utc_are_read(form: str) -> None:
+    moment = Moment("timestamp", form)
+    for zone, minutes in (("+23:59", 1439), ("-2359", -1439), ("+14:00", 840), ("Z", 0)):
+        midnight = moment.read(f"1970-01-01 00:00{zone}")
+        assert midnight == -minutes
+
+
 @settings(deadline=None)
 @given(st.sampled_from(["H:MM:SS", "H:MM", "M:SS", "s", "min", "h", "d", "ms"]),
        st.integers(-(10**7), 10**7))  # fmt: skip
@@ -108,6 +116,8 @@ def test_every_duration_comes_back(form: str, number: int) -> None:
         *[("time", "%I:%M %p", cell) for cell in ("13:00 PM", "0:10 AM", "10:00")],
         *[("timestamp", "%Y-%m-%d %H:%M", cell) for cell in
           ("2024-01-01 24:00", "2024-01-01", "2024-02-30 10:00", datetime.time(1))],
+        *[("timestamp", "%Y-%m-%d %H:%M%z", f"2024-01-01 10:00{zone}") for zone in
+          ("+99:99", "+24:00", "-2400", "+01:60", "-0199", "+1:00", "")],
         *[("timestamp", "unix", cell) for cell in ("1e9", "", "0x1", "\u0661", "1 000", "9" * 30)],
         *[("duration", "H:MM:SS", cell) for cell in
           ("1:60:00", "1:00", ":10:00", "1:1:1", "--1:00:00", "\u0661:00:00", datetime.time(1))],
