@@ -297,8 +297,9 @@ class Column:
             raise self.error(str(error)) from error
         if form is None:
             return
-        if form.decimals is not None and any(round(b, form.decimals) != b for b in (low, high)):
-            raise self.error(f'bounds have more digits than "decimals": {form.decimals}')
+        for what, values in (("bounds", (low, high)), ('"spikes"', self.numbers_of_spikes)):
+            if form.decimals is not None and any(round(v, form.decimals) != v for v in values):
+                raise self.error(f'{what} have more digits than "decimals": {form.decimals}')
         if any(opens_as_formula(form.write(bound)) for bound in (low, high)):
             raise self.error("numbers as declared would run as a formula in a spreadsheet")
 

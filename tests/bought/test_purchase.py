@@ -124,6 +124,20 @@ def test_spikes_of_many_digits_are_bought_and_come_back() -> None:
         assert np.sum(made == spike) == np.sum(np.round(values, 6) == spike)
 
 
+@pytest.mark.parametrize("bounds", [(None, None), (0, 100)])
+def test_bought_spikes_have_the_digits_of_their_column(bounds: tuple[Any, Any]) -> None:
+    """The schema refuses others."""
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(NUM) < 0.7, 49.95, rng.uniform(0, 100, NUM))
+    low, high = bounds
+    pay = {"type": "numeric", "lower": low, "upper": high, "decimals": 1}
+    schema = bought(
+        pd.DataFrame({"pay": values}), draft={"columns": {"pay": pay}}, epsilon=5.0, noise_seed=0
+    )
+    (spike,) = column(schema, "pay").spikes
+    assert spike in (49.9, 50.0)
+
+
 def test_guarantee_a_number_of_few_records_is_no_spike() -> None:
     values = np.full(NUM, 5.0)
     values[: NUM // 2] = np.linspace(4.99, 5.01, NUM // 2)
