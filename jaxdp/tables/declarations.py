@@ -181,6 +181,13 @@ def _column(name: str, facts: Mapping[str, Any], dialect: Dialect) -> Column:
     return Column(name=str(name), **fields)
 
 
+def with_mark(facts: Mapping[str, Any], column: Column, dialect: Dialect) -> dict[str, Any]:
+    """Return what a file says of a column, with its decimal mark where the table has another."""
+    inherits = column.type == NUMERIC and not column.integer
+    is_other = inherits and column.decimal != dialect.decimal
+    return {**facts, **({"decimal": column.decimal} if is_other else {})}
+
+
 def _new_column(name: str, facts: Mapping[str, Any]) -> NewColumn:
     fields = _fields(name, facts, _NEW_KINDS)
     for key, of in (("pattern", "identifier"), ("start", "identifier"), ("value", "constant"),

@@ -159,6 +159,8 @@ class Schema:
         by_name |= {name: by_name[name] | {"target": True} for name in marked}
         by_name |= {column.name: column.to_json() for column in self.new}
         by_name |= totals.to_json(self.derived, self.rules, self.columns)
+        for column in (*self.declared, *self.derived):
+            by_name[column.name] = declarations.with_mark(by_name[column.name], column, self.csv)
         columns = {name: by_name[name] for name in self.order}
         columns |= {name: {"drop": True} for name in self.dropped}
         dialect = self.csv.to_json()

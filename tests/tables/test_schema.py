@@ -142,6 +142,20 @@ def test_a_schema_survives_its_file() -> None:
     assert found.columns[1].bins == (1, 10, 100)
 
 
+@pytest.mark.parametrize("mark", [".", ","])
+def test_decimal_marks_of_columns_survive_the_file(mark: str) -> None:
+    """A column without one has that of the table."""
+    pay = {"type": "numeric", "lower": 0, "upper": 9, "decimals": 1}
+    columns = {"own": pay, "point": pay | {"decimal": "."}, "comma": pay | {"decimal": ","}}
+    columns |= {"whole": pay | {"decimals": None, "integer": True}}
+    columns |= {"sum": pay | {"upper": 27, "decimal": "," if mark == "." else "."}}
+    rules = [{"total": "sum", "sum": ["own", "point", "comma"]}]
+    dialect = {"separator": ";", "decimal": mark}
+    schema = Schema.from_json({"columns": columns, "csv": dialect, "rules": rules})
+    assert [column.decimal for column in schema.columns] == [mark, ".", ",", "."]
+    assert Schema.from_json(json.loads(json.dumps(schema.to_json()))) == schema
+
+
 def test_names_that_are_numbers_are_those_of_a_frame() -> None:
     found = Schema.from_json({"columns": {0: NUMBER, 1: CLASSES}})
     assert found.order == ("0", "1")
