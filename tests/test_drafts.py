@@ -14,6 +14,7 @@ from support.drivers import assert_refused, drive
 
 from jaxdp.program.commands import dp_ntk, draft_schema
 from jaxdp.program.data import answers, drafts, guesses, headers, table_files, tables
+from jaxdp.tables import OpenSchema, raw
 from jaxdp.tables.moments import Moment
 from jaxdp.tables.schema import BUILT_IN, Schema, read_schema
 
@@ -108,6 +109,8 @@ def test_seconds_since_1970_are_such_where_the_name_tells(tmp_path: Path) -> Non
         ([f"{n}.{n:03},50 EUR" for n in range(1, N + 1)],
          {"suffix": " EUR", "thousands": ".", "decimal": ",", "decimals": 2}),
         ([f"0,{n:03}" for n in PLACES], {"decimal": ",", "decimals": 3}),
+        ([f"1.{n:03}.{n:03}" for n in PLACES],
+         {"thousands": ".", "decimal": ",", "integer": True}),
     ],
 )  # fmt: skip
 def test_numbers_are_as_people_write_them(
@@ -115,6 +118,8 @@ def test_numbers_are_as_people_write_them(
 ) -> None:
     found = column_of(texts, tmp_path)
     assert found == {"type": "numeric", "lower": None, "upper": None, "nullable": None} | expected
+    opened = OpenSchema.from_json({"columns": {"x": found}})
+    assert len(raw.read(pd.DataFrame({"x": texts}), opened.schema)["x"]) == len(texts)
 
 
 def test_whole_numbers_that_floats_do_not_tell_apart_are_numbers_without_decimals(
@@ -268,6 +273,28 @@ def test_dialects_are_found_and_read_as_they_are(
     found = tables.read_table(table_files.Source("csv", str(tmp_path / "table.csv")), schema)
     np.testing.assert_allclose(found.x[:, 0] * 200, np.arange(N) + 0.5, atol=1e-4)
     assert found.y.tolist() == [0 if n % 2 else 1 for n in PLACES]
+
+
+def test_a_draft_of_several_decimal_marks_reads_its_own_file(tmp_path: Path) -> None:
+    columns = {
+        "comma": [f"{n},5" for n in PLACES],
+        "point": [f"{n}.25" for n in PLACES],
+        "thousands": [f"{n + 1},200.5" for n in PLACES],
+        "whole": [f"{n // 2}" for n in PLACES],
+        "large": [f"1.{n // 2:03}.300" for n in PLACES],
+        "longest": [f"{n // 2 + 10**17}" for n in PLACES],
+        "also": [f"0,{n:03}" for n in PLACES],
+    }
+    text = pd.DataFrame(columns).to_csv(index=False, sep=";")
+    drafted = draft_of(text, tmp_path)
+    assert drafted["csv"] == {"separator": ";", "decimal": ","}
+    marks = {name: facts.get("decimal") for name, facts in drafted["columns"].items()}
+    own = {"point": ".", "thousands": ".", "large": ",", "longest": "."}
+    assert marks == dict.fromkeys(columns) | own
+    opened = OpenSchema.from_json(drafted)
+    source = table_files.Source("csv", str(tmp_path / "table.csv"))
+    found = tables.read_raw_table(source, opened.schema).records
+    assert [found[name][3] for name in columns] == [3.5, 3.25, 4200.5, 1, 1001300, 10**17, 0.003]
 
 
 def test_a_draft_of_fields_with_line_breaks_says_so(

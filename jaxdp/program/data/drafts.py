@@ -5,6 +5,8 @@ from typing import Any
 
 from jaxdp.program.data import guesses, proposed_rules, schema_files
 from jaxdp.program.errors import InputError
+from jaxdp.tables.columns import NUMERIC
+from jaxdp.tables.dialects import PLAIN
 from jaxdp.tables.rules import PROPOSED
 
 ROWS = 1000
@@ -45,9 +47,7 @@ def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
     for name in frame.columns:
         columns[str(name).strip()] = guesses.column(str(name), frame[name])
         missing |= guesses.missing_in(frame[name])
-    for facts in columns.values():
-        if facts.get("type") == "numeric" and facts.get("decimal") == dialect.get("decimal"):
-            facts.pop("decimal", None)
+    columns = {name: _in_file(facts, dialect) for name, facts in columns.items()}
     more: dict[str, Any] = {"csv": dialect} if dialect else {}
     rules = proposed_rules.of(columns)
     more |= {"rules": rules} if rules else {}
@@ -57,6 +57,15 @@ def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
         **more,
         "columns": columns,
     }
+
+
+def _in_file(facts: dict[str, Any], dialect: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of a column, with a decimal mark where that of the file is another."""
+    if facts.get("type") != NUMERIC or facts.get("integer"):  # which has no mark of the file
+        return facts
+    mark = facts.get("decimal", PLAIN.decimal)
+    others = {key: value for key, value in facts.items() if key != "decimal"}
+    return others | ({} if mark == dialect.get("decimal", PLAIN.decimal) else {"decimal": mark})
 
 
 def confirmed(

@@ -167,7 +167,10 @@ def _numbers(digits: list[str], prefix: str, suffix: str, thousands: str, decima
     marks: dict[str, Any] = {"prefix": prefix, "suffix": suffix, "thousands": thousands}
     marks = {key: value for key, value in marks.items() if value}
     if not are_whole:
-        marks |= {"decimals": max(lengths)} | ({"decimal": decimal} if decimal != "." else {})
+        marks["decimals"] = max(lengths)
+    # The point is no decimal mark where it stands between thousands.
+    if decimal != "." and (not are_whole or thousands == "."):
+        marks["decimal"] = decimal
     return Numbers(marks, are_whole)
 
 
