@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxdp.tables.columns import BOOLEAN, BOOLEANS, OTHER, Column, as_text
+from jaxdp.tables.columns import BOOLEAN, BOOLEANS, OTHER, Column, SchemaError, as_text
 from jaxdp.tables.moments import MOMENTS
 from jaxdp.tables.schema import Schema
 
@@ -85,6 +85,7 @@ def place_reader(column: Column, missing: frozenset[str], *, unknown: int | None
     def read(value: Any) -> int:
         if value is None:
             return null
+        value = _without_bytes(value, column.error)
         # A listed text is a category, even where it could mean a missing one.
         found = _place(value, places, codes)
         if found is not None:
@@ -114,6 +115,7 @@ def label_reader(schema: Schema, target: Column) -> Reader:
     rest = places.get(OTHER, 0) if target.other else None
 
     def read(value: Any) -> int:
+        value = _without_bytes(value, target.error)
         found = None if value is None else _place(value, places, codes)
         if found is not None:
             return found
@@ -142,20 +144,25 @@ def texts(values: pd.Series) -> np.ndarray:
     """Return every cell as a text, as categories are compared; one that holds nothing is empty.
 
     They are Python's: numpy's own lose NULs at their end, and all are as long as the longest.
+
+    Raises:
+        SchemaError: bytes are no text; it holds nothing of them.
     """
-    found, null = untyped(values)
+    read, null = untyped(values)
+    found = [_without_bytes(value, SchemaError) for value in read]
     return np.array(
         ["" if gone else _text(value) for value, gone in zip(found, null, strict=True)], object
     )
 
 
-def text_reader(missing: frozenset[str]) -> Callable[[Any], str]:
+def text_reader(column: Column, missing: frozenset[str]) -> Callable[[Any], str]:
     """Return what says the text of a cell, by which it is compared, whatever its type is.
 
     A day that stands for a missing value has the text that does: one without its midnight.
     """
 
     def read(value: Any) -> str:
+        value = _without_bytes(value, column.error)
         text = _text(value)
         is_day = not isinstance(value, str) and text.endswith(_MIDNIGHT)
         return text.removesuffix(_MIDNIGHT) if is_day and _is_missing(value, missing) else text
@@ -288,6 +295,19 @@ def _text(value: Any) -> str:
 
         value = pd.Timedelta(value)
     return as_text(value)
+
+
+def _without_bytes(value: Any, error: Callable[[str], SchemaError]) -> Any:
+    """Return the text of bytes, and any other cell as it is.
+
+    A Parquet file has bytes where its writer did not mark them as texts.
+    """
+    if not isinstance(value, bytes):
+        return value
+    with contextlib.suppress(UnicodeDecodeError):
+        return value.decode("utf-8")
+    # Not while the other error is handled, which holds the bytes.
+    raise error("the table holds bytes there that are no text in UTF-8: write texts there")
 
 
 def _is_missing(value: Any, missing: frozenset[str]) -> bool:

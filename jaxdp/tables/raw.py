@@ -147,7 +147,7 @@ def _read(column: Column, values: pd.Series, missing: frozenset[str]) -> RawColu
     if column.is_numeric:
         in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(missing)
         return cells.each(values, cells.number_reader(column, missing), in_numbers)
-    return _texts_of(values, cells.text_reader(missing))
+    return _texts_of(values, cells.text_reader(column, missing))
 
 
 def _texts_of(values: pd.Series, read: Callable[[Any], str]) -> Texts:

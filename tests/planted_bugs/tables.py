@@ -234,6 +234,20 @@ MUTANTS = (
         (f"{_T}test_what_is_no_date_stops_without_its_text",),
     ),
     Mutant(
+        "bytes are no category",
+        _CELLS,
+        'return value.decode("utf-8")',
+        "return str(value)",
+        (f"{_C}test_guarantee_bytes_of_a_parquet_file_are_the_text_that_they_hold",),
+    ),
+    Mutant(
+        "a message quotes bytes that are no text",
+        _CELLS,
+        'raise error("the table holds bytes there',
+        'raise error(f"the table holds {value!r} there',
+        (f"{_C}test_guarantee_bytes_that_are_no_text_are_refused_untold",),
+    ),
+    Mutant(
         "columns that are made new hold numbers of the records",
         _FRAMES,
         "{new.name: new.make(len(stored), seed) for new in schema.new}",

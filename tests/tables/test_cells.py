@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from support.toy_tables import TARGET
 
 from jaxdp.program.data import table_files, tables
+from jaxdp.program.errors import InputError
 from jaxdp.tables import cells, frames
 from jaxdp.tables.columns import SchemaError, as_text
 from jaxdp.tables.schema import Schema
@@ -243,6 +244,57 @@ def test_guarantee_parts_of_a_parquet_file_decide_about_no_record(
     for chunk, rows in ((200_000, 1000), (2, 3), (3, 2)):
         monkeypatch.setattr(table_files, "_CHUNK", chunk)
         assert read(column, rows) == expected
+
+
+SICK = {"type": "categorical", "categories": ["no", "yes", "07"], "nullable": True}
+WORDS = ["yes", "no", None, "yes", "NA", "07", " no ", "never", "caf\u00e9"]
+
+
+def table_of(kind: Any, values: list[Any], target: list[Any], folder: Path) -> table_files.Source:
+    found = {"x": pyarrow.array(values, kind), "t": pyarrow.array(target, kind)}
+    parquet.write_table(pyarrow.table(found), folder / "a.parquet")
+    return table_files.Source("csv", str(folder / "a.parquet"))
+
+
+@pytest.mark.parametrize("kind", ["binary", "large_binary"])
+@pytest.mark.parametrize("other", [True, False])
+def test_guarantee_bytes_of_a_parquet_file_are_the_text_that_they_hold(
+    kind: str, other: bool, tmp_path: Path
+) -> None:
+    """All were "other", or the first category, and nothing was said."""
+    schema = Schema.from_json({"columns": {"x": SICK | {"other": other}, "t": TARGET}})
+    encoded = [None if word is None else word.encode() for word in WORDS]
+    words = (WORDS, ["yes", "no", "no"] * 3)
+    texts = table_of(pyarrow.string(), *words, tmp_path)
+    expected, named = tables.read_table(texts, schema), tables.read_table(texts, schema, "x")
+    raws = tables.read_raw_table(texts, schema)
+    made = table_of(getattr(pyarrow, kind)(), encoded, [w.encode() for w in words[1]], tmp_path)
+    found = tables.read_table(made, schema)
+    assert len(set(expected.x[:, 0])) > 3
+    for again in (found, tables.read_raw_table(made, schema).encoded(schema)):
+        np.testing.assert_array_equal(again.x, expected.x)
+        np.testing.assert_array_equal(again.y, expected.y)
+    assert tables.read_raw_table(made, schema).records["x"].texts == raws.records["x"].texts
+    assert tables.read_table(made, schema, "x").persons.tolist() == named.persons.tolist()
+
+
+@pytest.mark.parametrize("where", ["x", "t", "person"])
+@pytest.mark.parametrize("read", [tables.read_table, tables.read_raw_table])
+def test_guarantee_bytes_that_are_no_text_are_refused_untold(
+    read: Callable[..., Any], where: str, tmp_path: Path
+) -> None:
+    schema = Schema.from_json({"columns": {"x": SICK, "t": TARGET}})
+    columns = {"x": [b"yes"] * 2, "t": [b"no"] * 2, "person": [b"a", b"b"]}
+    columns[where][1] = b"\xe4secret"
+    parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    source = table_files.Source("csv", str(tmp_path / "a.parquet"))
+    with pytest.raises(InputError, match=f"{where}.*no text in UTF-8") as caught:
+        read(source, schema, "person")
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "secret" not in str(error) + repr(error)
+        assert not isinstance(error, UnicodeDecodeError)
+        error = error.__cause__ or error.__context__
 
 
 def test_guarantee_parts_of_a_csv_file_decide_about_no_record(

@@ -197,7 +197,10 @@ def _without_persons(
         raise source.error(f"has no column {column!r}, which --person_column names")
     if schema.target is not None and column == schema.target.name:
         raise source.error(f"--person_column={column} names the target; a person is none")
-    persons = cells.texts(frame.iloc[:, names.index(column)])
+    try:
+        persons = cells.texts(frame.iloc[:, names.index(column)])
+    except SchemaError as error:
+        raise source.error(f"--person_column={column}: {error}") from error
     persons[[person in schema.missing for person in persons]] = ""
     if column not in (*schema.order, *schema.dropped):
         frame = frame.loc[:, [name != column for name in names]]
