@@ -22,7 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxdp.tables.columns import BOOLEAN, BOOLEANS, OTHER, Column, SchemaError, as_text
+from jaxdp.tables.columns import (
+    BOOLEAN,
+    BOOLEANS,
+    LARGEST_WHOLE,
+    OTHER,
+    Column,
+    SchemaError,
+    as_text,
+)
 from jaxdp.tables.moments import MOMENTS
 from jaxdp.tables.schema import Schema
 
@@ -45,11 +53,16 @@ def number_reader(column: Column, missing: frozenset[str]) -> Reader:
     The reader raises a `SchemaError`, which holds nothing of the cell, for what is no number.
     """
     as_number = _moment(column) if column.type in MOMENTS else _number_as_written(column)
+    marks = _missing_numbers(column, missing)
+    missing_typed = missing | set(map(as_text, marks))
 
     def read(value: Any) -> float:
-        if value is None or (missing and _is_missing(value, missing)):
+        texts = missing if isinstance(value, str) else missing_typed
+        if value is None or (texts and _is_missing(value, texts)):
             return math.nan
         found = as_number(value)
+        if found in marks:
+            return math.nan
         if found is None and column.type in MOMENTS:
             raise column.error(
                 f"is a {column.type}, and the table holds cells there that are none of its "
@@ -191,13 +204,16 @@ def each(
     return stored
 
 
-def numbers_of(missing: frozenset[str]) -> Callable[[np.ndarray, Reader], np.ndarray]:
+def numbers_of(
+    column: Column, missing: frozenset[str]
+) -> Callable[[np.ndarray, Reader], np.ndarray]:
     """Return what reads an array of numbers as `number_reader` reads one."""
+    texts = missing | set(map(as_text, _missing_numbers(column, missing)))
 
     def read_all(values: np.ndarray, read: Reader) -> np.ndarray:
         del read
         found = values.astype(np.float64)
-        for mark in _marks(values.dtype, missing):
+        for mark in _marks(values.dtype, texts):
             found[values == mark] = math.nan
         return found
 
@@ -261,6 +277,22 @@ def places_of(texts: Sequence[str] | np.ndarray) -> tuple[np.ndarray, list[str]]
     return at, list(known)
 
 
+def _missing_numbers(column: Column, missing: frozenset[str]) -> frozenset[float]:
+    """Return the numbers of texts that stand for a missing one: -9.00 is missing where -9 is.
+
+    From 2^53 on, where one float is several whole numbers, the text alone says it.
+    """
+    if column.type in MOMENTS:
+        return frozenset()
+    as_written, found = _number_as_written(column), set()
+    for text in missing:
+        own = as_written(text)
+        number = _number_of_text(text) if own is None else own  # a schema's -9.5 is no -9,5
+        if number is not None and abs(number) < LARGEST_WHOLE:
+            found.add(number)
+    return frozenset(found)
+
+
 def _marks(kind: np.dtype, missing: frozenset[str]) -> list[Any]:
     """Return the numbers of a type that are missing: those whose text is."""
     numbers_there = (number for text in missing for number in _written(text, kind))
@@ -314,7 +346,8 @@ def _is_missing(value: Any, missing: frozenset[str]) -> bool:
     """Return whether a cell's text stands for a missing one; a day is one without its midnight."""
     if isinstance(value, str):
         return as_text(value) in missing
-    return _text(value).removesuffix(_MIDNIGHT) in missing
+    text = _text(value)
+    return text in missing or text.removesuffix(_MIDNIGHT) in missing
 
 
 def _number(value: Any) -> float | None:

@@ -204,7 +204,7 @@ def header(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
 def _numbers(column: Column, values: pd.Series, missing: frozenset[str]) -> np.ndarray:
     """Return positions of numbers between the bounds."""
     # A whole number that is a date is read by its text.
-    in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(missing)
+    in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(column, missing)
     return stored_numbers(
         column, cells.each(values, cells.number_reader(column, missing), in_numbers)
     )

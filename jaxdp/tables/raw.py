@@ -145,7 +145,7 @@ def _of_texts(column: Texts, read: cells.Reader) -> np.ndarray:
 
 def _read(column: Column, values: pd.Series, missing: frozenset[str]) -> RawColumn:
     if column.is_numeric:
-        in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(missing)
+        in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(column, missing)
         return cells.each(values, cells.number_reader(column, missing), in_numbers)
     return _texts_of(values, cells.text_reader(column, missing))
 

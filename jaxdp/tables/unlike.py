@@ -54,7 +54,7 @@ def _count(column: Column, values: pd.Series, missing: frozenset[str]) -> int:
     if not column.is_numeric:
         read = cells.place_reader(column, missing, unknown=_UNKNOWN)
         return int(np.sum(cells.each(values, read, cells.distinct) == _UNKNOWN))
-    in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(missing)
+    in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(column, missing)
     numbers = cells.each(values, cells.number_reader(column, missing), in_numbers)
     low, high = column.bounds
     return int(np.sum((numbers < low) | (numbers > high)))  # neither is true of missing ones

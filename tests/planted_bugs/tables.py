@@ -222,8 +222,8 @@ MUTANTS = (
     Mutant(
         "whole numbers that are dates are taken as days since 1970 where no text is beside them",
         _FRAMES,
-        "cells.distinct if column.type in MOMENTS else cells.numbers_of(missing)",
-        "cells.numbers_of(missing)",
+        "cells.distinct if column.type in MOMENTS else cells.numbers_of(column, missing)",
+        "cells.numbers_of(column, missing)",
         (f"{_T}test_types_of_frames_and_of_parquet_come_back",),
     ),
     Mutant(
@@ -232,6 +232,20 @@ MUTANTS = (
         "is a {column.type}, and the table holds cells there",
         "is a {column.type}, and the table holds {value!r} there",
         (f"{_T}test_what_is_no_date_stops_without_its_text",),
+    ),
+    Mutant(
+        "a missing number in a text is compared by its digits",
+        _CELLS,
+        "        if found in marks:\n            return math.nan\n",
+        "",
+        (f"{_C}test_guarantee_a_missing_number_is_missing_however_it_is_written",),
+    ),
+    Mutant(
+        "a missing number is another one where all of a column are numbers",
+        _CELLS,
+        "texts = missing | set(map(as_text, _missing_numbers(column, missing)))",
+        "texts = missing",
+        (f"{_C}test_guarantee_a_missing_number_is_missing_however_it_is_written",),
     ),
     Mutant(
         "bytes are no category",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import decimal
 import functools
@@ -15,11 +16,11 @@ import pandas as pd
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from support.toy_tables import TARGET
+from support.toy_tables import TARGET, one_column
 
 from jaxdp.program.data import table_files, tables
 from jaxdp.program.errors import InputError
-from jaxdp.tables import cells, frames
+from jaxdp.tables import cells, frames, raw
 from jaxdp.tables.columns import SchemaError, as_text
 from jaxdp.tables.schema import Schema
 
@@ -340,24 +341,85 @@ def test_quick_ways_through_numbers_are_those_of_one_cell(values: list[float], k
     found = found[~np.isnan(found)]
     marks = frozenset(as_text(value) for value in found[::2]) | set(MISSING)
     check_quick_ways(found, marks)
+    check_quick_ways(found, marks | {f"{value:.20e}" for value in found[::2]})
 
 
 @settings(derandomize=True, deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**64 - 1), min_size=1))
 def test_quick_ways_through_whole_numbers_are_those_of_one_cell(values: list[int]) -> None:
-    marks = frozenset(map(str, values[::2])) | set(MISSING)
+    marks = frozenset(map(str, values[::2])) | {f"{value}.00" for value in values[1::3]}
     for kind in ("int64", "uint64", "int8"):
         limits = np.iinfo(kind)
         check_quick_ways(
-            np.array([value for value in values if limits.min <= value <= limits.max], kind), marks
+            np.array([value for value in values if limits.min <= value <= limits.max], kind),
+            marks | set(MISSING),
         )
 
 
+NINES = ["-9", "-9.0", "-9.00", " -9.000", "-9e0", "-09", -9, -9.0, decimal.Decimal("-9.00")]
+NO_NINES = ["9", "-9.01", "-8.99", "-90", -9.5, 9, decimal.Decimal("-9.01"), np.float32(-9.1)]
+
+
+def both_ways(values: Any, schema: Schema) -> list[float]:
+    """Return how a column is stored, which is the same where it is read before it is stored."""
+    frame = pd.DataFrame({"x": values})
+    schema = dataclasses.replace(schema, target=None, order=("x",))
+    found = frames.records(frame, schema)
+    np.testing.assert_array_equal(raw.encode(raw.read(frame, schema), schema)[0], found)
+    return found[:, 0].tolist()
+
+
+@pytest.mark.parametrize("mark", ["-9", -9, "-9.00", "-9e0", " -9.0 "])
+def test_guarantee_a_missing_number_is_missing_however_it_is_written(mark: Any) -> None:
+    """With "-9", a cell of "-9.00" was the number -9; with "-9.00", no typed one was missing."""
+    schema = one_column(COLUMNS["number"], mark)
+    for cell in NINES:
+        assert both_ways(pd.Series([cell], dtype=object), schema) == [-1]
+    for cell in NO_NINES:
+        assert both_ways(pd.Series([cell], dtype=object), schema) != [-1]
+    mixed = both_ways(pd.Series([*NO_NINES, *NINES], dtype=object), schema)
+    assert [found == -1 for found in mixed] == [False] * len(NO_NINES) + [True] * len(NINES)
+    for kind in ("int8", "int64", "Int16", "float16", "float32", "float64", "Float64", "category"):
+        found = both_ways(pd.Series([-9, 9, -9], dtype=kind), schema)
+        assert [each == -1 for each in found] == [True, False, True]
+
+
+def test_a_missing_number_of_float32_is_the_one_that_it_rounds_to() -> None:
+    schema = one_column(COLUMNS["number"], "-99.90")
+    for kind in ("float32", "float64"):
+        assert both_ways(pd.Series([-99.9, 5], dtype=kind), schema)[0] == -1
+    assert both_ways([np.float32(-99.9), decimal.Decimal("-99.9"), "-99.9"], schema) == [-1] * 3
+
+
+def test_missing_numbers_that_floats_do_not_tell_apart_are_compared_by_their_text() -> None:
+    schema = one_column(WIDE | {"nullable": True}, f"{LONG}.00", 2**53 - 1)
+    near = [f"{LONG - 1}", f"{LONG}", LONG - 1, float(LONG), decimal.Decimal(LONG)]
+    assert -1 not in both_ways(pd.Series(near, dtype=object), schema)
+    gone = [f"{LONG}.00", f"{2**53 - 1}.00", 2**53 - 1, float(2**53 - 1)]
+    assert both_ways(pd.Series(gone, dtype=object), schema) == [-1] * 4
+
+
+@pytest.mark.parametrize("mark", [-9.5, "-9,5", "-9,50 kg"])
+def test_missing_numbers_may_be_written_as_their_column_is(mark: Any) -> None:
+    marks = {"decimal": ",", "thousands": ".", "suffix": "kg"}
+    schema = one_column(COLUMNS["number"] | marks, mark)
+    cells = ["-9,5", "-9,500", "-9,50kg", -9.5, decimal.Decimal("-9.50")]
+    assert both_ways(pd.Series(cells, dtype=object), schema) == [-1] * 5
+    assert -1 not in both_ways(["-95", "9,5", "-9"], schema)
+
+
+def test_a_missing_text_is_no_number_of_dates_and_times() -> None:
+    schema = one_column(COLUMNS["unix"] | {"nullable": True}, "-1")
+    found = both_ways(pd.Series(["-1", -1, "-1.00", "5"], dtype=object), schema)
+    assert [each == -1 for each in found] == [True, True, False, False]
+
+
 def check_quick_ways(values: np.ndarray, marks: frozenset[str]) -> None:
-    schema = schema_of("number")
-    read = cells.number_reader(schema.columns[0], marks)
-    expected = np.array([read(value.item()) for value in values], float)
-    np.testing.assert_array_equal(cells.numbers_of(marks)(values, read), expected)
+    for name in ("number", "money"):
+        column = schema_of(name).columns[0]
+        read = cells.number_reader(column, marks)
+        expected = np.array([read(value.item()) for value in values], float)
+        np.testing.assert_array_equal(cells.numbers_of(column, marks)(values, read), expected)
     choice = cells.place_reader(schema_of("choice").columns[0], marks)
     expected = np.array([choice(value.item()) for value in values], float)
     np.testing.assert_array_equal(cells.distinct(values, choice), expected)
