@@ -17,8 +17,8 @@ import itertools
 import math
 import numbers
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -89,8 +89,7 @@ def place_reader(column: Column, missing: frozenset[str], *, unknown: int | None
         unknown: what is said of a category that is not listed; None for the place of "other", or
             else the first one.
     """
-    places = _aliases(column) | _places(column.values)
-    codes = _codes(column.values)
+    listed = _listed(column)
     other = column.values.index("other") if column.other else 0
     null = len(column.values) if column.nullable else other
     rest = other if unknown is None else unknown
@@ -100,7 +99,7 @@ def place_reader(column: Column, missing: frozenset[str], *, unknown: int | None
             return null
         value = _without_bytes(value, column.error)
         # A listed text is a category, even where it could mean a missing one.
-        found = _place(value, places, codes)
+        found = listed.place(value)
         if found is not None:
             return found
         return null if _is_missing(value, missing) else rest
@@ -113,23 +112,13 @@ def label_reader(schema: Schema, target: Column) -> Reader:
 
     The reader raises a `SchemaError`, which holds nothing of the cell, for what is no class.
     """
-    missing = missing_texts(schema)
-    places = {
-        category: number
-        for number, group in enumerate(schema.groups.values())
-        for category in group
-    }
-    places = {_without_dot(category): number for category, number in places.items()} | places
-    if target.classes is None:
-        places = _aliases(target) | places
-    written = tuple(places)
-    codes = {number: places[written[at]] for number, at in _codes(written).items()}
+    missing, listed = missing_texts(schema), _listed_classes(schema, target)
     # Where classes were bought, all others are one, or the most frequent.
-    rest = places.get(OTHER, 0) if target.other else None
+    rest = listed.places.get(OTHER, 0) if target.other else None
 
     def read(value: Any) -> int:
         value = _without_bytes(value, target.error)
-        found = None if value is None else _place(value, places, codes)
+        found = None if value is None else listed.place(value)
         if found is not None:
             return found
         if value is None or _is_missing(value, missing):
@@ -168,17 +157,25 @@ def texts(values: pd.Series) -> np.ndarray:
     )
 
 
-def text_reader(column: Column, missing: frozenset[str]) -> Callable[[Any], str]:
+def text_reader(schema: Schema, column: Column) -> Callable[[Any], str | None]:
     """Return what says the text of a cell, by which it is compared, whatever its type is.
 
-    A day that stands for a missing value has the text that does: one without its midnight.
+    The text is stored as the cell is, by `place_reader` and by `label_reader`. So a number has the
+    text of its code, as 007, where that alone is listed. A cell that is no text has None where it
+    stands for a missing value: the text of its day without midnight may be listed.
     """
+    missing = missing_texts(schema)
+    is_target = schema.target is not None and column.name == schema.target.name
+    listed = _listed_classes(schema, column) if is_target else _listed(column)
 
-    def read(value: Any) -> str:
+    def read(value: Any) -> str | None:
         value = _without_bytes(value, column.error)
-        text = _text(value)
-        is_day = not isinstance(value, str) and text.endswith(_MIDNIGHT)
-        return text.removesuffix(_MIDNIGHT) if is_day and _is_missing(value, missing) else text
+        if listed.of_text(value) is None:
+            if (code := listed.code(value)) is not None:
+                return code
+            if not isinstance(value, str) and _is_missing(value, missing):
+                return None
+        return _text(value)
 
     return read
 
@@ -405,24 +402,60 @@ def _number_of_text(text: str) -> float | None:
     return found if is_plain and "_" not in text and found == found else None
 
 
-def _place(value: Any, places: dict[str, int], codes: dict[int, int]) -> int | None:
-    text = _text(value)
-    found = places.get(text)
-    if found is None:
-        found = places.get(_without_dot(text))
-    is_number = isinstance(value, _NUMBERS) and not isinstance(value, _DURATIONS)
-    # A number of pandas has lost the zeros that a code begins with.
-    return codes.get(value) if found is None and is_number else found
+class _Listed(NamedTuple):
+    """Categories that are listed.
+
+    Attributes:
+        places: of each, by the texts that are read as it.
+        codes: those texts that begin with zeros, by the numbers that they are.
+    """
+
+    places: dict[str, int]
+    codes: dict[int, str]
+
+    def place(self, value: Any) -> int | None:
+        """Return the place of a cell; None for what is not listed."""
+        found = self.of_text(value)
+        code = self.code(value) if found is None else None
+        return found if code is None else self.places[code]
+
+    def of_text(self, value: Any) -> int | None:
+        """Return the place of a cell by its own text."""
+        text = _text(value)
+        found = self.places.get(text)
+        return self.places.get(_without_dot(text)) if found is None else found
+
+    def code(self, value: Any) -> str | None:
+        """Return the code that a number is: one of pandas has lost the zeros it began with."""
+        is_number = isinstance(value, _NUMBERS) and not isinstance(value, _DURATIONS)
+        return self.codes.get(value) if is_number else None
 
 
-def _codes(values: Sequence[str]) -> dict[int, int]:
-    """Return the places of codes that begin with zeros, as 007, by the numbers that they are.
+def _listed(column: Column) -> _Listed:
+    return _Listed(_aliases(column) | _places(column.values), _codes(column.values))
+
+
+def _listed_classes(schema: Schema, target: Column) -> _Listed:
+    """Return the categories of the target, at the places of their classes."""
+    places = {
+        category: number
+        for number, group in enumerate(schema.groups.values())
+        for category in group
+    }
+    places = {_without_dot(category): number for category, number in places.items()} | places
+    if target.classes is None:
+        places = _aliases(target) | places
+    return _Listed(places, _codes(places))
+
+
+def _codes(values: Iterable[str]) -> dict[int, str]:
+    """Return codes that begin with zeros, as 007, by the numbers that they are.
 
     Those of which there are two, as 07 and 007, have none.
     """
-    numbers_of = [(int(text), at) for at, text in enumerate(values) if _CODE.fullmatch(text)]
+    numbers_of = [(int(text), text) for text in values if _CODE.fullmatch(text)]
     times = collections.Counter(number for number, _ in numbers_of)
-    return {number: at for number, at in numbers_of if times[number] == 1}
+    return {number: text for number, text in numbers_of if times[number] == 1}
 
 
 def _places(values: tuple[str, ...]) -> dict[str, int]:

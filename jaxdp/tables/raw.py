@@ -28,7 +28,7 @@ class Texts(NamedTuple):
 
     Attributes:
         places: (n,) int32 of each record's text; -1 where nothing stands, not even a text that
-            stands for a missing value.
+            stands for a missing value; or a cell of another type that does.
         texts: all that occur in any record, each once.
     """
 
@@ -55,8 +55,8 @@ def read(frame: pd.DataFrame, schema: Schema) -> dict[str, RawColumn]:
 
     Args:
         frame: as for `jaxdp.tables.encode`.
-        schema: of which types and formats count, and neither bounds nor categories; those of the
-            target decide whether all records have a class.
+        schema: of which types and formats count, and no bounds. Categories say what a number or a
+            day is called, as 7 is 007; those of the target, whether all records have a class.
 
     Raises:
         SchemaError: as `jaxdp.tables.encode`.
@@ -74,11 +74,11 @@ def read(frame: pd.DataFrame, schema: Schema) -> dict[str, RawColumn]:
         >>> raw.read(pd.DataFrame({"hue": ["red", None, "red"]}), schema)["hue"]
         Texts(places=array([ 0, -1,  0], dtype=int32), texts=('red',))
     """
-    places, missing = frames.header(frame, schema), cells.missing_texts(schema)
+    places = frames.header(frame, schema)
     if schema.target is not None and schema.target.name not in places:
         raise schema.target.error("is the target, and the table has no such column")
     found = {
-        column.name: _read(column, frame.iloc[:, places[column.name]], missing)
+        column.name: _read(schema, column, frame.iloc[:, places[column.name]])
         for column in schema.declared
     }
     _labels(found, schema)  # so that what is no class is found before anything is counted
@@ -143,14 +143,15 @@ def _of_texts(column: Texts, read: cells.Reader) -> np.ndarray:
     return np.array([*map(read, column.texts), *gone], np.float64)[column.places]
 
 
-def _read(column: Column, values: pd.Series, missing: frozenset[str]) -> RawColumn:
+def _read(schema: Schema, column: Column, values: pd.Series) -> RawColumn:
     if column.is_numeric:
+        missing = cells.missing_texts(schema)
         in_numbers = cells.distinct if column.type in MOMENTS else cells.numbers_of(column, missing)
         return cells.each(values, cells.number_reader(column, missing), in_numbers)
-    return _texts_of(values, cells.text_reader(column, missing))
+    return _texts_of(values, cells.text_reader(schema, column))
 
 
-def _texts_of(values: pd.Series, read: Callable[[Any], str]) -> Texts:
+def _texts_of(values: pd.Series, read: Callable[[Any], str | None]) -> Texts:
     found, null = cells.untyped(values)
     places, there = np.full(len(found), -1, np.int32), found[~null]
     at, distinct = np.arange(len(there)), list(there)
@@ -158,7 +159,8 @@ def _texts_of(values: pd.Series, read: Callable[[Any], str]) -> Texts:
         at, distinct = cells.places_of(there)
     # No array of numpy's texts: the longest one would set the size of all.
     known: dict[str, int] = {}
-    number = [known.setdefault(read(value), len(known)) for value in distinct]
+    texts = map(read, distinct)
+    number = [-1 if text is None else known.setdefault(text, len(known)) for text in texts]
     places[~null] = np.array(number, np.int32)[at]
     return Texts(places, tuple(known))
 

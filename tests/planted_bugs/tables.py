@@ -248,6 +248,20 @@ MUTANTS = (
         (f"{_C}test_guarantee_a_missing_number_is_missing_however_it_is_written",),
     ),
     Mutant(
+        "a number is no code where another column is bought",
+        _CELLS,
+        "            if (code := listed.code(value)) is not None:\n                return code\n",
+        "",
+        (f"{_W}test_guarantee_numbers_are_the_codes_that_are_listed",),
+    ),
+    Mutant(
+        "a listed day is missing where another column is bought",
+        _CELLS,
+        "        if listed.of_text(value) is None:\n            if (code",
+        "        if True:\n            if (code",
+        (f"{_W}test_guarantee_a_cell_of_any_type_is_stored_as_it_would_have_been_at_once",),
+    ),
+    Mutant(
         "bytes are no category",
         _CELLS,
         'return value.decode("utf-8")',

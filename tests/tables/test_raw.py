@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import math
 import tracemalloc
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from jaxdp.tables import Schema, frames, raw
+from jaxdp.tables import OpenSchema, Schema, SchemaError, cells, frames, raw
 
 SCHEMA = Schema.from_json(
     {
@@ -86,10 +91,87 @@ def test_texts_are_compared_as_they_would_have_been_at_once() -> None:
     hue = {"type": "categorical", "categories": ["a", "2020-01-01 00:00:00"], "nullable": True}
     schema = Schema.from_json({"missing": ["1900-01-01"], "columns": {"hue": hue}})
     days = pd.to_datetime(["1900-01-01", "2020-01-01"])
-    for cells in (["a", "a\0", "\0"], days):
-        frame = pd.DataFrame({"hue": cells})
+    for values in (["a", "a\0", "\0"], days):
+        frame = pd.DataFrame({"hue": values})
         found, _ = raw.encode(raw.read(frame, schema), schema)
         np.testing.assert_array_equal(found, frames.encode(frame, schema)[0])
+
+
+DAY = datetime.datetime(2020, 1, 1)
+GRID: list[Any] = [
+    *(kind(7) for kind in (int, float, np.int8, np.uint16, np.int64, np.float16, np.float32)),
+    *(kind(1) for kind in (int, float, bool, np.bool_, np.uint8, np.float64)),
+    *(0, -0.0, 0.1, np.float32(0.1), -9, -9.0, 2**70, math.inf, np.int64(-9)),
+    *map(decimal.Decimal, ("7", "7.0", "7.00", "0.10", "-9")),
+    *(DAY, DAY.date(), pd.Timestamp(DAY), np.datetime64(DAY, "D"), np.datetime64(DAY, "ns")),
+    *(pd.Timestamp(DAY, tz="UTC"), datetime.timedelta(1), np.timedelta64(1, "D")),
+    *("7", "007", "7.", "7.0", " 7 ", "01", "True", "-9", "-9.0", "2020-01-01", "", "NA", "other"),
+    *("2020-01-01 00:00:00", "zzz", b"7", b"007", None, math.nan, pd.NA, pd.NaT),
+]
+LISTS: list[list[str]] = [
+    *(["007", "8"], ["07", "007", "8"], ["7", "007"], ["7.", "007"], ["007.", "8"]),
+    *(["01", "007", "True"], ["01", "02"], ["-9", "01"], ["0", "1", "2"], ["0.1", "-09"]),
+    *(["2020-01-01", "8"], ["2020-01-01 00:00:00", "8"], ["1 days 00:00:00", "8"]),
+    *(["2020-01-01", "2020-01-01 00:00:00"], ["NA", "other"], ["7..", "7.", "007"], ["", "7"]),
+]
+GONE = (["NA"], ["", "-9", "7"], ["2020-01-01"], ["2020-01-01 00:00:00", "007"], ["1 days", "1"])
+
+
+def stored_or_refused(read: Callable[[Any], Any], cell: Any) -> Any:
+    try:
+        return read(cell)
+    except SchemaError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("own", [*LISTS, None], ids=str)
+@pytest.mark.parametrize("role", ["listed", "first", "target", "classes"])
+def test_guarantee_a_cell_of_any_type_is_stored_as_it_would_have_been_at_once(
+    own: list[str] | None, role: str
+) -> None:
+    """A number is a code that begins with zeros where that alone is listed."""
+    column: dict[str, Any] = {"type": "categorical", "categories": own}
+    if own is None:
+        column = {"type": "boolean"}
+    if role == "listed":
+        column |= {"nullable": True}
+    elif role == "first":
+        column |= {} if own is None else {"other": False}
+    else:
+        column |= {"target": True}
+    if role == "classes":
+        names = own or ["False", "True"]
+        column["classes"] = {"one": names[:1], "another": names[1:]}
+    number = {"type": "numeric", "lower": 0, "upper": 1}
+    for missing in GONE:
+        schema = Schema.from_json({"missing": missing, "columns": {"c": column, "x": number}})
+        declared = schema.declared[-1 if "target" in column else 0]
+        text = cells.text_reader(schema, declared)
+        store = cells.place_reader(declared, cells.missing_texts(schema))
+        if "target" in column:
+            store = cells.label_reader(schema, declared)
+        at_once = [stored_or_refused(store, None if pd.isna(cell) else cell) for cell in GRID]
+        later = [stored_or_refused(store, None if pd.isna(cell) else text(cell)) for cell in GRID]
+        assert later == at_once
+        usable = [cell for cell, kept in zip(GRID, at_once, strict=True) if type(kept) is not str]
+        frame = pd.DataFrame({"c": pd.Series(usable, dtype=object), "x": 0})
+        expected = frames.encode(frame, schema)
+        for found, kept in zip(raw.encode(raw.read(frame, schema), schema), expected, strict=True):
+            np.testing.assert_array_equal(found, kept)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "Int16", "category"])
+@pytest.mark.parametrize("role", [{"target": True}, {"other": False}, {"nullable": True}])
+def test_guarantee_numbers_are_the_codes_that_are_listed(role: dict[str, bool], dtype: str) -> None:
+    """All were "other", or the first category, where another column is bought."""
+    ward = {"type": "categorical", "categories": ["001", "002", "015"]} | role
+    age = {"type": "numeric", "lower": None, "upper": None}
+    opened = OpenSchema.from_json({"columns": {"ward": ward, "age": age}})
+    frame = pd.DataFrame({"ward": pd.Series([15, 1, 2, 1], dtype=dtype), "age": [1, 2, 3, 4]})
+    read = raw.read(frame, opened.schema)
+    whole = Schema.from_json({"columns": {"ward": ward, "age": age | {"lower": 0, "upper": 9}}})
+    x, y = raw.encode(read, whole)
+    assert (y if "target" in role else x[:, 0]).tolist() == [2, 0, 1, 0]
 
 
 def test_guarantee_a_long_text_needs_no_more_memory_than_it_has() -> None:
