@@ -102,18 +102,18 @@ def test_names_of_image_files_tell_persons_and_none_is_in_both_splits(tmp_path: 
         read(*flags, "--person_separator=_")
 
 
-@pytest.mark.parametrize("blank", ["", " ", "NA"])
+@pytest.mark.parametrize("blank", ["", " ", "NA", "-9"])
 def test_guarantee_records_of_nobody_are_not_one_persons(blank: str, tmp_path: Path) -> None:
     """Naming one of them would change which of the others are used."""
     whose = [blank if number % 9 == 0 else f"p{number % 20}" for number in range(90)]
     frame = toy_tables.frame_of(90).assign(patient=whose)
     frame.to_csv(tmp_path / "visits.csv", index=False)
-    schema = {"missing": ["", "NA"], "columns": toy_tables.COLUMNS}
+    schema = {"missing": ["", "NA", "-9.0"], "columns": toy_tables.COLUMNS}
     (tmp_path / "schema.json").write_text(json.dumps(schema))
     flags = (f"--csv={tmp_path}/visits.csv", f"--schema={tmp_path}/schema.json")
     with pytest.raises(InputError, match="names no person for some records"):
         read(*flags, "--person_column=patient", "--records_per_person=2")
-    if blank != "NA":
+    if not blank.strip():
         folder = stored(tmp_path, group_train=np.array(whose))
         with pytest.raises(InputError, match="names no person for some records"):
             read("--dataset=scans", f"--data_dir={folder}", "--records_per_person=2")

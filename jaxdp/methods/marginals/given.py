@@ -133,7 +133,7 @@ def _between(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray
         return np.isnan if is_total else lambda stored: stored < 0
     low, dots, high = value.partition(_RANGE)
     bounds = [
-        _number(column, text, schema) if text else bound
+        _number(column, text) if text else bound
         for text, bound in zip((low, high if dots else low), column.bounds, strict=True)
     ]
     # Bounds that were bought are nobody's to know: a range may reach beyond them.
@@ -155,8 +155,9 @@ def _between(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray
     return holds_of_numbers if is_total else holds
 
 
-def _number(column: Column, text: str, schema: Schema) -> float:
+def _number(column: Column, text: str) -> float:
     try:
-        return float(cells.number_reader(column, frozenset(schema.missing))(text.strip()))
+        # An end of a range is a number, even where a cell of that number would be missing.
+        return float(cells.number_reader(column, frozenset())(text.strip()))
     except SchemaError as error:
         raise SettingsError(f"--given={column.name}={text}: {text!r} is none of it") from error

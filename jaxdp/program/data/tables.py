@@ -201,7 +201,8 @@ def _without_persons(
         persons = cells.texts(frame.iloc[:, names.index(column)])
     except SchemaError as error:
         raise source.error(f"--person_column={column}: {error}") from error
-    persons[[person in schema.missing for person in persons]] = ""
+    missing = cells.missing_texts(schema)
+    persons[[person in missing for person in persons]] = ""
     if column not in (*schema.order, *schema.dropped):
         frame = frame.loc[:, [name != column for name in names]]
     return frame, persons

@@ -51,6 +51,14 @@ def test_records_meet_what_is_said(text: str, expected: list[int]) -> None:
     assert given.parse(text, SCHEMA).holds(X, Y).astype(int).tolist() == expected
 
 
+def test_an_end_of_a_range_may_be_a_number_that_is_missing_in_a_cell() -> None:
+    degrees = {"type": "numeric", "lower": -20, "upper": 20, "nullable": True}
+    schema = Schema.from_json({"missing": ["-9"], "columns": {"degrees": degrees}})
+    x, y = np.array([[0.0], [0.4], [0.9], [-1.0]], np.float32), np.zeros(4, int)
+    assert given.parse("degrees=-9..10", schema).holds(x, y).tolist() == [False, True, False, False]
+    assert given.parse("degrees=-9", schema).holds(x, y).tolist() == [False, False, False, True]
+
+
 @pytest.mark.parametrize(
     "text", ["", "age", "town=1", "city=Bern", "age=30..20", "age=200..300", "age=-9..-1"]
 )
