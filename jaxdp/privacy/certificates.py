@@ -38,6 +38,7 @@ from jaxdp.privacy.wording import (
     PUBLIC,
     QUESTIONS,
     TOGETHER,
+    VOID,
     unit,
 )
 
@@ -138,8 +139,11 @@ class Certificate:
 
     @property
     def attack(self) -> str:
-        """What an attacker can do at most who sees this and all earlier runs; in plain words."""
-        if math.isinf(self.epsilon):
+        """What an attacker can do at most who sees this and all earlier runs; in plain words.
+
+        Empty where nothing keeps an attacker from more.
+        """
+        if math.isinf(self.promised_epsilon):
             return ""
         runs = " This counts all earlier runs on the same data." if self._earlier else ""
         return f"{self._attack_on(together=bool(self._earlier))}{runs}"
@@ -171,17 +175,16 @@ class Certificate:
             This run and an earlier run on the same data, together: epsilon 1.36
             This run by itself: epsilon 0.93
         """
-        together = bool(self._earlier) and not math.isinf(self.epsilon)
+        epsilon = math.inf if self.promises_nothing else self.epsilon
+        together = bool(self._earlier) and not math.isinf(epsilon)
         of = ALONE if together else ""
-        relation, attack = self.facts["relation"], ""
-        if not math.isinf(self.epsilon):
-            attack = self._attack_on(together=False)
-        alone = Statement(of, 1, self.epsilon, relation, self.promise, attack)
+        attack = "" if math.isinf(epsilon) else self._attack_on(together=False)
+        alone = Statement(of, 1, epsilon, self.facts["relation"], self.promise, attack)
         return (self._of_all(), alone) if together else (alone,)
 
     def _of_all(self) -> Statement:
         """Return what is guaranteed by this run and all earlier ones together."""
-        epsilon, number = self._epsilon_of_all, len(self._earlier)
+        epsilon, number = self.promised_epsilon, len(self._earlier)
         relation = self.facts["relation_with_earlier_runs"]
         promise, attack = NO_SUM.format(delta=_up(self.delta)), ""
         if not math.isinf(epsilon):
@@ -197,10 +200,26 @@ class Certificate:
         return tuple(self.facts.get("earlier_runs") or ())
 
     @property
-    def _epsilon_of_all(self) -> float:
-        """What all runs guarantee together: nothing where noise of one may tell sums under it."""
-        epsilon = self.facts["epsilon_with_earlier_runs"]
-        return math.inf if epsilon is None or self._num_flawed else epsilon
+    def promised_epsilon(self) -> float:
+        """What holds of this run and all earlier ones: inf where noise of one promises nothing.
+
+        So it is with noise that somebody knows, and with noise that may tell the sums under it.
+        """
+        if self.promises_nothing or self._num_flawed:
+            return math.inf
+        epsilon = self.facts["epsilon_with_earlier_runs" if self._earlier else "epsilon"]
+        return math.inf if epsilon is None else epsilon
+
+    @property
+    def promises_nothing(self) -> bool:
+        """Whether this run guarantees nothing, whatever its epsilon is."""
+        return math.isinf(self.epsilon) or self._void is not None
+
+    @property
+    def _void(self) -> str | None:
+        """Why this run's noise promises nothing, whatever its epsilon is."""
+        ledger = self.facts.get("ledger")
+        return None if ledger is None else why_void(Ledger.from_json(ledger))
 
     @property
     def _num_flawed(self) -> int:
@@ -221,6 +240,8 @@ class Certificate:
         """What this run guarantees by itself, for somebody who knows nothing of the field."""
         if math.isinf(self.epsilon):
             return NO_PROMISE
+        if self._void is not None:
+            return VOID.format(reason=self._void)
         said = self._promised(self.epsilon, self.facts["relation"], "the program", "in both runs")
         return f"{said} {PROTECTED.format(unit=self.facts['unit'])}"
 
@@ -242,21 +263,26 @@ class Certificate:
         """Return the guarantee in a sentence, and the verdict in another; the sum comes first."""
         if math.isinf(self.epsilon):
             return f"There is no privacy: no noise was added. {self.facts['verdict']}."
-        relation, epsilon = self.facts["relation"], self.epsilon
-        runs, alone = "What", ""
-        if self._earlier:
-            alone = f"; by itself it is {self._pair(epsilon)} ({relation.split(':')[0]})"
-            relation, epsilon = self.facts["relation_with_earlier_runs"], self._epsilon_of_all
-            runs = f"With {_runs(self._earlier)} on the same data, what"
+        if self._void is not None:
+            return f"Nothing is guaranteed. {self.facts['verdict']}."
+        relation, epsilon = self.facts["relation"].split(":")[0], self.promised_epsilon
         whom = "" if self._most == 1 else f"persons with up to {self._most} of "
+        records = f"{whom}{self.facts['num_examples']} records"
+        alone = f"is ({_up(self.epsilon)}, {_up(self.delta)})-differentially private"
+        if not self._earlier:
+            return f"What was made {alone} for {records} ({relation}). {self.facts['verdict']}."
+        runs = f"With {_runs(self._earlier)} on the same data"
+        if math.isinf(epsilon):
+            return (
+                f"{runs} no epsilon holds for what was made; by itself it {alone} for {records} "
+                f"({relation}). {self.facts['verdict']}."
+            )
+        of_all = self.facts["relation_with_earlier_runs"].split(":")[0]
         return (
-            f"{runs} was made is {self._pair(epsilon)}-differentially private for {whom}"
-            f"{self.facts['num_examples']} records ({relation.split(':')[0]}){alone}. "
-            f"{self.facts['verdict']}."
+            f"{runs}, what was made is ({_up(epsilon)}, {_up(self.delta)})-differentially private "
+            f"for {records} ({of_all}); by itself it is ({_up(self.epsilon)}, {_up(self.delta)}) "
+            f"({relation}). {self.facts['verdict']}."
         )
-
-    def _pair(self, epsilon: float) -> str:
-        return f"({_up(epsilon)}, {_up(self.delta)})"
 
     def __repr__(self) -> str:
         """Show the numbers and whether it may leave, in a line."""
@@ -354,10 +380,8 @@ def _with_earlier(ledger: Ledger, earlier: tuple[Ledger, ...]) -> dict[str, Any]
     }
 
 
-def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | None:
-    """Return why a result must not be released, or None where nothing speaks against it."""
-    if not ledger.is_private:
-        return "no noise was added: the result is not differentially private"
+def why_void(ledger: Ledger) -> str | None:
+    """Return why noise promises nothing, whatever its epsilon is; None where it does."""
     if ledger.seeded_noise:
         return "the noise came from --noise_seed: whoever knows the number can remove it"
     if ledger.noise == FLOAT32_NOISE:
@@ -370,6 +394,16 @@ def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | No
             "its noisy sums were not rounded to a grid, as versions before 0.2.0 left them: the "
             "last digits of numbers, or of those near 0, may tell the sum under them. Make it again"
         )
+    return None
+
+
+def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | None:
+    """Return why a result must not be released, or None where nothing speaks against it."""
+    if not ledger.is_private:
+        return "no noise was added: the result is not differentially private"
+    void = why_void(ledger)
+    if void is not None:
+        return void
     if not ledger.delta < 1 / ledger.num_examples and not terms.allow_delta:
         return (
             f"delta = {ledger.delta:g} is not below 1/n = {1 / ledger.num_examples:g}: it would "
@@ -406,9 +440,11 @@ def _verdict(
     strength = "strong" if worst <= STRONG * 1.001 else "medium" if worst <= MEDIUM else "weak"
     said = f"epsilon {_up(epsilon)}"
     if earlier:
+        sum_of_all = f"epsilon {_up(together)}, {_relation(ledger, earlier)},"
+        if _flawed(earlier):
+            sum_of_all = "no epsilon holds"
         said = (
-            f"epsilon {_up(together)}, {_relation(ledger, earlier)}, with {_runs(earlier)} on the "
-            "same data; "
+            f"{sum_of_all} with {_runs(earlier)} on the same data; "
             f"epsilon {_up(epsilon)}, {ledger.relation}, by itself"
         )
     return f"MAY BE RELEASED, under a {strength} guarantee ({said})"

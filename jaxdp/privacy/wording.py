@@ -70,6 +70,7 @@ FLAWED = (
     "under it: no epsilon holds for what they made once it has left, nor for a sum with it. Let it "
     "stay, and make it again"
 )
+VOID = "Nothing is guaranteed: {reason}."
 NO_PROMISE = (
     "There is no guarantee: no noise was added. Whoever sees these files may learn about single "
     "training records, so they need the same care as the training data."

@@ -49,9 +49,13 @@ def _named(names: Sequence[str]) -> str:
 
 def print_guarantee(certificate: dict[str, Any]) -> None:
     """Print what a certificate promises, and whether the result may be released."""
+    from jaxdp.privacy.certificates import Certificate  # accountants take a second to import
+
     print(for_terminal(certificate["verdict"]))
     if certificate["epsilon"] is None:
         print("NOT private: no noise was added")
+    elif Certificate(certificate).promises_nothing:
+        print("nothing is guaranteed, whatever its epsilon is")
     else:
         most = certificate.get("ledger", {}).get("records_per_person", 1)
         relation = certificate["relation"].split(":")[0]

@@ -100,9 +100,16 @@ MUTANTS = (
     Mutant(
         "a sum is promised with a run whose noise may tell the sums under it",
         _CERTIFICATES,
-        "return math.inf if epsilon is None or self._num_flawed else epsilon",
-        "return math.inf if epsilon is None else epsilon",
+        "if self.promises_nothing or self._num_flawed:",
+        "if self.promises_nothing:",
         (f"{_C}test_guarantee_a_sum_without_any_epsilon_promises_nothing",),
+    ),
+    Mutant(
+        "noise that somebody knows promises something",
+        _CERTIFICATES,
+        "return math.isinf(self.epsilon) or self._void is not None",
+        "return math.isinf(self.epsilon)",
+        (f"{_C}test_guarantee_noise_that_hides_nothing_promises_nothing",),
     ),
     Mutant(
         "a stored mu is not compared",

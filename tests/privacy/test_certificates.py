@@ -576,6 +576,27 @@ def test_guarantee_a_sum_with_earlier_runs_and_a_run_by_itself_are_said_apart() 
     assert (only.of, only.attack) == ("", Certificate(single()).attack)
 
 
+@pytest.mark.parametrize("noise", ["seeded", OLD_NOISE, FLOAT32_NOISE])
+@pytest.mark.parametrize("of_all", [False, True])
+def test_guarantee_noise_that_hides_nothing_promises_nothing(noise: str, of_all: bool) -> None:
+    """A promise stood below a verdict that denied it."""
+    changes = {"seeded_noise": True} if noise == "seeded" else {"noise": noise}
+    given = earlier_and(1.0, 1.0) if of_all else certificate()
+    found = Certificate(given | {"ledger": given["ledger"] | changes})
+    assert found.promises_nothing
+    assert (found.promised_epsilon, found.attack) == (math.inf, "")
+    assert found.promise.startswith("Nothing is guaranteed: ")
+    (only,) = found.statements
+    assert (only.epsilon, only.promise, only.attack) == (math.inf, found.promise, "")
+    assert str(found).startswith("Nothing is guaranteed. ")
+
+
+def test_guarantee_a_verdict_names_no_sum_where_earlier_noise_hides_nothing() -> None:
+    before = dataclasses.replace(Ledger.from_json(certificate()["ledger"]), noise=OLD_NOISE)
+    given = certificate(of=terms(earlier=(before,)))
+    assert "under a weak guarantee (no epsilon holds with an earlier run" in given["verdict"]
+
+
 def test_guarantee_a_sum_without_any_epsilon_promises_nothing() -> None:
     given = earlier_and(1.0, 1.0)
     none = Certificate(given | {"epsilon_with_earlier_runs": None}).statements[0]
@@ -585,7 +606,10 @@ def test_guarantee_a_sum_without_any_epsilon_promises_nothing() -> None:
     flawed = Certificate(given)
     assert (flawed.statements[0].epsilon, flawed.statements[0].attack) == (math.inf, "")
     assert flawed.statements[0].promise.startswith("1 of 1 earlier runs have noise of versions")
-    assert "what was made is (inf, 1e-05)-differentially" in str(flawed)
+    assert str(flawed).startswith("With an earlier run on the same data no epsilon holds for what")
+    assert flawed.attack == ""
+    assert flawed.promised_epsilon == math.inf
+    assert not flawed.promises_nothing
 
 
 def test_the_question_of_an_attacker_is_that_of_the_relation_and_the_unit() -> None:

@@ -11,6 +11,7 @@ input.
 """
 
 import dataclasses
+import math
 import sys
 import zipfile
 from collections.abc import Sequence
@@ -111,8 +112,9 @@ def _numbers(loaded: "Loaded") -> str:
     earlier = facts.get("earlier_runs")
     if not earlier:
         return f"{said}; other runs on these records are not counted" if earlier is None else said
-    total = round_up(facts["epsilon_with_earlier_runs"])
-    return f"{said}; with {len(earlier)} earlier runs epsilon {total}"
+    total = loaded.certificate.promised_epsilon
+    held = "no epsilon holds" if math.isinf(total) else f"epsilon {round_up(total)}"
+    return f"{said}; with {len(earlier)} earlier runs {held}"
 
 
 def _files(loaded: "Loaded") -> str:

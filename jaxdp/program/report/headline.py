@@ -100,11 +100,15 @@ def cards(
 
 def _promise(privacy: Mapping[str, Any]) -> str:
     """Return epsilon, delta and mu: of all runs on the data together, where there are others."""
-    loss, epsilon, several = privacy, privacy["epsilon"], bool(privacy.get("earlier_runs"))
+    certificate, several = Certificate(privacy), bool(privacy.get("earlier_runs"))
+    if certificate.promises_nothing:
+        return f"nothing is guaranteed\nwhatever its ε = {round_up(privacy['epsilon'])} is"
+    loss, epsilon = privacy, certificate.promised_epsilon
     if several:
         loss = privacy["loss_with_earlier_runs"]
-        epsilon = privacy["epsilon_with_earlier_runs"]
     lines = [f"ε = {round_up(epsilon)}", f"δ = {round_up(privacy['delta'])}"]
+    if math.isinf(epsilon):
+        lines, loss = ["no ε holds"], {}
     if loss.get("gaussian_dp_mu") is not None:
         lines.append(f"μ = {round_up(loss['gaussian_dp_mu'])}")
     if several:
