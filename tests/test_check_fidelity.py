@@ -113,6 +113,19 @@ def test_private_records_are_compared_as_their_file_has_them(tmp_path: Path) -> 
     assert "5000000" in str(income).replace(".0", "")
 
 
+@pytest.mark.parametrize("flags", ["--subset=50", "--person_column=who --records_per_person=1"])
+def test_the_records_that_a_run_used_are_compared(flags: str, tmp_path: Path) -> None:
+    frame = frame_of(200)
+    if "who" in flags:
+        frame["who"] = np.minimum(np.arange(200), 39) // 2
+    out = tmp_path / "run"
+    both = (*write_table(tmp_path, frame), *DRAWN, *flags.split())
+    assert drive(*both, "--check_fidelity", f"--out_dir={out}") == 0
+    said = read(beside(out), "fidelity.json")
+    used = read(out, "config.json")["num_examples"]
+    assert said["records"]["private"] == used <= 50
+
+
 def test_without_labels_the_target_is_not_compared(tmp_path: Path) -> None:
     flags = write_table(tmp_path, frame_of(60))
     out = tmp_path / "run"

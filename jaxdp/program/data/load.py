@@ -43,7 +43,7 @@ from jaxdp.program.data.splits import in_random_order
 from jaxdp.program.data.tables import Split
 from jaxdp.program.errors import InputError
 from jaxdp.tables.open_schema import OpenSchema
-from jaxdp.tables.raw import RawRecords
+from jaxdp.tables.raw import RawRecords, length
 from jaxdp.tables.schema import ONE_HOT, Schema
 
 _BY_DEFAULT = Wanted()
@@ -247,12 +247,7 @@ def dataset_for(flags: Any, *, seed: int, completes: Completes | None = None) ->
     Raises:
         InputError: as `load_dataset`.
     """
-    persons = Persons(
-        most=flags.records_per_person,
-        separator=flags.person_separator,
-        column=flags.person_column,
-        seed=seed,
-    )
+    persons = _persons_of(flags, seed=seed)
     if flags.csv is None:
         _require_no_table(flags)
         wanted = Wanted(
@@ -271,6 +266,40 @@ def dataset_for(flags: Any, *, seed: int, completes: Completes | None = None) ->
     if flags.subset is None:
         return data
     return random_subset(data, flags.subset, seed=seed)
+
+
+def _persons_of(flags: Any, *, seed: int) -> Persons:
+    return Persons(
+        most=flags.records_per_person,
+        separator=flags.person_separator,
+        column=flags.person_column,
+        seed=seed,
+    )
+
+
+def records_as_read(flags: Any, schema: Schema, *, seed: int) -> tuple[RawRecords, RawRecords]:
+    """Return the records of a table as its file has them: those that `dataset_for` returns.
+
+    Args:
+        flags: as for `dataset_for`.
+        schema: of the table; its types and formats count.
+        seed: likewise.
+
+    Returns:
+        Training and test records.
+
+    Raises:
+        InputError: as `load_table`.
+    """
+    train, test = tables.read_raw_splits(flags, schema, seed=seed)
+    persons = _persons_of(flags, seed=seed)
+    used = persons.used(train.persons, where=f"--person_column={persons.column}")
+    train = train if used is None else train.part(used)
+    if flags.subset is not None:
+        nums = length(train.records), length(test.records)
+        chosen, held_out = _subset(nums, train.names, flags.subset, seed=seed)
+        train, test = train.part(chosen), test.part(held_out)
+    return train.records, test.records
 
 
 def _require_no_table(flags: Any) -> None:
@@ -350,14 +379,8 @@ def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:
         Without its last example a split's subset differs in one example at most, and so it does
         where one training example is replaced by another, of any class and name.
     """
-    streams = np.random.SeedSequence(seed).spawn(2)
     private, test = data.private, data.test
-    chosen, held_out = (
-        np.argsort(np.random.default_rng(stream).random(len(x)), kind="stable")[:size]
-        for stream, x in zip(streams, (private.x, test.x), strict=True)
-    )
-    if data.names is not None:
-        chosen = np.array(in_random_order(data.names.tolist(), f"subset/{seed}")[:size])
+    chosen, held_out = _subset((len(private.x), len(test.x)), data.names, size, seed=seed)
     return dataclasses.replace(
         data,
         spec=dataclasses.replace(data.spec, num_examples=len(chosen)),
@@ -365,6 +388,20 @@ def random_subset(data: Dataset, size: int, *, seed: int) -> Dataset:
         test=HeldOut(test.x[held_out], test.y[held_out]),
         names=None if data.names is None else data.names[chosen],
     )
+
+
+def _subset(
+    nums: tuple[int, int], names: np.ndarray | None, size: int, *, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of at most `size` training and of as many test examples."""
+    streams = np.random.SeedSequence(seed).spawn(2)
+    chosen, held_out = (
+        np.argsort(np.random.default_rng(stream).random(num), kind="stable")[:size]
+        for stream, num in zip(streams, nums, strict=True)
+    )
+    if names is not None:
+        chosen = np.array(in_random_order(names.tolist(), f"subset/{seed}")[:size])
+    return chosen, held_out
 
 
 def _read(name: str, root: Path, download: bool, wanted: Wanted) -> RawData:

@@ -12,7 +12,7 @@ from jaxdp.data import Private, TableCodec
 from jaxdp.data.kinds import IMAGES, TABLE
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
-from jaxdp.program.data import tables
+from jaxdp.program.data import load
 from jaxdp.program.data.dataset import HeldOut
 from jaxdp.program.errors import InputError
 from jaxdp.program.evaluation import copies, inception, registry, targets
@@ -22,6 +22,7 @@ from jaxdp.program.evaluation.problem import Problem
 from jaxdp.program.evaluation.recipe import DISTILLED, Recipe, for_generated
 from jaxdp.program.report.fidelity import page as fidelity_page
 from jaxdp.program.runs.folder import RunFolder
+from jaxdp.tables import raw
 from jaxdp.tables.schema import ONE_HOT
 
 
@@ -210,11 +211,13 @@ def _compared(
     codec = made.spec.codec
     assert isinstance(codec, TableCodec)  # see `chosen`
     # Values beyond bounds, and missing ones where there may be none, are not in what was stored.
-    train, held_out = tables.read_raw_splits(run_flags, codec.schema, seed=seed)
+    as_read = load.records_as_read(run_flags, codec.schema, seed=seed)
+    if tuple(map(raw.length, as_read)) != (len(private.x), len(test.x)):
+        raise InputError(f"--csv={run_flags.csv}: has changed since the run read it")
     found = comparison.compare(
         *(codec.schema, private, (made.x, made.y), test),
         labelled=len(made.class_names) > 1,
-        as_read=(train.records, held_out.records),
+        as_read=as_read,
     )
     text = json.dumps(comparison.figures(found), indent=2, allow_nan=False) + "\n"
     folder.write_not_for_release("fidelity.json", text.encode())
