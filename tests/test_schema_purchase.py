@@ -320,6 +320,14 @@ def test_guarantee_nothing_is_bought_where_earlier_runs_keep_the_result_from_lea
     assert len(DatasetLedger(path).read().entries) == 3
 
 
+def test_what_stands_beside_a_table_and_may_never_end_is_not_read(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (csv.parent / "people.json").symlink_to("/dev/zero")
+    assert drive(csv, "--accept_guesses") == 2
+    assert "is no plain file, and stands where a schema" in capsys.readouterr().err
+
+
 def test_nothing_is_spent_where_the_schema_cannot_be_kept(
     csv: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

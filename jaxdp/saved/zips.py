@@ -13,6 +13,9 @@ from jaxdp.saved.npz import max_bytes
 SUFFIX = ".zip"
 _MOST_FILES = 10_000
 _BLOCK = 2**20
+# What a run leaves is noisy, or compressed before: it becomes hardly smaller. Texts of a table that
+# are nearly all the same become a hundred times smaller at most.
+_LITTLE, _MOST_TIMES = 2**26, 200
 # Unpacked zip files stay until the program ends: what was loaded from them may read on.
 _UNPACKED: list[tempfile.TemporaryDirectory[str]] = []
 
@@ -40,8 +43,10 @@ def folder_of(path: Path, flag: str) -> Path:
         with open_plain(path) as file, zipfile.ZipFile(file) as packed:
             top = _unpack(packed, Path(target.name))
     except OSError as error:
+        target.cleanup()
         raise InputError(f"{flag}: cannot be read ({error.strerror or error})") from error
     except Exception as error:  # what damaged zip files raise is not limited to what is documented
+        target.cleanup()
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{flag}: is not a file that jaxdp packs ({reason})") from None
     return Path(target.name) / top
@@ -52,8 +57,12 @@ def _unpack(packed: zipfile.ZipFile, target: Path) -> str:
     members = [info for info in packed.infolist() if not info.is_dir()]
     if not members or len(members) > _MOST_FILES:
         raise ValueError(f"it holds {len(members)} files")
-    if sum(info.file_size for info in members) > max_bytes():
+    size = sum(info.file_size for info in members)
+    if size > max_bytes():
         raise ValueError("its files take more than half of the memory")
+    packed_size = sum(info.compress_size for info in members)
+    if size > _LITTLE + _MOST_TIMES * packed_size:
+        raise ValueError(f"its files take {size} bytes of {packed_size}, as nothing made does")
     tops, seen = set(), set()
     for info in members:
         parts = PurePosixPath(info.filename).parts

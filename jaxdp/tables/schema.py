@@ -41,6 +41,7 @@ BUILT_IN = (
 )
 """Names of the schemas that come with the package, those of the papers' tables."""
 _DIRECTORY = Path(__file__).parent / "schemas"
+_MOST_BYTES = 2**24
 _ENTRIES = ("columns", "rules", "missing", "about", "csv", "bought")
 
 
@@ -254,7 +255,11 @@ def read_stored(name: str | Path, from_json: Callable[[Any], Read]) -> Read:
     """
     path = _DIRECTORY / f"{name}.json" if str(name) in BUILT_IN else Path(name).expanduser()
     try:
-        return from_json(json.loads(path.read_text("utf-8-sig"), object_pairs_hook=_once))
+        with path.open("rb") as file:  # which may be a pipe, and need not end
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise SchemaError(f"is larger than {_MOST_BYTES >> 20} MB, as no schema is")
+        return from_json(json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once))
     except FileNotFoundError as error:
         raise SchemaError(
             f"{name}: there is no such file, and the schemas known by name are "

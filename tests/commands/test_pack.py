@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import runpy
 import shutil
@@ -27,7 +28,8 @@ from jaxdp.methods.settings import InputError
 from jaxdp.program import command_line
 from jaxdp.program.commands import dp_ntk, marginals, pack, sample
 from jaxdp.program.data import image_file, resizing
-from jaxdp.saved import seal, zips
+from jaxdp.program.exports import contents
+from jaxdp.saved import loading, seal, zips
 
 
 def run(*words: str) -> int:
@@ -513,10 +515,40 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
         jaxdp.load(path)
 
 
+def test_a_zip_file_that_becomes_a_thousand_times_larger_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zips, "_LITTLE", 1000)
+    path = written(tmp_path / "a.zip", {"run/a.bin": bytes(10**6)})
+    with pytest.raises(InputError, match=r"take 1000000 bytes of \d+, as nothing made does"):
+        jaxdp.load(path)
+
+
 def test_a_zip_file_without_a_certificate_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "a.zip", {"run/notes.txt": json.dumps({}).encode()})
     with pytest.raises(InputError, match=r"has no privacy\.json"):
         jaxdp.load(path)
+
+
+def test_nothing_stays_of_a_zip_file_that_cannot_be_unpacked(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.zip", {"run/a": b"1", "run/A": b"2"})
+    with pytest.raises(InputError, match="two files of one name"):
+        jaxdp.load(path)
+    assert not Path(zips._UNPACKED[-1].name).exists()
+
+
+def test_a_pipe_in_the_place_of_a_licence_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved_folders.images(tmp_path / "run")
+    assert run(str(folder), "-o", str(tmp_path / "a.zip"), "--license=CC-BY-4.0") == 0
+    with zipfile.ZipFile(tmp_path / "a.zip") as file:
+        file.extractall(tmp_path / "unpacked")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    (unpacked / "LICENSE").unlink()
+    os.mkfifo(unpacked / "LICENSE")  # opening it would wait for ever
+    assert contents.licence(loading.opened(unpacked, "--run")) is None
+    capsys.readouterr()
 
 
 # --- Figures of test data ------------------------------------------------------------------------

@@ -177,8 +177,8 @@ MUTANTS = (
     Mutant(
         "a subset depends on how many records there are",
         "jaxdp/program/data/load.py",
-        'np.argsort(np.random.default_rng(stream).random(len(x)), kind="stable")[:size]',
-        "np.random.default_rng(stream).permutation(len(x))[:size]",
+        'np.argsort(np.random.default_rng(stream).random(num), kind="stable")[:size]',
+        "np.random.default_rng(stream).permutation(num)[:size]",
         (
             "tests/data/test_load.py::test_guarantee_without_its_last_example_a_subset_differs_in_one",
         ),

@@ -155,8 +155,8 @@ MUTANTS = (
     Mutant(
         "the top of the report tells the epsilon of one run of several",
         _HEADLINE,
-        'epsilon = privacy["epsilon_with_earlier_runs"]',
-        'epsilon = privacy["epsilon"]',
+        "loss, epsilon = privacy, certificate.promised_epsilon",
+        'loss, epsilon = privacy, privacy["epsilon"]',
         (f"{_R}test_it_says_what_an_attacker_can_do_in_words_and_in_mu",),
     ),
 )

@@ -87,8 +87,8 @@ MUTANTS = (
     Mutant(
         "what has no epsilon is releasable where any is allowed",
         "jaxdp/privacy/certificates.py",
-        "    if math.isinf(epsilon):\n",
-        "    if math.isinf(epsilon) and not terms.allow_epsilon:\n",
+        "    if math.isinf(epsilon):\n        taken",
+        "    if math.isinf(epsilon) and not terms.allow_epsilon:\n        taken",
         (
             "tests/privacy/test_certificates.py::"
             "test_guarantee_what_has_no_epsilon_is_not_releasable_whatever_is_allowed",

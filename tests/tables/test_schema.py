@@ -193,6 +193,15 @@ def test_files_that_are_not_there_are_told_with_what_is(tmp_path: Path) -> None:
         read_schema(tmp_path)
 
 
+def test_a_file_that_need_not_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schemas, "_MOST_BYTES", 2**20)
+    (tmp_path / "s.json").symlink_to("/dev/zero")
+    with pytest.raises(SchemaError, match="is larger than 1 MB, as no schema is"):
+        read_schema(tmp_path / "s.json")
+
+
 def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "mark.json"
     path.write_text(json.dumps(schema_of().to_json()), encoding="utf-8-sig")

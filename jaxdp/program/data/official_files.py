@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxdp.program.data.sources import RawData, dataset_error
+from jaxdp.saved.files import open_plain
 
 _Examples = tuple[np.ndarray, np.ndarray]
 _SIDE, _CHANNELS = 32, 3
@@ -78,9 +79,8 @@ def _idx_array(path: Path, num_axes: int) -> np.ndarray:
 
 
 def _content(path: Path) -> bytes:
-    if path.suffix != ".gz":
-        return path.read_bytes()
-    with gzip.open(path) as file:
+    with open_plain(path) as plain:
+        file = gzip.GzipFile(fileobj=plain) if path.suffix == ".gz" else plain
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise _MalformedError(f"{path.name} holds more than {_MOST_BYTES} bytes")
@@ -93,7 +93,7 @@ def _records(num_labels: int) -> Callable[[Sequence[Path]], _Examples]:
     def read(paths: Sequence[Path]) -> _Examples:
         parts = []
         for path in paths:
-            content = np.frombuffer(path.read_bytes(), np.uint8)
+            content = np.frombuffer(_content(path), np.uint8)
             if not len(content) or len(content) % (num_labels + _PIXELS):
                 raise _MalformedError(
                     f"{path.name} has {len(content)} bytes, which are no records of "

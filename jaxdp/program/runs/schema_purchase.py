@@ -316,10 +316,16 @@ def found_beside(run_flags: Any) -> Path | None:
     """Return the file of a table's schema that is there already; None where there is none.
 
     The draft comes before what was bought, so that a run and its resumption name the same one.
+
+    Raises:
+        InputError: what is there is no plain file.
     """
     data = user_path(run_flags.csv, "csv")
     places = (schema_file(data), file_of(run_flags))
-    return next((path for path in places if path.exists()), None)
+    found = next((path for path in places if path.exists()), None)
+    if found is not None and not found.is_file():  # nobody has named it, and it may never end
+        raise InputError(f"{found}: is no plain file, and stands where a schema of the table is")
+    return found
 
 
 def write(path: Path, schema: Schema) -> None:
