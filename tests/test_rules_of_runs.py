@@ -15,7 +15,7 @@ from support import drivers, ruled_tables
 import jaxdp
 from jaxdp.program import interview
 from jaxdp.program.commands import dp_ntk, draft_schema, export, marginals, sample, table
-from jaxdp.program.data import proposed_rules
+from jaxdp.program.data import proposed_rules, words_of_rules
 from jaxdp.tables import read_schema
 
 FAST = ("--steps=3", "--num_synthetic=60", "--evaluate=none", "--eps=2", "--delta=1e-3")
@@ -320,3 +320,24 @@ def test_a_walk_asks_about_each_rule() -> None:
     columns = {"start": DATE, "end": DATE, "zip": WORD, "city": WORD}
     found = interview.agreed_rules(columns, asks=lambda prompt: next(lines))
     assert found == [{"determined": "city", "by": "zip"}]
+
+
+def test_orders_are_those_of_all_pairs_of_names_and_cost_nothing_for_others() -> None:
+    words = ["start", "end", "admitted", "discharged", "Aufnahmedatum", "Entlassungsdatum", "von"]
+    words += ["bis", "date_d_entree", "date_de_sortie", "x", "birth", "death", "min", "max", "2"]
+    pairs = [f"{a}_{b}" for a in ("visit", "stay") for b in words[:6]]
+    names = list(dict.fromkeys([*words, *pairs, *(f"{b} of a" for b in words)]))
+    said = {name: words_of_rules.words_of(name) for name in names}
+    expected = [
+        [first, then]
+        for (place, first), (other, then) in itertools.permutations(enumerate(names), 2)
+        if words_of_rules.is_ordered(said[first], said[then], in_this_order=place < other)
+    ]
+    numbers = {name: {"type": "numeric"} for name in names}
+    found = [rule["order"] for rule in proposed_rules.of(numbers) if "order" in rule]
+    assert found == expected
+    assert len(found) > 12
+    genes = {f"gene_{number}_start": {"type": "numeric"} for number in range(3000)}
+    assert proposed_rules.of(genes) == []
+    same = {f"start{'_' * number}": {"type": "numeric"} for number in range(300)}
+    assert proposed_rules.of({**same, "end": {"type": "numeric"}}) == []

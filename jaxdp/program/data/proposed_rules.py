@@ -13,6 +13,9 @@ from jaxdp.tables.columns import CATEGORICAL, NUMERIC
 from jaxdp.tables.moments import DATE, DURATION, TIMESTAMP, moment_of
 from jaxdp.tables.rules import PROPOSED
 
+# More names that differ by one word say nothing of any two.
+_MOST_ALIKE = 100
+
 
 def of(columns: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules that names suggest, as a schema file has them.
@@ -33,9 +36,16 @@ def of(columns: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _orders(kept: Mapping[str, Any], words: Mapping[str, tuple[str, ...]]) -> Iterator[Any]:
-    for (place, first), (other_place, then) in itertools.permutations(enumerate(kept), 2):
-        in_this_order = place < other_place
-        suggests = words_of_rules.is_ordered(words[first], words[then], in_this_order=in_this_order)
+    names, alike = list(kept), dict[Any, list[int]]()
+    for place, name in enumerate(names):
+        for rest in words_of_rules.without_one(words[name]):
+            alike.setdefault(rest, []).append(place)
+    # Not all pairs of names: a table of genes has twenty thousand.
+    few = [places for places in alike.values() if len(places) <= _MOST_ALIKE]
+    pairs = {pair for places in few for pair in itertools.permutations(places, 2)}
+    for place, other in sorted(pairs):
+        first, then = names[place], names[other]
+        suggests = words_of_rules.is_ordered(words[first], words[then], in_this_order=place < other)
         if suggests and _are_alike(kept[first], kept[then]):
             yield {"order": [first, then]}
 

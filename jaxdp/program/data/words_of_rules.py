@@ -7,6 +7,7 @@ import functools
 import itertools
 import re
 import unicodedata
+from typing import Any
 
 # What comes first, and what comes then: each of the one with each of the other.
 _FIRST_AND_THEN = (
@@ -165,8 +166,25 @@ def is_ordered(first: tuple[str, ...], then: tuple[str, ...], *, in_this_order: 
         then: of the other one.
         in_this_order: whether the columns stand so in the table.
     """
-    short = [tuple(word for word in words if word not in _SMALL) for words in (first, then)]
+    short = _short(first), _short(then)
     return any(_differ_by_a_pair(a, b, in_this_order) for a, b in ((first, then), short))
+
+
+def without_one(words: tuple[str, ...]) -> set[tuple[Any, ...]]:
+    """Return what is left of a name without each word that is a known one.
+
+    Two names of which `is_ordered` holds have one of these in common.
+    """
+    return {
+        (form[:place], before, after, form[place + 1 :])
+        for form in (words, _short(words))
+        for place, word in enumerate(form)
+        for before, _, after in _parts(word)
+    }
+
+
+def _short(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for word in words if word not in _SMALL)
 
 
 def joined(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -196,7 +214,7 @@ def _parts(word: str) -> tuple[tuple[str, str, str], ...]:
             continue
         # Between parts of a German or Dutch word there may be an s, as in Entlassungsdatum.
         for inner in {stem, stem.removesuffix("s")} if ending else {stem}:
-            for place in range(len(inner)):
+            for place in range(max(len(inner) - _LONGEST, 0), len(inner)):
                 known = inner[place:]
                 if known in _KNOWN and (place == 0 or len(known) >= _SHORTEST):
                     found.append((inner[:place], known, ending))
@@ -213,3 +231,4 @@ def _pairs(lines: tuple[str, ...]) -> frozenset[tuple[str, str]]:
 _ORDERED = _pairs(_FIRST_AND_THEN)
 _ORDERED_SO = _ORDERED.union(_pairs(_EITHER_WAY), [pair[::-1] for pair in _pairs(_EITHER_WAY)])
 _KNOWN = frozenset(itertools.chain(*_ORDERED_SO))
+_LONGEST = max(map(len, _KNOWN))
