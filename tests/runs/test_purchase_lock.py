@@ -39,7 +39,8 @@ def test_guarantee_of_two_runs_at_once_one_buys_and_the_other_waits(
     first_buys, second_waits = threading.Event(), threading.Event()
     bought: list[Path] = []
 
-    def slow(_: Any, opened: Any, purchase: Any, records: Any, path: Path) -> Any:
+    def slow(_: Any, opened: Any, purchase: Any, records: Any, path: Path, terms: Any) -> Any:
+        del terms
         bought.append(path)
         if len(bought) == 1:
             first_buys.set()
