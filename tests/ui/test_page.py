@@ -165,7 +165,7 @@ def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
     press(other, "Show")
     other.get_by_text("MAY BE RELEASED").last.wait_for(timeout=LONG)
     frame = other.frame_locator("iframe.report")
-    frame.get_by_text("May leave").first.wait_for()
+    frame.get_by_text("May leave").first.wait_for(timeout=LONG)
     assert other.locator("iframe.report").get_attribute("sandbox") == ""
     rows = other.locator(".made tbody tr")
     assert rows.count() == 10
@@ -243,7 +243,7 @@ def test_digits_are_distilled_and_a_second_tab_sees_it(served: Served) -> None:
     second.get_by_text("digits, epsilon 3: done").first.wait_for(timeout=LONG)
     for tab in (page, second):
         tab.get_by_text("MAY BE RELEASED").last.wait_for(timeout=LONG)
-        tab.frame_locator("iframe.report").get_by_text("May leave").first.wait_for()
+        tab.frame_locator("iframe.report").get_by_text("May leave").first.wait_for(timeout=LONG)
         api.expect(log_of(tab)).to_contain_text("KRR test accuracy")
         assert is_at_its_end(log_of(tab))
         assert tab.locator(".made img").evaluate("image => image.naturalWidth > 0")
