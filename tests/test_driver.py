@@ -109,7 +109,7 @@ def test_plain_kip_clips_only_where_it_is_asked_to(tmp_path: Path) -> None:
     assert np.abs(arrays[0] - arrays[1]).max() > 0.05
 
 
-def test_large_delta_is_refused_or_allowed_with_a_warning(
+def test_guarantee_a_large_delta_is_refused_or_allowed_with_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     out = tmp_path / "run"
@@ -119,6 +119,8 @@ def test_large_delta_is_refused_or_allowed_with_a_warning(
     assert drive(*TOY, "--delta=1e-3", "--allow_delta", f"--out_dir={out}") == 0
     assert "WARNING: delta = 0.001 is not below 1/n" in capsys.readouterr().err
     assert "1/n" in read(out, "privacy.json")["warnings"][0]
+    # What was released stays so: a run that is there is judged and told of as before.
+    assert drive(*TOY, "--delta=1e-3", "--resume", f"--out_dir={out}") == 0
 
 
 def test_allowances_may_be_given_later_and_are_recorded(

@@ -75,6 +75,15 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a run whose delta keeps its result from leaving is entered and goes on",
+        "jaxdp/program/runs/start.py",
+        "        certified.require_delta(plan)\n",
+        "        pass\n",
+        (
+            "tests/test_driver.py::test_guarantee_a_large_delta_is_refused_or_allowed_with_a_warning",
+        ),
+    ),
+    Mutant(
         "a run spends what earlier ones keep from leaving",
         "jaxdp/program/runs/start.py",
         "    entry.require_releasable()\n",

@@ -9,8 +9,8 @@ import numpy as np
 
 from jaxdp import processes
 from jaxdp.data import TableCodec
-from jaxdp.methods import certified, record
 from jaxdp.methods import facts as data_facts
+from jaxdp.methods import record
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import QUALITY, Classifier, Made
 from jaxdp.methods.runner import PlainRunner
@@ -79,7 +79,6 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
     )
     # Its public maps are computed when nothing is left that can be refused.
     plan, begun = postponed(ready, watch=announcement.watch)
-    certified.require_delta(plan)
     folder = ready.folder
     judges = judging.chosen(plan, run_flags)
     if plan.story.needs_range or registry.needs_range(judges):
