@@ -234,10 +234,16 @@ def opened(path: Path, flag: str, *, watch: Watch | None = None) -> Loaded:
         InputError: the folder cannot be trusted, or a zip file holds what has no digest.
     """
     packed = zips.is_packed(path)
-    folder = SavedFolder(zips.folder_of(path, flag), flag)
-    seal.check(folder, every=packed)
-    if packed:
-        seal.require_whole(folder)
+    place = zips.folder_of(path, flag)
+    try:
+        folder = SavedFolder(place, flag)
+        seal.check(folder, every=packed)
+        if packed:
+            seal.require_whole(folder)
+    except InputError:
+        if packed:
+            zips.remove(place)
+        raise
     if watch is None:
         watch = PlainRunner(progress=sys.stderr.isatty()).watched(PUBLIC_MAP)
     return Loaded(folder, watch)

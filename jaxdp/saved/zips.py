@@ -52,6 +52,13 @@ def folder_of(path: Path, flag: str) -> Path:
     return Path(target.name) / top
 
 
+def remove(folder: Path) -> None:
+    """Remove what a zip file was unpacked to, as `folder_of` returned it: it was refused."""
+    for unpacked in _UNPACKED:
+        if Path(unpacked.name) == folder.parent:
+            unpacked.cleanup()
+
+
 def _unpack(packed: zipfile.ZipFile, target: Path) -> str:
     """Write all files into a folder; return the name of the one folder that they are in."""
     members = [info for info in packed.infolist() if not info.is_dir()]

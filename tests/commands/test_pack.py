@@ -528,6 +528,7 @@ def test_a_zip_file_without_a_certificate_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "a.zip", {"run/notes.txt": json.dumps({}).encode()})
     with pytest.raises(InputError, match=r"has no privacy\.json"):
         jaxdp.load(path)
+    assert not Path(zips._UNPACKED[-1].name).exists(), "nothing stays of it"
 
 
 def test_nothing_stays_of_a_zip_file_that_cannot_be_unpacked(tmp_path: Path) -> None:
