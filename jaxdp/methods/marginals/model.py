@@ -6,7 +6,8 @@
 prior whose variance the counts themselves tell (`estimates`), and are 0 for columns that do not
 depend on each other beyond doubt. Each step draws every column of some thousand records anew, given
 the others, and moves the coefficients to where the drawn records fit the counts better: by the
-gradient of the posterior, scaled by its curvature.
+gradient of the posterior, scaled by its curvature. Columns that depend on no other have no part in
+that: they are drawn by their shares.
 
 References:
     Geman & Geman (1984), "Stochastic relaxation, Gibbs distributions, and the Bayesian restoration
@@ -17,7 +18,7 @@ References:
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -27,7 +28,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxdp.methods.marginals.apart import ApartTraining, apart_model
 from jaxdp.methods.marginals.estimates import Counts
-from jaxdp.methods.marginals.points import Chance, drawn_chance, spread_points
+from jaxdp.methods.marginals.points import Chance, cells_at, drawn_chance, spread_points
 from jaxdp.methods.marginals.settings import NUM_CHAINS, steps_before
 from jaxdp.methods.steps import Watch, unwatched
 
@@ -36,7 +37,7 @@ _LEAST = 1e-6
 
 
 class Coefficients(NamedTuple):
-    """The numbers of a model.
+    """The numbers of a model, of the columns that depend on others.
 
     Attributes:
         single: b, for each cell of all columns.
@@ -56,13 +57,13 @@ class ModelState(NamedTuple):
 
 
 class ColumnTables(NamedTuple):
-    """What drawing a column needs.
+    """What drawing a column needs, among those that depend on others.
 
     Attributes:
         column: its number.
         start: of its cells in a row of all cells.
         features: of each cell.
-        partner: the column on which it depends most; itself for none.
+        partner: the column on which it depends most.
     """
 
     column: Int[Array, ""]
@@ -72,11 +73,19 @@ class ColumnTables(NamedTuple):
 
 
 class Training(NamedTuple):
-    """The fitting of a model as a pair of pure functions, and how many steps it takes."""
+    """The fitting of a model as pure functions, and how many steps it takes.
+
+    Attributes:
+        num_steps: how many.
+        init: makes the first state.
+        update: takes a step, and tells the misfit.
+        records: cells of all columns, of a state.
+    """
 
     num_steps: int
     init: Callable[[Key[Array, ""]], ModelState]
     update: Callable[[ModelState, Key[Array, ""]], tuple[ModelState, Float[Array, ""]]]
+    records: Callable[[ModelState, Key[Array, ""]], Int[Array, "m q"]]
 
 
 def train_model(counts: Counts, num_steps: int) -> Training | ApartTraining:
@@ -91,16 +100,16 @@ def train_model(counts: Counts, num_steps: int) -> Training | ApartTraining:
     """
     if counts.is_apart:
         return apart_model(counts)
-    domain, tables = counts.domain, column_tables(counts)
-    target = _target(counts)
-    shares = jnp.asarray(np.concatenate(counts.shares), jnp.float32)
+    fitted = sorted(set(itertools.chain.from_iterable(counts.dependences)))
+    tables, target = column_tables(counts, fitted), _target(counts, fitted)
+    shares = jnp.asarray(_side_by_side([counts.shares[each] for each in fitted]), jnp.float32)
 
     def init(key: Key[Array, ""]) -> ModelState:
-        start = Coefficients(jnp.log(shares), jnp.zeros((domain.dim, domain.dim)))
+        start = Coefficients(jnp.log(shares), jnp.zeros_like(target.means))
         nothing = jnp.zeros((NUM_CHAINS, len(tables)), jnp.int32)
         state = ModelState(jnp.zeros((), jnp.int32), start, nothing)
         # Of such coefficients a column does not depend on the others.
-        return state._replace(cells=_redrawn(key, state, tables)[0])
+        return state._replace(cells=_redrawn(key, state, tables)[0]) if tables else state
 
     @jax.jit
     def moved(
@@ -124,9 +133,12 @@ def train_model(counts: Counts, num_steps: int) -> Training | ApartTraining:
         return ModelState(state.step + 1, now, cells), misfit
 
     def update(state: ModelState, key: Key[Array, ""]) -> tuple[ModelState, Float[Array, ""]]:
+        if not tables:
+            return state._replace(step=state.step + 1), jnp.zeros(())
         return moved(state, *_redrawn(key, state, tables))
 
-    return Training(num_steps, init, update)
+    records = functools.partial(_records, fitted=fitted, shares=counts.shares)
+    return Training(num_steps, init, update, records)
 
 
 class _Target(NamedTuple):
@@ -147,9 +159,21 @@ class _Target(NamedTuple):
     decay: Float[Array, "d d"]
 
 
-def _target(counts: Counts) -> _Target:
+def _side_by_side(parts: Sequence[np.ndarray]) -> Float[np.ndarray, " d"]:
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _places(counts: Counts, columns: Iterable[int]) -> dict[int, slice]:
+    """Return where cells of some columns lie, side by side."""
+    ends = itertools.accumulate(widths := [counts.domain.widths[each] for each in columns])
+    each = zip(columns, ends, widths, strict=True)
+    return {column: slice(end - width, end) for column, end, width in each}
+
+
+def _target(counts: Counts, columns: Sequence[int]) -> _Target:
     """Return what is fitted; in turned features, whose curvature is nearly diagonal."""
-    places, dim = counts.domain.places, counts.domain.dim
+    places = _places(counts, columns)
+    dim = sum(counts.domain.widths[each] for each in columns)
     found = np.zeros((5, dim, dim))
     for pair, prior in counts.dependences.items():
         block = tuple(places[each] for each in pair)
@@ -162,22 +186,48 @@ def _target(counts: Counts) -> _Target:
     return _Target(*(jnp.asarray(each + each.T, jnp.float32) for each in found))
 
 
-def column_tables(counts: Counts) -> tuple[ColumnTables, ...]:
-    """Return what drawing needs of each column."""
-    domain, strength = counts.domain, np.zeros((len(counts.domain.widths),) * 2)
+def column_tables(counts: Counts, columns: Sequence[int]) -> tuple[ColumnTables, ...]:
+    """Return what drawing needs of each of the columns that depend on others.
+
+    Args:
+        counts: what was released.
+        columns: those, in their order.
+    """
+    strength = np.zeros((len(columns),) * 2)
     for pair in counts.dependences:
-        strength[pair] = strength[pair[::-1]] = counts.strength(pair)
-    partners = np.where(strength.any(axis=1), strength.argmax(axis=1), np.arange(len(strength)))
-    each = zip(domain.places, counts.bases, partners, strict=True)
+        own = tuple(columns.index(each) for each in pair)
+        strength[own] = strength[own[::-1]] = counts.strength(pair)
+    places = _places(counts, columns)
     return tuple(
         ColumnTables(
-            jnp.asarray(column, jnp.int32),
-            jnp.asarray(place.start, jnp.int32),
-            jnp.asarray(basis, jnp.float32),
-            jnp.asarray(partner, jnp.int32),
+            jnp.asarray(number, jnp.int32),
+            jnp.asarray(places[column].start, jnp.int32),
+            jnp.asarray(counts.bases[column], jnp.float32),
+            jnp.asarray(strength[number].argmax(), jnp.int32),
         )
-        for column, (place, basis, partner) in enumerate(each)
+        for number, column in enumerate(columns)
     )
+
+
+def _records(
+    state: ModelState,
+    key: Key[Array, ""],
+    *,
+    fitted: Sequence[int],
+    shares: Sequence[Float[np.ndarray, " _"]],
+) -> Int[Array, "m q"]:
+    """Return cells of all columns: those that are fitted, and others drawn by their shares."""
+    own = jax.random.fold_in(jax.random.fold_in(key, state.step), 1)  # not that of the next step
+    chance = drawn_chance(own, len(state.cells), len(shares))
+    even = jnp.zeros(len(state.cells), jnp.int32)
+
+    def drawn(column: int) -> Int[Array, " m"]:
+        upto = jnp.asarray(np.cumsum(shares[column]), jnp.float32)
+        return cells_at(spread_points(chance.of(column), even, 1), upto)
+
+    found = {column: state.cells[:, number] for number, column in enumerate(fitted)}
+    found |= {column: drawn(column) for column in range(len(shares)) if column not in found}
+    return jnp.stack([found[column] for column in range(len(shares))], axis=1)
 
 
 def _redrawn(
@@ -274,4 +324,4 @@ def rounds(
     for number in itertools.count():
         for _ in range(steps_before(number)):
             state, _ = training.update(state, key)
-        yield np.asarray(state.cells)
+        yield np.asarray(training.records(state, key))

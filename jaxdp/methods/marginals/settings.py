@@ -18,7 +18,7 @@ from jaxdp.methods.settings import (
 _COLUMN_SHARE, _CHOICE_SHARE = 0.1, 0.35
 # Held out on isolet, epileptic and credit.
 _FACTOR_SHARE = 0.2
-_STEPS = 250
+_STEPS = 150
 MOST_PAIRED = 60
 """Of more columns, only pairs with the target are counted."""
 NUM_CHAINS = 3000
