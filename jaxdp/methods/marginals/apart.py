@@ -21,12 +21,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxdp.methods.marginals import alike, factors
 from jaxdp.methods.marginals.estimates import Counts, likeliest_strength, turn_of
-from jaxdp.methods.marginals.points import (
-    cells_at,
-    drawn_chance,
-    sorted_points,
-    spread_points,
-)
+from jaxdp.methods.marginals.points import drawn_chance, sorted_points, spread_points
 from jaxdp.methods.marginals.settings import NUM_CHAINS
 
 # Looking at columns together has to tell so many times as much, as a few may depend far more.
@@ -164,7 +159,7 @@ class ApartTraining(NamedTuple):
         columns: dict[int, Array] = {}
         if self.target is not None:
             chance = drawn_chance(first, NUM_CHAINS, 1).of(0)
-            classes = cells_at(spread_points(chance, classes, 1), self.target_upto)
+            classes = _cells_at(spread_points(chance, classes, 1), self.target_upto)
             columns[self.target] = classes
         shared, rest = jax.random.split(rest)
         for number, group in enumerate(self.groups):
@@ -227,6 +222,12 @@ def _loadings(counts: Counts, tables: dict[int, np.ndarray]) -> Float[np.ndarray
     return factors.loadings(counts.moments, counts.moment_stddev, counts.num_records, scores)
 
 
+def _cells_at(points: Float[Array, " m"], upto: Float[Array, "..."]) -> Int[Array, " m"]:
+    """Return the cell in which each point of the unit interval lies."""
+    found = jnp.sum(upto < points[:, None], axis=-1)
+    return jnp.minimum(found, upto.shape[-1] - 1).astype(jnp.int32)
+
+
 @jax.jit
 def _drawn_group(
     keys: Key[Array, " g"],
@@ -241,6 +242,6 @@ def _drawn_group(
         left = jnp.sqrt(1 - jnp.sum(part**2))
         z = moved @ part + left * jax.random.normal(key, classes.shape)
         points = sorted_points(classes, jax.scipy.special.ndtr(z), len(own))
-        return cells_at(points, own[classes])
+        return _cells_at(points, own[classes])
 
     return jax.lax.map(lambda each: drawn(*each), (keys, upto, loadings))

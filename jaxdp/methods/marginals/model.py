@@ -7,7 +7,7 @@ prior whose variance the counts themselves tell (`estimates`), and are 0 for col
 depend on each other beyond doubt. Each step draws every column of some thousand records anew, given
 the others, and moves the coefficients to where the drawn records fit the counts better: by the
 gradient of the posterior, scaled by its curvature. Columns that depend on no other have no part in
-that: they are drawn by their shares.
+that, and are drawn by their shares.
 
 References:
     Geman & Geman (1984), "Stochastic relaxation, Gibbs distributions, and the Bayesian restoration
@@ -18,7 +18,7 @@ References:
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -28,7 +28,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxdp.methods.marginals.apart import ApartTraining, apart_model
 from jaxdp.methods.marginals.estimates import Counts
-from jaxdp.methods.marginals.points import Chance, cells_at, drawn_chance, spread_points
+from jaxdp.methods.marginals.points import Chance, drawn_chance, spread_points
 from jaxdp.methods.marginals.settings import NUM_CHAINS, steps_before
 from jaxdp.methods.steps import Watch, unwatched
 
@@ -37,7 +37,7 @@ _LEAST = 1e-6
 
 
 class Coefficients(NamedTuple):
-    """The numbers of a model, of the columns that depend on others.
+    """The numbers of a model.
 
     Attributes:
         single: b, for each cell of all columns.
@@ -57,13 +57,13 @@ class ModelState(NamedTuple):
 
 
 class ColumnTables(NamedTuple):
-    """What drawing a column needs, among those that depend on others.
+    """What drawing a column needs.
 
     Attributes:
         column: its number.
         start: of its cells in a row of all cells.
         features: of each cell.
-        partner: the column on which it depends most.
+        partner: the column on which it depends most; itself for none.
     """
 
     column: Int[Array, ""]
@@ -100,44 +100,29 @@ def train_model(counts: Counts, num_steps: int) -> Training | ApartTraining:
     """
     if counts.is_apart:
         return apart_model(counts)
-    fitted = sorted(set(itertools.chain.from_iterable(counts.dependences)))
-    tables, target = column_tables(counts, fitted), _target(counts, fitted)
-    shares = jnp.asarray(_side_by_side([counts.shares[each] for each in fitted]), jnp.float32)
+    domain, tables = counts.domain, column_tables(counts)
+    target = _target(counts)
+    shares = jnp.asarray(np.concatenate(counts.shares), jnp.float32)
+
+    every, total = frozenset(range(len(tables))), jnp.asarray(num_steps)
+    fitted = frozenset(itertools.chain.from_iterable(counts.dependences))
 
     def init(key: Key[Array, ""]) -> ModelState:
-        start = Coefficients(jnp.log(shares), jnp.zeros_like(target.means))
+        start = Coefficients(jnp.log(shares), jnp.zeros((domain.dim, domain.dim)))
         nothing = jnp.zeros((NUM_CHAINS, len(tables)), jnp.int32)
         state = ModelState(jnp.zeros((), jnp.int32), start, nothing)
         # Of such coefficients a column does not depend on the others.
-        return state._replace(cells=_redrawn(key, state, tables)[0]) if tables else state
-
-    @jax.jit
-    def moved(
-        state: ModelState,
-        cells: Array,
-        rows: Array,
-        shares_drawn: tuple[Array, ...],
-        means: tuple[Array, ...],
-    ) -> tuple[ModelState, Float[Array, ""]]:
-        single = jnp.concatenate(shares_drawn)
-        products = jnp.concatenate(means) @ rows.T / len(cells)
-        missing = target.means - (products + products.T) / 2
-        rate = jnp.maximum(_RATE * (1 - state.step / num_steps), _LEAST_RATE)
-        pull = target.gain * missing - target.decay * state.coefficients.pairs
-        now = Coefficients(
-            single=state.coefficients.single + rate * (jnp.log(shares) - jnp.log(single + _LEAST)),
-            pairs=state.coefficients.pairs + rate * target.known * jnp.clip(pull, -1, 1),
-        )
-        num_known = jnp.maximum(jnp.sum(target.known), 1.0)
-        misfit = jnp.sqrt(jnp.sum(target.known * missing**2 * target.precision) / num_known)
-        return ModelState(state.step + 1, now, cells), misfit
+        return state._replace(cells=_redrawn(key, state, tables, every).cells)
 
     def update(state: ModelState, key: Key[Array, ""]) -> tuple[ModelState, Float[Array, ""]]:
-        if not tables:
+        if not fitted:
             return state._replace(step=state.step + 1), jnp.zeros(())
-        return moved(state, *_redrawn(key, state, tables))
+        return _moved(state, _redrawn(key, state, tables, fitted), target, shares, total)
 
-    records = functools.partial(_records, fitted=fitted, shares=counts.shares)
+    def records(state: ModelState, key: Key[Array, ""]) -> Int[Array, "m q"]:
+        alone = every - fitted
+        return _redrawn(key, state, tables, alone).cells if alone else state.cells
+
     return Training(num_steps, init, update, records)
 
 
@@ -159,21 +144,9 @@ class _Target(NamedTuple):
     decay: Float[Array, "d d"]
 
 
-def _side_by_side(parts: Sequence[np.ndarray]) -> Float[np.ndarray, " d"]:
-    return np.concatenate([np.zeros(0), *parts])
-
-
-def _places(counts: Counts, columns: Iterable[int]) -> dict[int, slice]:
-    """Return where cells of some columns lie, side by side."""
-    ends = itertools.accumulate(widths := [counts.domain.widths[each] for each in columns])
-    each = zip(columns, ends, widths, strict=True)
-    return {column: slice(end - width, end) for column, end, width in each}
-
-
-def _target(counts: Counts, columns: Sequence[int]) -> _Target:
+def _target(counts: Counts) -> _Target:
     """Return what is fitted; in turned features, whose curvature is nearly diagonal."""
-    places = _places(counts, columns)
-    dim = sum(counts.domain.widths[each] for each in columns)
+    places, dim = counts.domain.places, counts.domain.dim
     found = np.zeros((5, dim, dim))
     for pair, prior in counts.dependences.items():
         block = tuple(places[each] for each in pair)
@@ -186,69 +159,98 @@ def _target(counts: Counts, columns: Sequence[int]) -> _Target:
     return _Target(*(jnp.asarray(each + each.T, jnp.float32) for each in found))
 
 
-def column_tables(counts: Counts, columns: Sequence[int]) -> tuple[ColumnTables, ...]:
-    """Return what drawing needs of each of the columns that depend on others.
+# The counts are arguments, so that no program that is kept depends on them.
+@jax.jit
+def _moved(
+    state: ModelState,
+    drawn: "_Drawn",
+    target: _Target,
+    shares: Float[Array, " d"],
+    num_steps: Int[Array, ""],
+) -> tuple[ModelState, Float[Array, ""]]:
+    """Return a state with coefficients that fit better, and how far drawn records are off."""
+    own = jnp.concatenate(drawn.shares)
+    products = jnp.concatenate(drawn.means) @ drawn.rows.T / len(drawn.cells)
+    missing = target.means - (products + products.T) / 2
+    rate = jnp.maximum(_RATE * (1 - state.step / num_steps), _LEAST_RATE)
+    pull = target.gain * missing - target.decay * state.coefficients.pairs
+    now = Coefficients(
+        single=state.coefficients.single + rate * (jnp.log(shares) - jnp.log(own + _LEAST)),
+        pairs=state.coefficients.pairs + rate * target.known * jnp.clip(pull, -1, 1),
+    )
+    num_known = jnp.maximum(jnp.sum(target.known), 1.0)
+    misfit = jnp.sqrt(jnp.sum(target.known * missing**2 * target.precision) / num_known)
+    return ModelState(state.step + 1, now, drawn.cells), misfit
 
-    Args:
-        counts: what was released.
-        columns: those, in their order.
-    """
-    strength = np.zeros((len(columns),) * 2)
+
+def column_tables(counts: Counts) -> tuple[ColumnTables, ...]:
+    """Return what drawing needs of each column."""
+    domain, strength = counts.domain, np.zeros((len(counts.domain.widths),) * 2)
     for pair in counts.dependences:
-        own = tuple(columns.index(each) for each in pair)
-        strength[own] = strength[own[::-1]] = counts.strength(pair)
-    places = _places(counts, columns)
+        strength[pair] = strength[pair[::-1]] = counts.strength(pair)
+    partners = np.where(strength.any(axis=1), strength.argmax(axis=1), np.arange(len(strength)))
+    each = zip(domain.places, counts.bases, partners, strict=True)
     return tuple(
         ColumnTables(
-            jnp.asarray(number, jnp.int32),
-            jnp.asarray(places[column].start, jnp.int32),
-            jnp.asarray(counts.bases[column], jnp.float32),
-            jnp.asarray(strength[number].argmax(), jnp.int32),
+            jnp.asarray(column, jnp.int32),
+            jnp.asarray(place.start, jnp.int32),
+            jnp.asarray(basis, jnp.float32),
+            jnp.asarray(partner, jnp.int32),
         )
-        for number, column in enumerate(columns)
+        for column, (place, basis, partner) in enumerate(each)
     )
 
 
-def _records(
-    state: ModelState,
-    key: Key[Array, ""],
-    *,
-    fitted: Sequence[int],
-    shares: Sequence[Float[np.ndarray, " _"]],
-) -> Int[Array, "m q"]:
-    """Return cells of all columns: those that are fitted, and others drawn by their shares."""
-    own = jax.random.fold_in(jax.random.fold_in(key, state.step), 1)  # not that of the next step
-    chance = drawn_chance(own, len(state.cells), len(shares))
-    even = jnp.zeros(len(state.cells), jnp.int32)
+class _Drawn(NamedTuple):
+    """Records of which columns were drawn anew, one after the other, and what is expected of them.
 
-    def drawn(column: int) -> Int[Array, " m"]:
-        upto = jnp.asarray(np.cumsum(shares[column]), jnp.float32)
-        return cells_at(spread_points(chance.of(column), even, 1), upto)
+    Records are the last axis of features: they are many, and a processor takes many numbers of an
+    axis at once.
 
-    found = {column: state.cells[:, number] for number, column in enumerate(fitted)}
-    found |= {column: drawn(column) for column in range(len(shares)) if column not in found}
-    return jnp.stack([found[column] for column in range(len(shares))], axis=1)
+    Attributes:
+        cells: of the records.
+        rows: their features.
+        shares: for each column, of each cell, as expected by the other columns.
+        means: for each column, of each record's features, as expected by the other columns; 0 for
+            those that were not drawn.
+    """
+
+    cells: Int[Array, "m q"]
+    rows: Float[Array, "d m"]
+    shares: tuple[Float[Array, " w"], ...]
+    means: tuple[Float[Array, "w m"], ...]
 
 
 def _redrawn(
-    key: Key[Array, ""], state: ModelState, tables: Sequence[ColumnTables]
-) -> tuple[Int[Array, "m q"], Float[Array, "d m"], tuple[Array, ...], tuple[Array, ...]]:
-    """Return records whose columns were drawn anew, one after the other; and what is expected.
-
-    Those are their cells and features as drawn; then for each column the share of each cell, and
-    each record's features as expected by its other columns. Records are the last axis of features:
-    they are many, and a processor takes many numbers of an axis at once.
-    """
+    key: Key[Array, ""],
+    state: ModelState,
+    tables: Sequence[ColumnTables],
+    columns: Container[int],
+) -> _Drawn:
+    """Return records of which some columns were drawn anew."""
     chance, cells, rows = _begun(key, state, tuple(table.features for table in tables))
     means, shares = [], []
     widest = max(len(table.features) for table in tables)
-    for table in tables:
-        cells, rows, share, mean = _drawn_column(
-            chance, cells, rows, state.coefficients, table, widest
-        )
+    for number, table in enumerate(tables):
+        if number in columns:
+            cells, rows, share, mean = _drawn_column(
+                chance, cells, rows, state.coefficients, table, widest
+            )
+        else:
+            share, mean = _as_before(state, table)
         means.append(mean)
         shares.append(share)
-    return cells.T, rows, tuple(shares), tuple(means)
+    return _Drawn(cells.T, rows, tuple(shares), tuple(means))
+
+
+@jax.jit
+def _as_before(
+    state: ModelState, table: ColumnTables
+) -> tuple[Float[Array, " w"], Float[Array, "w m"]]:
+    """Return the shares of a column that depends on no other, and no means."""
+    width = len(table.features)
+    single = jax.lax.dynamic_slice(state.coefficients.single, (table.start,), (width,))
+    return jnp.exp(single), jnp.zeros((width, len(state.cells)))
 
 
 @jax.jit

@@ -64,18 +64,6 @@ def spread_points(chance: Chance, groups: Int[Array, " m"], num_groups: int) -> 
     return jnp.zeros(len(groups)).at[order].set(even)
 
 
-def cells_at(points: Float[Array, " m"], upto: Float[Array, "..."]) -> Int[Array, " m"]:
-    """Return the cell in which each point of the unit interval lies.
-
-    Args:
-        points: in [0, 1).
-        upto: probability of all cells up to each, along the last axis; the same for all points,
-            or of each.
-    """
-    found = jnp.sum(upto < points[:, None], axis=-1)
-    return jnp.minimum(found, upto.shape[-1] - 1).astype(jnp.int32)
-
-
 def _shuffled(
     bits: UInt32[Array, " m"], groups: Int[Array, " m"], num_groups: int
 ) -> Int[Array, " m"]:

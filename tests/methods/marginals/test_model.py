@@ -41,15 +41,11 @@ def fitted(counts: Counts, steps: int = 150) -> Fitted:
 def exact_shares(found: Fitted) -> np.ndarray:
     """Return the probability of every record, as the model's formula has it."""
     single, pairs = (np.asarray(each) for each in found.state.coefficients)
-    shape, places = DOMAIN.widths, {}
-    energy, end = np.zeros(shape), 0
-    for column in range(len(shape)):
-        own = np.log(found.counts.shares[column])
-        if any(column in pair for pair in found.counts.dependences):
-            places[column] = slice(end, end := end + shape[column])
-            own = single[places[column]]
-        energy += own.reshape([-1 if k == column else 1 for k in range(len(shape))])
-    for j, k in found.counts.dependences:
+    shape, places = DOMAIN.widths, DOMAIN.places
+    energy = np.zeros(shape)
+    for column, place in enumerate(places):
+        energy += single[place].reshape([-1 if k == column else 1 for k in range(len(shape))])
+    for j, k in DOMAIN.pairs:
         left, right = found.counts.bases[j], found.counts.bases[k]
         table = left @ pairs[places[j], places[k]] @ right.T
         energy += table.reshape([shape[c] if c in (j, k) else 1 for c in range(len(shape))])
@@ -110,19 +106,33 @@ def test_columns_that_depend_on_no_other_are_drawn_by_their_shares() -> None:
     assert not np.array_equal(rounds[0], rounds[1])
 
 
-def test_only_columns_that_depend_on_others_are_fitted(found: Fitted) -> None:
+def test_only_columns_that_depend_on_others_have_a_part_in_steps(found: Fitted) -> None:
     depending = set(itertools.chain.from_iterable(found.counts.dependences))
-    assert {A, C} <= depending < set(range(len(DOMAIN.widths)))
-    assert found.state.cells.shape[1] == len(depending)
-    assert len(found.state.coefficients.single) == sum(DOMAIN.widths[k] for k in depending)
+    alone = set(range(len(DOMAIN.widths))) - depending
+    assert {A, C} <= depending
+    assert alone
+    after, _ = found.training.update(found.state, KEY)
+    drawn = found.training.records(after, KEY)
+    for column in range(len(DOMAIN.widths)):
+        before, now, last = (
+            np.asarray(cells[:, column]) for cells in (found.state.cells, after.cells, drawn)
+        )
+        assert np.array_equal(before, now) == (column in alone)
+        assert np.array_equal(now, last) == (column in depending)
+
+
+def test_programs_do_not_depend_on_counts() -> None:
+    """Programs are kept, and counts without noise are private."""
+    model._moved.clear_cache()
+    for seed in (0, 1):
+        fitted(noisy_counts(cells_of(5000, seed), 0.002), steps=2)
+    assert model._moved._cache_size() == 1
 
 
 def test_no_column_has_a_part_in_itself(found: Fitted) -> None:
     pairs = np.asarray(found.state.coefficients.pairs)
     np.testing.assert_allclose(pairs, pairs.T, rtol=1e-4, atol=1e-5)
-    start = 0
-    for column in sorted(set(itertools.chain.from_iterable(found.counts.dependences))):
-        place = slice(start, start := start + DOMAIN.widths[column])
+    for place in DOMAIN.places:
         assert not np.any(pairs[place, place])
 
 
