@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from jaxdp.methods.settings import SettingsError
 from jaxdp.tables import cells, obeying
 from jaxdp.tables.columns import Column, SchemaError
-from jaxdp.tables.layout import values_at
 from jaxdp.tables.schema import Schema
+from jaxdp.tables.written import numbers
 
 _RANGE = ".."
 
@@ -149,8 +149,7 @@ def _between(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray
         return (values >= bounds[0]) & (values <= bounds[1])
 
     def holds(stored: np.ndarray) -> np.ndarray:
-        values = values_at(column, stored)
-        return (stored >= 0) & holds_of_numbers(values)
+        return holds_of_numbers(numbers(column, stored))  # not of one that is missing
 
     return holds_of_numbers if is_total else holds
 

@@ -19,7 +19,7 @@ from jaxdp.methods.marginals import release as releasing
 from jaxdp.methods.marginals.estimates import Counts, counts_of
 from jaxdp.methods.marginals.given import Given
 from jaxdp.methods.marginals.released import FORM, Released
-from jaxdp.methods.marginals.settings import MOST_PAIRED, Settings
+from jaxdp.methods.marginals.settings import MOST_PAIRED, NUM_CHAINS, Settings
 from jaxdp.methods.marginals.story import STORY
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Cached, Runner, Steps, Watch, compute_anew
@@ -262,10 +262,12 @@ class MarginalsPlan(base.Plan[Released]):
             found = sum(len(each) for _, each in parts)
             if found >= count:
                 break
-            if done + 1 == _FIRST_ROUNDS and found * _MOST_ROUNDS < count * _FIRST_ROUNDS / 2:
+            are_few = found * _MOST_ROUNDS < count * _FIRST_ROUNDS / 2
+            if done + 1 == _MOST_ROUNDS or (done + 1 == _FIRST_ROUNDS and are_few):
                 raise SettingsError(
-                    f"--given={self.settings.given}: holds of {found} of {_FIRST_ROUNDS} thousand "
-                    "records or so that were drawn; ask for less, or lower --num_synthetic"
+                    f"--given={self.settings.given}: holds of {found} of "
+                    f"{NUM_CHAINS * (done + 1)} records that were drawn; ask for less, or lower "
+                    "--num_synthetic"
                 )
         x, y = (np.concatenate(each)[:count] for each in zip(*parts, strict=True))
         return x, y

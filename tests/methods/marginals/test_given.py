@@ -8,6 +8,7 @@ import pytest
 import jaxdp
 from jaxdp.methods.marginals import given
 from jaxdp.tables import Schema
+from jaxdp.tables.written import numbers
 
 SCHEMA = Schema.from_json(
     {
@@ -57,6 +58,17 @@ def test_an_end_of_a_range_may_be_a_number_that_is_missing_in_a_cell() -> None:
     x, y = np.array([[0.0], [0.4], [0.9], [-1.0]], np.float32), np.zeros(4, int)
     assert given.parse("degrees=-9..10", schema).holds(x, y).tolist() == [False, True, False, False]
     assert given.parse("degrees=-9", schema).holds(x, y).tolist() == [False, False, False, True]
+
+
+def test_a_number_is_one_as_it_is_written() -> None:
+    """With its digits it may leave its bin, and the first of the bin is written for it."""
+    score = {"type": "numeric", "lower": 0, "upper": 10, "decimals": 1}
+    schema = Schema.from_json({"columns": {"score": score}})
+    x = np.array([[0.936], [0.92], [0.946]], np.float32)  # bins begin at 8.75 and 9.375
+    written = numbers(schema.columns[0], x[:, 0])
+    assert written.tolist() == [8.8, 9.2, 9.5]
+    condition = given.parse("score=9.1..9.4", schema)
+    assert condition.holds(x, np.zeros(3, int)).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize(
