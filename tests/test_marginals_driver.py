@@ -95,6 +95,33 @@ def test_more_records_come_from_counts(
     assert made.age.between(20, 60).all()
 
 
+def test_more_records_are_others_than_the_run_has_made(run: Path, tmp_path: Path) -> None:
+    before = pd.read_csv(run / "synthetic.csv")
+    files = [tmp_path / f"{seed}.csv" for seed in (0, 0, 1)]
+    files[1] = tmp_path / "again.csv"
+    for file, seed in zip(files, (0, 0, 1), strict=True):
+        more = (f"--num={len(before)}", f"--sample_seed={seed}", f"--out={file}")
+        assert drivers.drive(sample.main, f"--run={run}", *more) == 0
+    first, again, other = map(pd.read_csv, files)
+    assert first.equals(again)
+    for each in (before, other):
+        assert (first.income != each.income).mean() > 0.9
+
+
+def test_a_file_that_is_there_is_not_written_over(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may be the private table."""
+    for name in ("people.csv", "people.zip"):
+        (tmp_path / name).write_text("private")
+    for command, name in ((sample, "people"), (sample, "people.csv"), (pack, "people.zip")):
+        assert drivers.drive(command.main, f"--run={run}", f"--out={tmp_path / name}") == 2
+        said = capsys.readouterr().err
+        assert "is there; remove it, or name another file" in said
+        assert "fitting" not in said
+    assert {file.read_text() for file in tmp_path.iterdir()} == {"private"}
+
+
 def test_guarantee_counts_of_another_run_are_not_taken_for_those_of_a_certificate(
     run: Path,
     source: tuple[str, str],

@@ -1,5 +1,6 @@
 """The file that --out names."""
 
+import os
 from pathlib import Path
 
 from jaxdp import new_files
@@ -15,7 +16,8 @@ def require(path: str, *, suffix: str) -> Path:
         suffix: that the name gets where it has another.
 
     Raises:
-        InputError: it is no name of a file, or is in a folder that cannot be written.
+        InputError: it is no name of a file, there is one already, which may be somebody's data, or
+            it is in a folder that cannot be written.
     """
     target = user_path(path, "out")
     if not target.name:
@@ -24,6 +26,8 @@ def require(path: str, *, suffix: str) -> Path:
     try:
         if target.is_dir():
             raise InputError(f"--out={path}: is a folder; name a file")
+        if os.path.lexists(target):
+            raise InputError(f"--out={path}: {target} is there; remove it, or name another file")
         if not target.parent.is_dir():
             raise InputError(f"--out={path}: there is no folder {target.parent}; make it first")
         probe = new_files.part_of(target)

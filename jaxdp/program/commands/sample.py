@@ -131,6 +131,7 @@ def _draw_records(counts: Path, asked: SampleFlags) -> None:
     from jaxdp.program.runs import counted_records
     from jaxdp.saved import loading
 
+    out_file.require(asked.out.removesuffix(".npz"), suffix=".csv")
     folder = loading.opened(
         user_path(str(asked.run), "run").absolute(), f"--run={asked.run}"
     ).folder

@@ -4,6 +4,8 @@ import dataclasses
 import sys
 from typing import Any
 
+import numpy as np
+
 from jaxdp.data import Spec
 from jaxdp.methods import marginals
 from jaxdp.methods.made import Made
@@ -13,6 +15,8 @@ from jaxdp.program.errors import InputError
 from jaxdp.saved.folder import SavedFolder
 from jaxdp.tables.columns import SchemaError
 from jaxdp.tables.schema import Schema
+
+_MORE = 20261130  # tells the chance of these records from a run's
 
 
 def draw(
@@ -41,7 +45,9 @@ def draw(
     most, persons = ledger["records_per_person"], stored.certificate.get("persons_declared")
     if most > 1 or persons:
         spec = spec.of_persons(most)
-    asked = marginals.Settings(num_synthetic=num, given=given, seed=seed)
+    # Chance of its own, or the run's records would be drawn again.
+    own = int(np.random.SeedSequence((_MORE, seed)).generate_state(1, np.uint64)[0] >> np.uint64(1))
+    asked = marginals.Settings(num_synthetic=num, given=given, seed=own)
     complete = marginals.complete(asked, spec)
     plan = marginals.make_plan(complete, spec, Earlier(stored=stored))
     print(
