@@ -118,6 +118,34 @@ def test_odd_texts_among_numbers_are_told_with_the_guesses(
     assert "\npay: numbers, but for some texts: name these" in capsys.readouterr().err
 
 
+def test_an_order_of_day_and_month_that_nobody_can_tell_is_told(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = [f"0{1 + n % 9}/0{1 + n // 9 % 9}/2020" for n in range(NUM)]
+    frame_of().assign(day=days).to_csv(csv, index=False)
+    assert drive(csv, "--accept_guesses", "--budget=0.1") == 2
+    assert "\nday: day and month could be the other way round" in capsys.readouterr().err
+
+
+def test_a_guess_of_classes_that_later_records_break_says_what_to_do(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{n % 50},{n // 1500}\n" for n in range(4500))
+    csv.write_text(f"age,label\n{rows}")
+    assert drive(csv, "--accept_guesses", "--target=label") == 2
+    said = capsys.readouterr().err
+    assert "that are no category of it" in said
+    assert said.rstrip().endswith("`jaxdp schema` begins a schema that says otherwise")
+
+
+def test_a_run_that_says_how_much_a_schema_takes_is_resumed(csv: Path) -> None:
+    share = ("--accept_guesses", "--schema_share=0.3")
+    assert drive(csv, *share) == 0
+    ledger = (csv.parent / "people.ledger.jsonl").read_bytes()
+    assert drive(csv, *share, "--resume") == 0
+    assert (csv.parent / "people.ledger.jsonl").read_bytes() == ledger
+
+
 def test_a_purchase_is_made_once(csv: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert drive(csv, "--accept_guesses") == 0
     bought = (csv.parent / "people.bought.json").read_bytes()

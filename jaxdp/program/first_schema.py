@@ -15,6 +15,7 @@ from jaxdp.program.data import (
     answers,
     classes,
     drafts,
+    guessed_formats,
     guesses,
     proposed_rules,
     table_files,
@@ -82,7 +83,12 @@ def _require_readable(source: table_files.Source, found: dict[str, Any], flags: 
         opened = OpenSchema.from_json(found, target=flags.target)
     except SchemaError as error:
         raise source.error(str(error)) from error
-    tables.require_readable(source, opened.schema, least=1 if flags.test_csv else 2)
+    try:
+        tables.require_readable(source, opened.schema, least=1 if flags.test_csv else 2)
+    except InputError as error:
+        if not isinstance(error.__cause__, SchemaError):
+            raise
+        raise InputError(f"{error}; `jaxdp schema` begins a schema that says otherwise") from error
 
 
 def _require_target(csv: str, target: str | None, columns: dict[str, Any]) -> None:
@@ -126,10 +132,11 @@ def _tell_left_out(columns: dict[str, Any]) -> None:
 
 
 def _tell_odd(drafted: dict[str, Any]) -> None:
-    """Say which columns may be of another type than was guessed, and what is no missing value."""
+    """Say which columns may be of another type or format than was guessed, or have no missing."""
     for name, facts in drafted.items():
-        if facts.get("about") in (guesses.MIXED, guesses.NAMIBIA):
-            print(f"{for_terminal(name)}: {facts['about']}", file=sys.stderr)
+        about = str(facts.get("about", ""))
+        if about in (guesses.MIXED, guesses.NAMIBIA) or guessed_formats.is_of_order(about):
+            print(f"{for_terminal(name)}: {for_terminal(about)}", file=sys.stderr)
 
 
 def _confirmed(

@@ -23,7 +23,8 @@ _CLOCKS = ("%H:%M:%S", "%H:%M", "%H:%M:%S.%3f", "%H:%M:%S.%f", "%I:%M %p", "%I:%
 _ZONES = ("", "Z", "%z", "%:z", " %z")
 _OFFSET = re.compile(r"([-+]\d\d):?(\d\d)$")
 _BARE = (("%d", "%-d"), ("%m", "%-m"), ("%H", "%-H"), ("%I", "%-I"))
-_ABOUT_ORDER = "day and month could be the other way round, as in {0!r}: check the format"
+_ORDER = "day and month could be the other way round"
+_ABOUT_ORDER = f"{_ORDER}, as in {{0!r}}: check the format"
 _OF_TIME = re.compile(r"time|date|stamp|unix|epoch|created|updated|_at$|^ts$", re.IGNORECASE)
 # Whole numbers that are days and months lie in these years, and so do seconds since 1970.
 _FIRST, _LAST = 1900, 2100
@@ -47,6 +48,11 @@ class Numbers(NamedTuple):
 
     marks: dict[str, Any]
     are_whole: bool
+
+
+def is_of_order(about: str) -> bool:
+    """Return whether a note says that day and month could be the other way round."""
+    return about.startswith(_ORDER)
 
 
 def of_type(values: pd.Series) -> dict[str, Any] | None:

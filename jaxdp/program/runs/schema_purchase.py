@@ -158,7 +158,7 @@ class SchemaBuyer:
             InputError: it is of another draft, or a share is asked for.
         """
         found = _filled(path, opened, self.run_flags.no_header)
-        if self.run_flags.schema_share is not None:
+        if self.run_flags.schema_share is not None and not self.run_flags.resume:
             raise InputError(
                 f"--schema_share={self.run_flags.schema_share:g}: {path} was bought before; leave "
                 "the flag out to use it again, or remove the file to buy it anew"

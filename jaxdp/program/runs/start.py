@@ -67,7 +67,7 @@ def started(
     entry = LedgerEntry(plan, run_flags, folder)
     entry.require_room()
     entry.require_releasable()
-    if run_flags.resume:
+    if run_flags.resume and folder.read_json("config.json") is not None:
         folder.require_same_config(fixed, open_before=open_before)
     else:
         certified.require_delta(plan)
