@@ -217,3 +217,17 @@ def test_the_ledger_is_found_by_its_data(tmp_path: Path) -> None:
         expected = str(tmp_path / f"{name}.ledger.jsonl")
         assert spent._file_of(f"{tmp_path}/{data}") == expected
         assert spent._file_of(expected) == expected
+
+
+def test_no_entry_is_made_where_noise_of_an_earlier_run_promises_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved_folders.images(tmp_path / "run")
+    own = ledger_of(folder)
+    ledger = DatasetLedger(tmp_path / "data.ledger.jsonl")
+    ledger.enter(f"{9:032x}", "dp_ntk", own)
+    ledger.enter(f"{8:032x}", "dp_ntk", dataclasses.replace(own, noise=UNROUNDED_NOISE))
+    out = tmp_path / "entry.yaml"
+    assert run(f"--run={folder}", f"--out={out}", f"--ledger={ledger.path}") == 2
+    assert "no epsilon holds of all runs together: its noisy sums" in capsys.readouterr().err
+    assert not out.exists()

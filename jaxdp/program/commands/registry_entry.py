@@ -111,7 +111,7 @@ def _parts(loaded: "Loaded") -> "list[Ledger]":
 
 def _loss(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
     """Return what all runs together lose: those of a ledger, or those that the certificate sums."""
-    from jaxdp.privacy.certificates import beside_mu, whole_loss
+    from jaxdp.privacy.certificates import beside_mu, whole_loss, why_void
     from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_relation
     from jaxdp.privacy.relations import IN_WORDS
 
@@ -119,6 +119,10 @@ def _loss(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
     own = Ledger.from_json(facts["ledger"])
     earlier = [*map(Ledger.from_json, facts.get("earlier_runs", ()))]
     ledgers = [each.ledger for each in runs] or [*earlier, own]
+    for each in ledgers:
+        void = why_void(each)
+        if void is not None:
+            raise InputError(f"{flag}: no epsilon holds of all runs together: {void}")
     counted = [*earlier, *_parts(loaded)] if runs else []
     for each in counted:
         if ledgers.count(each) < counted.count(each):

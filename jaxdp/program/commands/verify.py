@@ -95,13 +95,17 @@ def _numbers(loaded: "Loaded") -> str:
     """Say what is guaranteed, as the ledger has it."""
     from jaxdp.methods import card
     from jaxdp.privacy import wording
-    from jaxdp.privacy.certificates import beside_mu
+    from jaxdp.privacy.certificates import beside_mu, why_void
+    from jaxdp.privacy.ledger import Ledger
     from jaxdp.program.report.values import round_up
 
     facts = loaded.certificate.facts
     unit = wording.of_kind(facts["unit"], card.record(loaded.spec))
     if facts["epsilon"] is None:
         return "numbers: its ledger has no noise: there is no guarantee"
+    void = why_void(Ledger.from_json(facts["ledger"]))
+    if void is not None:
+        return f"numbers: no epsilon holds: {void}"
     besides = beside_mu([facts["ledger"].get("threshold_delta", 0.0)])
     said = (
         f"numbers: epsilon {round_up(facts['epsilon'])} at delta {facts['delta']:g}, mu "

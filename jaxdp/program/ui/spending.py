@@ -14,7 +14,7 @@ from jaxdp.data import Spec
 from jaxdp.methods import bought_schema
 from jaxdp.methods.settings import Budget, SettingsError
 from jaxdp.privacy import cell_counts, relations
-from jaxdp.privacy.certificates import whole_loss
+from jaxdp.privacy.certificates import whole_loss, why_void
 from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.privacy.ledger import Ledger, joint_epsilon
 from jaxdp.program import named_data
@@ -202,6 +202,8 @@ def together(chosen: Images | Table, spends: Spending, more: str = "") -> str:
             before = [entry.ledger for entry in ledger.read().entries]
             if not before:
                 return ""
+            if any(map(why_void, before)):
+                return "no epsilon holds: noise of an earlier run promises nothing"
             delta = max(each.delta for each in before)
             found = round_up(joint_epsilon([*before, spends.own], delta=delta))
     except SettingsError as error:
