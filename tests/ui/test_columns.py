@@ -15,7 +15,17 @@ AGE = answers.WHOLE
 
 def test_what_nobody_changes_is_as_guessed() -> None:
     columns = {"age": AGE, "id": answers.COUNTER, "note": {"drop": True}}
-    assert facts_of(rows_of(columns)) == (columns, {})
+    assert facts_of(rows_of(columns, {})) == (columns, {})
+
+
+def test_a_target_of_few_numbers_is_one_of_classes() -> None:
+    row, age = rows_of({"ill": AGE, "age": AGE}, {"ill": answers.CATEGORY})
+    assert (row.guess, age.guess) == ("whole numbers", "whole numbers")
+    row.is_target = age.is_target = True
+    assert (row.guess, age.guess) == ("categories", "whole numbers")
+    assert row.facts() == answers.CATEGORY | {"target": True}
+    row.kind = "whole numbers"
+    assert row.facts()["type"] == "numeric", "a person decides"
 
 
 @pytest.mark.parametrize(

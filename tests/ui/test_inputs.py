@@ -19,6 +19,7 @@ from jaxdp.methods.stored import Earlier
 from jaxdp.privacy import DatasetLedger, GaussianRelease, Ledger
 from jaxdp.program import command_line, first_schema
 from jaxdp.program.commands import recommend
+from jaxdp.program.data import answers
 from jaxdp.program.data.outside_files import table_name
 from jaxdp.program.errors import InputError
 from jaxdp.program.run_flags import RunFlags
@@ -40,6 +41,18 @@ def table(tmp_path: Path) -> inputs.Table:
     found = inputs.read(str(path), {})
     assert isinstance(found, inputs.Table)
     return found
+
+
+def test_columns_that_would_be_classes_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "stays.csv"
+    path.write_text("age,ill,ward\n" + "".join(f"{n % 60},{n % 2},a\n" for n in range(80)))
+    found = inputs.read(str(path), {})
+    assert isinstance(found, inputs.Table)
+    assert list(found.classes) == ["ill"]
+    assert found.columns["ill"] == answers.WHOLE
+    told = inputs.read(str(path), {"target": "ill"})
+    assert isinstance(told, inputs.Table)
+    assert told.columns["ill"] == found.classes["ill"]
 
 
 def test_the_first_way_is_what_the_command_takes_by_itself() -> None:

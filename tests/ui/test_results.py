@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from support import saved_folders
+from support import drivers, saved_folders
+from support.toy_tables import frame_of
 
 from jaxdp.program.ui import results
 
@@ -25,3 +27,18 @@ def test_a_result_without_its_files_is_said_to_stay(tmp_path: Path, name: str) -
     folder = saved_folders.images(tmp_path / "run")
     (folder / name).unlink()
     assert results.verdict(folder).startswith("MUST NOT BE RELEASED as it is: ")
+
+
+def test_first_records_of_a_table_without_a_line_of_names(tmp_path: Path) -> None:
+    folder = saved_folders.table(tmp_path / "run")
+    for header in (True, False):
+        config = drivers.read(folder, "config.json")
+        config["spec"]["codec"]["schema"]["csv"] = {"header": header}
+        (folder / "config.json").write_text(json.dumps(config))
+        frame_of(12).to_csv(folder / "synthetic.csv", index=False, header=header)
+        found = results.first_records(folder)
+        assert found is not None
+        assert found.rows == frame_of(10).astype(str).to_numpy().tolist()
+        places = range(1, len(found.names) + 1)
+        names = list(frame_of(1)) if header else [f"column_{place}" for place in places]
+        assert found.names == names

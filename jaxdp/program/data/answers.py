@@ -45,7 +45,7 @@ def settled(
         values = next(frame[key] for key in frame.columns if str(key).strip() == name)
         own = _settled(name, {k: v for k, v in facts.items() if k != "about"}, values)
         if name == target:
-            own = _of_classes(values) or own
+            own = of_classes(values) or own
         if _HOLDS_ALL.fullmatch(own.get("dtype", "")):
             own.pop("nullable", None)  # nothing is missing in a column of such a type
         found[name] = own
@@ -91,7 +91,7 @@ def _decimals(values: pd.Series) -> dict[str, int]:
     return {"decimals": max(digits)} if digits and max(digits) <= _FEW_DIGITS else {}
 
 
-def _of_classes(values: pd.Series) -> dict[str, Any] | None:
+def of_classes(values: pd.Series) -> dict[str, Any] | None:
     """Return what is said of a target of 0 and 1, or of two other whole numbers; None for others.
 
     They are classes, and no amounts. First records without a 1 are of a rare one.

@@ -65,6 +65,7 @@ class Row:
         is_target: whether it is to be predicted.
         is_known: whether what is guessed was said before.
         has_other: whether others can occur beside the categories, as was said before.
+        guessed_classes: what is guessed of it as the target, where that is something else.
     """
 
     name: str
@@ -78,15 +79,21 @@ class Row:
     is_target: bool = False
     is_known: bool = False
     has_other: bool = False
+    guessed_classes: Mapping[str, Any] | None = None
 
     @property
     def guess(self) -> str:
         """The guess in words."""
-        return answers.in_words(self.guessed) + (" and others" if self.has_other else "")
+        return answers.in_words(self._guess) + (" and others" if self.has_other else "")
+
+    @property
+    def _guess(self) -> Mapping[str, Any]:
+        as_classes = self.is_target and self.guessed_classes is not None
+        return self.guessed_classes or {} if as_classes else self.guessed
 
     @property
     def _chosen(self) -> dict[str, Any]:
-        return dict(self.guessed if self.kind == GUESSED else KINDS[self.kind])
+        return dict(self._guess if self.kind == GUESSED else KINDS[self.kind])
 
     @property
     def has_format(self) -> bool:
@@ -204,9 +211,16 @@ def _example_of(facts: Mapping[str, Any]) -> str:
     return f"{moment.write(moment.cut(int(_EXAMPLE[facts['type']] * _DAY)))}"
 
 
-def rows_of(columns: Mapping[str, Mapping[str, Any]]) -> list[Row]:
-    """Return rows of a form in which all is as proposed."""
-    return [Row(name, facts) for name, facts in columns.items()]
+def rows_of(
+    columns: Mapping[str, Mapping[str, Any]], classes: Mapping[str, Mapping[str, Any]]
+) -> list[Row]:
+    """Return rows of a form in which all is as proposed.
+
+    Args:
+        columns: what is proposed of each.
+        classes: the same of those that would be classes as the target.
+    """
+    return [Row(name, facts, guessed_classes=classes.get(name)) for name, facts in columns.items()]
 
 
 def rows_again(

@@ -98,7 +98,7 @@ class DataPart:
         if isinstance(found, inputs.Images):
             tab.spec, tab.line = found.spec, found.line
         else:
-            tab.rows = columns.rows_of(found.columns)
+            tab.rows = columns.rows_of(found.columns, found.classes)
         tab.changed()
 
     def _look(self) -> None:

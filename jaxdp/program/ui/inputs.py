@@ -71,6 +71,7 @@ class Table:
         known: what that says of each column, in words.
         drafted: as `drafts.draft` returns it.
         columns: what is proposed for each.
+        classes: what is proposed for those that would be classes as the target.
         rules: that names of columns suggest.
         first: the first values of each column; private.
         reading: flags that say how records are read, by name.
@@ -82,6 +83,7 @@ class Table:
     known: dict[str, str]
     drafted: dict[str, Any]
     columns: dict[str, dict[str, Any]]
+    classes: dict[str, dict[str, Any]]
     rules: list[dict[str, Any]]
     first: dict[str, str]
     reading: dict[str, Any]
@@ -138,7 +140,7 @@ def _table(path: Path, reading: dict[str, Any]) -> Table:
         line_breaks=reading.get("line_breaks"),
     )
     drafted = drafts.draft(frame, dialect.to_json())
-    columns = answers.settled(drafted["columns"], frame)
+    columns = answers.settled(drafted["columns"], frame, target=reading.get("target"))
     if reading.get("person_column") in columns:
         columns[reading["person_column"]] = {"drop": True}
     schema = schema_purchase.found_beside(RunFlags(csv=str(path)))
@@ -148,10 +150,21 @@ def _table(path: Path, reading: dict[str, Any]) -> Table:
         known={} if schema is None else _known(schema),
         drafted=drafted,
         columns=columns,
+        classes=_classes(columns, frame),
         rules=proposed_rules.of(columns),
         first={str(name).strip(): _first(frame[name]) for name in frame.columns},
         reading=reading,
     )
+
+
+def _classes(columns: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return what is said of columns that would be classes as the target."""
+    found = {str(name).strip(): answers.of_classes(frame[name]) for name in frame.columns}
+    return {
+        name: facts
+        for name, facts in found.items()
+        if facts is not None and not columns.get(name, {}).get("drop")
+    }
 
 
 def _known(schema: Path) -> dict[str, str]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from jaxdp.methods import facts as data_facts
+from jaxdp.methods.record import CONFIG
 from jaxdp.program.commands import verify
 from jaxdp.program.data import table_files
 from jaxdp.program.errors import InputError
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.saved import loading
+from jaxdp.saved.files import json_file
 
 _TABLES = ("synthetic.csv", "distilled.csv")
 _PICTURES = ("samples.png", "distilled.png")
@@ -35,8 +38,11 @@ def first_records(folder: Path | None) -> Records | None:
     if path is None:
         return None
     try:
-        frame, _ = table_files.header(table_files.Source("csv", str(path)), rows=_ROWS)
-    except InputError:  # somebody has changed it
+        facts = data_facts.from_config(json_file(path.parent / CONFIG))
+        no_header = facts.schema is not None and facts.schema.csv.header is False
+        source = table_files.Source("csv", str(path))
+        frame, _ = table_files.header(source, rows=_ROWS, no_header=no_header)
+    except (OSError, ValueError, InputError):  # somebody has changed it
         return None
     texts = frame.head(_ROWS).fillna("").astype(str)
     return Records([str(name) for name in texts.columns], texts.to_numpy().tolist())
