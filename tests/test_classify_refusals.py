@@ -121,12 +121,17 @@ def test_bad_records_are_refused_in_one_line(
     (tmp_path / "empty").mkdir()
     (tmp_path / "head.csv").write_text("age,income,debt,smoker,stage\n")
     frame_of(3).drop(columns="age").to_csv(tmp_path / "less.csv", index=False)
+    frame_of(3).to_csv(tmp_path / "bars.csv", index=False, sep=";")
+    broken = frame_of(3).assign(smoker="y\nes")
+    broken.to_csv(tmp_path / "lines.csv", index=False)
     halves = np.full((2, 5), 0.5, np.float32)
     bad = {
         picture(tmp_path / "good.png", grey(8, 8)): "the run is of a table; give .csv",
         str(tmp_path / "empty"): "the run is of a table",
         saved(tmp_path / "halves.npz", x=halves): "not stored as the schema says",
         str(tmp_path / "less.csv"): "column 'age': there is no such column",
+        str(tmp_path / "bars.csv"): "separated by semicolons; new records have to be written as",
+        str(tmp_path / "lines.csv"): "take stray quotes out; new records have to be written as",
         str(tmp_path / "head.csv"): "no records",
     }
     for path, said in bad.items():

@@ -110,6 +110,7 @@ class OpenSchema:
             if field in stored or default is not None
         }
         if bought.BINS in facts and bought.BOUNDS not in facts and now.bounds != before.bounds:
+            found.pop("spikes", None)
             found |= _between(before, *now.bounds)
         return found
 

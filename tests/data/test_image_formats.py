@@ -306,6 +306,16 @@ def test_dicom_is_read_without_loss_in_the_range_of_its_bits(tmp_path: Path, cas
     require_range(found)
 
 
+@pytest.mark.parametrize("case", ["16 bits", "signed of 12 bits"])
+def test_dicom_of_several_ranges_is_refused_with_what_to_do(tmp_path: Path, case: str) -> None:
+    pixels, bits, *_ = CASES["12 bits"]
+    dicom_folder(tmp_path, pixels, bits=bits)
+    other, bits, *_ = CASES[case]
+    save_dicom(tmp_path / "toy/train/b/y.dcm", other, bits=bits)
+    with pytest.raises(InputError, match=r"y\.dcm is .*one range of values; save all anew, as PNG"):
+        load(tmp_path)
+
+
 def test_black_is_the_least_value_of_inverted_dicom(tmp_path: Path) -> None:
     inverted = dicom_folder(tmp_path, DEEP % 4096, bits=12, PhotometricInterpretation="MONOCHROME1")
     np.testing.assert_array_equal(load(inverted).private.x[0, ..., 0], 4095 - DEEP % 4096)

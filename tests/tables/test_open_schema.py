@@ -113,6 +113,15 @@ def test_what_was_bought_may_be_declared_now_and_columns_left_out() -> None:
     assert found.bought.ledger == {"any": "ledger"}, "the purchase counts as a whole"
 
 
+def test_a_spike_that_bounds_leave_out_is_none_any_more() -> None:
+    said: dict[str, Any] = copy.deepcopy(DRAFT)
+    said["columns"]["age"] |= {"lower": 1, "upper": 90}
+    with_spike = FACTS["age"] | {"spikes": [0]}
+    found = OpenSchema.from_json(said).filled_by(bought_schema(age=with_spike))
+    assert found is not None
+    assert "spikes" not in found.to_json()["columns"]["age"]
+
+
 def test_bins_of_single_numbers_stay_so_between_wider_bounds() -> None:
     said: dict[str, Any] = copy.deepcopy(DRAFT)
     said["columns"]["age"] |= {"lower": 0, "upper": 30}

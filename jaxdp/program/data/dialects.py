@@ -17,6 +17,11 @@ from jaxdp.tables.dialects import PLAIN, SEPARATORS, Dialect
 if TYPE_CHECKING:
     import pandas as pd
 
+BREAKS = (
+    '. Where fields do hold line breaks, say --line_breaks, or "csv": {"line_breaks": true} in the '
+    "schema"
+)
+"""What may be declared where `fault_of_breaks` finds something."""
 _LINES = 50
 _DECIMAL_COMMA, _DECIMAL_POINT = re.compile(r"[-+]?\d+,\d+"), re.compile(r"[-+]?\d+\.\d+")
 # Bytes that are letters and signs in cp1252 and nothing that is seen in latin-1.
@@ -90,9 +95,7 @@ def fault_of_breaks(records: pd.DataFrame, num_before: int) -> str | None:
     number = num_before + min(found) + 1
     return (
         f"{f'record {number}' if number else 'the first line'} has a line break in quotes, as two "
-        "stray quotes make one record of all lines between them: take stray quotes out. Where "
-        'fields do hold line breaks, say --line_breaks, or "csv": {"line_breaks": true} in the '
-        "schema"
+        "stray quotes make one record of all lines between them: take stray quotes out"
     )
 
 

@@ -10,13 +10,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
 
 from jaxdp.program.data import image_file, image_stack, persons
 from jaxdp.program.data.image_file import SUFFIXES
 from jaxdp.program.data.sources import RawData, Wanted, dataset_error
 from jaxdp.program.data.splits import TEST_FRACTION, held_out
 from jaxdp.program.errors import InputError
+from jaxdp.program.terminal import bar_style
 
+_DELAY = 2.0  # seconds before there is a bar
 _ENDINGS = "png|jpg|tif|bmp|dcm"
 # How many names or endings a line lists, and how long an ending may be.
 _LISTED, _LONGEST = 5, 10
@@ -133,7 +136,14 @@ def _raw(
     # Of both splits: a person's images may be in one or the other.
     begins = [each.name.split(wanted.persons.separator)[0] for each in paths]
     owners = None if whose is None else np.array(begins)
-    images = image_file.read_all(name, paths)
+    images = tqdm(
+        image_file.read_all(name, paths),
+        desc="reading images",
+        total=len(paths),
+        unit="image",
+        delay=_DELAY,
+        **bar_style(),
+    )
     x, first, before = image_stack.stacked(name, images, len(paths), wanted, owners)
     y, n = np.array(labels), len(files[0])
     return RawData(

@@ -119,8 +119,10 @@ def _require_alike(name: str, found: _Found, first: _Found, wanted: Wanted) -> N
 
 def _remedy(here: Image, there: Image) -> str:
     """Return how two images are made one kind."""
-    if here.pixels.dtype != there.pixels.dtype:
+    if here.pixels.dtype.itemsize != there.pixels.dtype.itemsize:
         return "images of one dataset have one depth; save those of 16 bits with 8, or all with 16"
+    if here.kind[1:] != there.kind[1:]:
+        return "images of one dataset have one range of values; save all anew, as PNG of 16 bits"
     return "give all images one mode, grey or RGB; --channels=1 makes all grey, 3 RGB"
 
 

@@ -35,6 +35,7 @@ _PIECE = 2**18
 _LONGEST = 2**31 - 1
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _LINE = re.compile(r"(line|row) \d+")
+_AS_OF_THE_RUN = "; new records have to be written as the table of the run is"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,16 +43,22 @@ class Source:
     """A file of a table, and the flag that names it.
 
     Attributes:
-        flag: without dashes; empty where the path stands by itself.
+        flag: without dashes; empty for new records of a run, whose path stands by itself.
         path: as given.
     """
 
     flag: str
     path: str
 
-    def error(self, what: str) -> InputError:
-        """Return the one-line error about the file."""
-        return InputError(self.named(what))
+    def error(self, what: str, *, else_declare: str = "") -> InputError:
+        """Return the one-line error about the file.
+
+        Args:
+            what: is wrong with it.
+            else_declare: what may be declared instead; nothing can be of a run that has ended.
+        """
+        remedy = else_declare if self.flag or not else_declare else _AS_OF_THE_RUN
+        return InputError(self.named(f"{what}{remedy}"))
 
     def named(self, what: str) -> str:
         """Return what is said of the file, after its name."""
@@ -136,16 +143,18 @@ def _reading(source: Source, encoding: str | None) -> Iterator[None]:
     except NulError as error:
         # Pandas may take it for the end of a field, and what stands behind it is then unchecked.
         raise source.error(
-            f"line {error.line} holds a NUL (a byte 0), which no text does: take it out. Where all "
-            'lines do, say how the file is written, as "csv": {"encoding": "utf-16"} in the schema'
+            f"line {error.line} holds a NUL (a byte 0), which no text does: take it out",
+            else_declare=". Where all lines do, say how the file is written, as "
+            '"csv": {"encoding": "utf-16"} in the schema',
         ) from error
     except UnicodeError as error:
         is_not = "text in no encoding that is tried: save it as UTF-8"
         if encoding is not None:
             is_not = f"not {encoding.upper()} text: save it so"
         raise source.error(
-            f"is {is_not}, or say in the schema how it is written, as "
-            '"csv": {"encoding": "latin-1"}'
+            f"is {is_not}",
+            else_declare=', or say in the schema how it is written, as "csv": {"encoding": '
+            '"latin-1"}',
         ) from error
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -272,7 +281,7 @@ def _require_one_line_each(
     """Raise an error where a record is of several lines and nobody has said that any may be."""
     fault = None if dialect.line_breaks else dialects.fault_of_breaks(records, num_before)
     if fault is not None:
-        raise source.error(fault)
+        raise source.error(fault, else_declare=dialects.BREAKS)
 
 
 def _require_columns(
@@ -285,12 +294,13 @@ def _require_columns(
             sum(name.count(mark) for name in names) >= len(names)
         ):
             raise source.error(
-                f"is separated by {what}: say so in the schema, as "
-                f'"csv": {{"separator": {json.dumps(mark)}, "decimal": ","}}'
+                f"is separated by {what}",
+                else_declare=": say so in the schema, as "
+                f'"csv": {{"separator": {json.dumps(mark)}, "decimal": ","}}',
             )
     if dialect.header is False:
         return
-    is_header = dialect.header is not None
+    is_header = dialect.header is not None or not source.flag
     fault = headers.without_names(names) or headers.twice(names, declared, is_header=is_header)
     if fault is not None:
         raise source.error(fault)
