@@ -30,7 +30,12 @@ Each of them gives its names as attributes, and is imported when it is first use
 which also writes files and reports, is `jaxdp run teacher --help` and its like.
 """
 
+import sys
+
 import lazy_loader
+
+if sys.platform == "win32":
+    raise ImportError("jaxdp locks files as Linux and macOS do; on Windows install it in WSL")
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -328,6 +328,12 @@ def test_what_models_learn_is_what_was_measured_on_public_data(name: str) -> Non
     said = learnt.sentence(config, kind, IMAGES)
     for figure in re.findall(r"\d+\.\d", said):
         assert re.search(rf"\| \**{re.escape(figure)}\b", pages), figure
+    if name == "labelled":
+        readme = (root.parent / "README.md").read_text()
+        for data, figure in zip(
+            ("MNIST", "Fashion-MNIST"), re.findall(r"\d+\.\d", said), strict=True
+        ):
+            assert re.search(rf"\| {data} \| 1 \| [\d.]+ \| \*\*{figure}\*\* \|", readme), figure
     assert said in " ".join(card_of(IMAGES, kind, config=config).split())
     assert "in the place of many" not in card_of(IMAGES, kind, config=config)
     if kind == "distilled" and name not in ("both", "embedding"):

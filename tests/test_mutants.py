@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import mutants
+import planted_bugs
 import pytest
 from planted_bugs import MUTANTS
 from planted_bugs.mutant import Mutant
@@ -29,6 +30,16 @@ def test_there_are_many_bugs_and_each_has_a_name_of_its_own() -> None:
     assert len(MUTANTS) >= 350
     assert max(Counter(mutant.name for mutant in MUTANTS).values()) == 1
     assert max(Counter((m.file, m.old, m.new) for m in MUTANTS).values()) == 1
+
+
+def test_the_page_on_the_guarantee_counts_them() -> None:
+    page = (ROOT / "docs" / "guarantee.md").read_text()
+    assert f"plants {len(MUTANTS)} bugs in the code" in page
+    themes = [each for each in vars(planted_bugs).values() if hasattr(each, "MUTANTS")]
+    for theme in themes:
+        told = str(theme.__doc__).strip().rstrip(".").removeprefix("Bugs of ")
+        assert f"\n| {told} | {len(theme.MUTANTS)} |\n" in page, theme.__name__
+    assert sum(len(theme.MUTANTS) for theme in themes) == len(MUTANTS)
 
 
 def test_a_stale_bug_is_an_error() -> None:

@@ -1,4 +1,4 @@
-"""Leaks of counts, statistics and private records into files and logs."""
+"""Bugs of what files and logs tell: counts, statistics and private records."""
 
 from planted_bugs.mutant import Mutant
 
