@@ -45,6 +45,7 @@ def run(*arguments: str) -> int:
 
 def written(folder: Path, *flags: str) -> dict[str, Any]:
     out = folder.with_suffix(".yaml")
+    out.unlink(missing_ok=True)
     assert run(f"--run={folder}", f"--out={out}", *flags) == 0
     return yaml.safe_load(out.read_text())["deployment"]
 
