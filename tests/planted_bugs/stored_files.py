@@ -84,6 +84,15 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a new run with --resume is asked for no delta",
+        "jaxdp/program/runs/start.py",
+        '    if run_flags.resume and folder.read_json("config.json") is not None:\n',
+        "    if run_flags.resume:\n",
+        (
+            "tests/test_driver.py::test_guarantee_a_large_delta_is_refused_or_allowed_with_a_warning",
+        ),
+    ),
+    Mutant(
         "a run spends what earlier ones keep from leaving",
         "jaxdp/program/runs/start.py",
         "    entry.require_releasable()\n",
