@@ -43,6 +43,14 @@ MUTANTS = (
         (f"{_W}test_guarantee_kept_programs_tell_not_how_many_texts_occur",),
     ),
     Mutant(
+        "kept programs hold the counts of a table",
+        "jaxdp/methods/marginals/model.py",
+        "return _moved(state, _redrawn(key, state, tables, fitted), target, shares, total)\n",
+        "drawn = _redrawn(key, state, tables, fitted)\n"
+        "        return jax.jit(lambda s, d: _moved(s, d, target, shares, total))(state, drawn)\n",
+        (f"{_W}test_guarantee_kept_programs_of_counts_tell_nothing_of_the_records",),
+    ),
+    Mutant(
         "every block of counts gets the same noise",
         _COUNTS,
         "jax.random.fold_in(key, number),",

@@ -78,18 +78,22 @@ def test_guarantee_kept_programs_tell_not_how_many_texts_occur(kept_programs: Pa
 def test_guarantee_kept_programs_of_counts_tell_nothing_of_the_records(
     kept_programs: Path,
 ) -> None:
-    """All that is compiled before the counts have noise."""
-    schema = schema_of()
+    """Nor of the counts, which are private without noise, or of which columns depend on others."""
+    schema, runner = schema_of(), PlainRunner(progress=False)
     spec = Spec.table("toy", schema, 200)
-    settings = marginals.complete(marginals.Settings(eps=2.0, steps=2, num_synthetic=50), spec)
-    plan, found = marginals.make_plan(settings, spec), []
-    for seed in (0, 1):
+    settings = marginals.complete(marginals.Settings(eps=500.0, steps=2, num_synthetic=50), spec)
+    plan, found, depending = marginals.make_plan(settings, spec), [], []
+    frame, rng = frame_of(200), np.random.default_rng(0)
+    shuffled = frame.apply(lambda column: rng.permutation(column.to_numpy()))
+    for each in (frame, frame_of(200, seed=1), shuffled):
         jax.clear_caches()
-        private = Private.of_frame(frame_of(200, seed=seed), schema)
-        plan.release(private, private_key(0), PlainRunner(progress=False))
+        released = plan.release(Private.of_frame(each, schema), private_key(0), runner)
+        depending.append(len(plan.counts(released).dependences))
+        plan.finish(released, runner)
         found.append({path.name for path in kept_programs.glob("*-cache")})
+    assert depending[2] < depending[0]
     assert found[0]
-    assert found[1] == found[0]
+    assert found[2] == found[1] == found[0]
 
 
 @pytest.mark.slow

@@ -115,8 +115,6 @@ def train_model(counts: Counts, num_steps: int) -> Training | ApartTraining:
         return state._replace(cells=_redrawn(key, state, tables, every).cells)
 
     def update(state: ModelState, key: Key[Array, ""]) -> tuple[ModelState, Float[Array, ""]]:
-        if not fitted:
-            return state._replace(step=state.step + 1), jnp.zeros(())
         return _moved(state, _redrawn(key, state, tables, fitted), target, shares, total)
 
     def records(state: ModelState, key: Key[Array, ""]) -> Int[Array, "m q"]:
@@ -232,12 +230,11 @@ def _redrawn(
     means, shares = [], []
     widest = max(len(table.features) for table in tables)
     for number, table in enumerate(tables):
+        share, mean = _as_before(state, table)  # of all, so that all runs keep the same programs
         if number in columns:
             cells, rows, share, mean = _drawn_column(
                 chance, cells, rows, state.coefficients, table, widest
             )
-        else:
-            share, mean = _as_before(state, table)
         means.append(mean)
         shares.append(share)
     return _Drawn(cells.T, rows, tuple(shares), tuple(means))
@@ -247,7 +244,7 @@ def _redrawn(
 def _as_before(
     state: ModelState, table: ColumnTables
 ) -> tuple[Float[Array, " w"], Float[Array, "w m"]]:
-    """Return the shares of a column that depends on no other, and no means."""
+    """Return the shares of a column that is not drawn anew, and no means."""
     width = len(table.features)
     single = jax.lax.dynamic_slice(state.coefficients.single, (table.start,), (width,))
     return jnp.exp(single), jnp.zeros((width, len(state.cells)))
