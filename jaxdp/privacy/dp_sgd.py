@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
 from jaxdp import devices, numerics
@@ -115,7 +116,8 @@ def accounted_steps(
         step: `(state, key, x, labels) -> state`, one more in `state.step`; makes one release.
 
     Raises:
-        ValueError: (`update`) the data does not have `mechanism.num_examples` rows.
+        ValueError: (`update`) the data does not have `mechanism.num_examples` rows, or labels are
+            not one for each row.
         TypeError: (`update`) the key is not of `mechanism.private_key`.
 
     Guarantee:
@@ -149,6 +151,9 @@ def accounted_steps(
         n = mechanism.num_examples
         if x.shape[0] != (devices.padded(n) if across else n):
             raise ValueError(f"the mechanism is for {n} examples, got {x.shape[0]}")
+        # jax reads the last label for every place beyond it: one record would decide for many.
+        if labels.shape != (x.shape[0],):
+            raise ValueError(f"need one label per row, got {labels.shape} for {x.shape[0]} rows")
         with numerics.float64():
             count = jnp.asarray(num_steps, jnp.int32)
             if across:
@@ -157,3 +162,27 @@ def accounted_steps(
             return on_one(state, key, x, labels, count)
 
     return update
+
+
+def require_classes(labels: Any, num_classes: int) -> None:
+    """Raise a `ValueError` for labels that would be one-hot of no class; none inside a `jit`.
+
+    Args:
+        labels: of the rows of this process; they may lie on several devices.
+        num_classes: c; labels are whole numbers in 0..c-1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from jaxdp.privacy import dp_sgd
+        >>> dp_sgd.require_classes(np.array([0, 1, 2]), 3)
+        >>> dp_sgd.require_classes(np.array([0, 1, 3]), 3)
+        Traceback (most recent call last):
+            ...
+        ValueError: labels must be whole numbers in 0..2
+    """
+    if isinstance(labels, jax.core.Tracer):
+        return
+    parts = getattr(labels, "addressable_shards", None)  # what lies on the devices of this process
+    found = np.asarray(labels) if parts is None else np.concatenate([part.data for part in parts])
+    if found.dtype.kind not in "iu" or np.any((found < 0) | (found >= num_classes)):
+        raise ValueError(f"labels must be whole numbers in 0..{num_classes - 1}")

@@ -208,6 +208,17 @@ MUTANTS = (
         (f"{_S}test_needs_the_accounted_number_of_examples",),
     ),
     Mutant(
+        "rows beyond the last label have that one's label",
+        _DP_SGD,
+        "if labels.shape != (x.shape[0],):",
+        "if labels.ndim != 1 or labels.shape[0] > x.shape[0]:",
+        (
+            f"{_S}test_guarantee_every_row_has_a_label_of_its_own",
+            "tests/methods/teacher/test_teacher.py::"
+            "test_guarantee_every_row_has_a_label_of_its_own",
+        ),
+    ),
+    Mutant(
         "ChaCha's rounds are not added to their start",
         _CHACHA,
         "return jnp.concatenate([x + y for x, y in zip(start, end, strict=True)]).T",

@@ -75,6 +75,14 @@ def test_needs_the_accounted_number_of_examples() -> None:
         update(START, private_key(0), X[:-1], LABELS[:-1], 1)
 
 
+@pytest.mark.parametrize("shape", [(N - 1,), (1,), (N + 1,), (N, 1), ()])
+def test_guarantee_every_row_has_a_label_of_its_own(shape: tuple[int, ...]) -> None:
+    """The last label would be that of every row beyond it, as jax clamps indices."""
+    update = dp_sgd.accounted_steps(mechanism(), record)
+    with pytest.raises(ValueError, match="need one label per row"):
+        update(START, private_key(0), X, jnp.zeros(shape, jnp.int32), 1)
+
+
 def drawn_rows(indices: jax.Array, mask: jax.Array) -> jax.Array:
     return jnp.sum(jnp.where(mask[:, None], X[indices], 0.0), axis=0)
 

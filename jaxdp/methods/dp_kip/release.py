@@ -121,7 +121,7 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
 
     Raises:
         ValueError: (`update`) the data does not have `mechanism.num_examples` rows, or labels are
-            not classes of the support.
+            not classes of the support, one for each row.
 
     Guarantee:
         All states together are a function of at most `mechanism.num_steps` releases of the
@@ -161,20 +161,10 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
     def update(
         state: KIPState, key: Array, x_t: Array | StoredRows, labels: Array, num_steps: int
     ) -> KIPState:
-        _require_classes(labels, state.support.y.shape[1])
+        dp_sgd.require_classes(labels, state.support.y.shape[1])
         return steps(state, key, x_t, labels, num_steps)
 
     return KIP(init, update)
-
-
-def _require_classes(labels: Array, num_classes: int) -> None:
-    """Raise a `ValueError` for labels that would be one-hot of no class; none inside a `jit`."""
-    if isinstance(labels, jax.core.Tracer):
-        return
-    parts = getattr(labels, "addressable_shards", None)  # what lies on the devices of this process
-    found = np.asarray(labels) if parts is None else np.concatenate([part.data for part in parts])
-    if found.dtype.kind not in "iu" or np.any((found < 0) | (found >= num_classes)):
-        raise ValueError(f"labels must be whole numbers in 0..{num_classes - 1}")
 
 
 def release(

@@ -129,7 +129,7 @@ def dp_teacher(
 
     Raises:
         ValueError: `first` or `last` is not one release of all examples; (`update`) the data does
-            not have `mechanism.num_examples` rows.
+            not have `mechanism.num_examples` rows, or labels are not classes, one for each row.
 
     Guarantee:
         All states together are a function of at most `mechanism.num_steps` releases of the
@@ -166,6 +166,9 @@ def dp_teacher(
     def update(
         state: TeacherState, key: Array, features: Any, labels: Array, num_steps: int
     ) -> TeacherState:
+        dp_sgd.require_classes(labels, state.weights.shape[1])
+        if not (look or calibrate):
+            return steps(state, key, features, labels, num_steps)
         first_key, steps_key, last_key = jax.random.split(key, 3)
         before = int(state.step)
         if look and before == 0:
@@ -176,7 +179,7 @@ def dp_teacher(
             state = state._replace(average=weights)
         return state
 
-    return Teacher(init, update if look or calibrate else steps)
+    return Teacher(init, update)
 
 
 def clipped_sum(

@@ -332,6 +332,19 @@ def test_update_needs_the_accounted_number_of_examples(data: tuple) -> None:
         fit.update(fit.init(P, C), private_key(0), *data, 1)
 
 
+def test_guarantee_every_row_has_a_label_of_its_own(data: tuple) -> None:
+    fit = teacher.dp_teacher(mechanism(), config())
+    with pytest.raises(ValueError, match="need one label per row"):
+        fit.update(fit.init(P, C), private_key(0), data[0], data[1][:-1], 1)
+
+
+@pytest.mark.parametrize("wrong", [-1, C, 100])
+def test_update_refuses_labels_that_are_no_classes(wrong: int, data: tuple) -> None:
+    fit = teacher.dp_teacher(mechanism(), config())
+    with pytest.raises(ValueError, match=r"labels must be whole numbers in 0\.\.2"):
+        fit.update(fit.init(P, C), private_key(0), data[0], data[1].at[3].set(wrong), 1)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
