@@ -52,6 +52,21 @@ def has_float64() -> bool:
     return jax.dtypes.canonicalize_dtype(jnp.float64) == jnp.float64
 
 
+def is_traced() -> bool:
+    """Return whether jax traces a function here, which then is called once for many results.
+
+    Examples:
+        >>> import jax
+        >>> from jaxdp import numerics
+        >>> numerics.is_traced(), bool(jax.jit(numerics.is_traced)())
+        (False, True)
+    """
+    core = importlib.import_module("jax._src.core")
+    is_clean: Any = getattr(core, "trace_state_clean", None)
+    # A jax that has no such function still shows what it compiles, but not what it maps.
+    return isinstance(jnp.zeros(()), jax.core.Tracer) if is_clean is None else not is_clean()
+
+
 @jax.custom_jvp
 def rounded_once(values: PyTree, unknown: Array) -> PyTree:
     """Return the values, the same to the last bit for all that reads them in a compiled program.

@@ -156,10 +156,14 @@ def private_key(noise_seed: int | None = None) -> Key[Array, ""]:
 
     Raises:
         ValueError: the seed is negative or has more than 256 bits.
+        RuntimeError: there is no seed, and jax traces the caller, as inside `jit` or `vmap`: the
+            key would be a constant of the compiled program, and all its calls would have the same
+            noise. Make the key outside, and hand it over.
 
     Guarantee:
         Without a seed the key does not depend on the data, on the program's arguments or on
-        any earlier key. Callers never store it.
+        any earlier key, and no two calls of a compiled program have the same one. Callers never
+        store it.
 
     Examples:
         >>> from jaxdp.privacy import private_key
@@ -167,6 +171,11 @@ def private_key(noise_seed: int | None = None) -> Key[Array, ""]:
         (False, True)
     """
     if noise_seed is None:
+        if numerics.is_traced():
+            raise RuntimeError(
+                "private_key() inside jit or vmap would be drawn once for all calls, whose noise "
+                "could be subtracted; call it outside, and hand over the key"
+            )
         secret = os.urandom(4 * KEY_WORDS)
     elif 0 <= noise_seed < 2**KEY_BITS:
         secret = int(noise_seed).to_bytes(4 * KEY_WORDS, "little")

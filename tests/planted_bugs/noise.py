@@ -219,6 +219,13 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a compiled program keeps a private key, and with it its noise",
+        _MECHANISM,
+        "        if numerics.is_traced():\n",
+        "        if False:\n",
+        (f"{_T}test_guarantee_no_compiled_program_keeps_a_private_key",),
+    ),
+    Mutant(
         "ChaCha's rounds are not added to their start",
         _CHACHA,
         "return jnp.concatenate([x + y for x, y in zip(start, end, strict=True)]).T",

@@ -170,6 +170,25 @@ def test_guarantee_a_private_key_comes_from_the_operating_system(
         mechanism.require_private(key)
 
 
+def test_guarantee_no_compiled_program_keeps_a_private_key() -> None:
+    """It would be drawn once, where the program is traced, and used again by every call."""
+
+    def word(x: jax.Array) -> jax.Array:
+        return x + jax.random.bits(private_key())
+
+    traced = (
+        jax.jit(word),
+        lambda x: jax.vmap(word)(x[None]),
+        lambda x: jax.lax.map(word, x[None]),
+    )
+    for call in traced:
+        with pytest.raises(RuntimeError, match="call it outside"):
+            call(jnp.zeros((), jnp.uint32))
+    assert word(jnp.zeros((), jnp.uint32)) != word(jnp.zeros((), jnp.uint32))
+    handed_over = jax.jit(lambda key: jax.random.bits(key))
+    assert handed_over(private_key()) != handed_over(private_key())
+
+
 def test_guarantee_private_keys_differ_whatever_else_is_equal() -> None:
     np.random.seed(0)
     keys = set()
