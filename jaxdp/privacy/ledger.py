@@ -56,7 +56,7 @@ class Ledger:
         delta: in (0, 1), not below `LEAST_READ`.
         steps: the run's sampled releases; None where there are `releases`.
         also: of further Gaussian releases beside `steps`, noise over the contribution of one
-            record.
+            record; none where there are `releases`.
         releases: single Gaussian releases.
         accountant: that judges `steps`; single releases have an exact formula.
         noise: how noise is drawn.
@@ -67,7 +67,8 @@ class Ledger:
             threshold (`jaxdp.privacy.unknown_texts`); 0 where no threshold decides.
 
     Raises:
-        ValueError: there are neither steps nor releases, or both, or a number is out of range.
+        ValueError: there are neither steps nor releases, or both, there is `also` without steps,
+            or a number is out of range.
             Noise multipliers are 0 or from `LEAST_NOISE` to `MOST_NOISE`.
 
     Examples:
@@ -92,6 +93,8 @@ class Ledger:
     def __post_init__(self) -> None:
         if (self.steps is None) == (not self.releases):
             raise ValueError("a ledger holds either steps or releases")
+        if self.steps is None and self.also:
+            raise ValueError("also is of what is beside steps: put single releases into releases")
         if not LEAST_READ <= self.delta < 1:
             raise ValueError(f"delta must be in [{LEAST_READ:g}, 1), got {self.delta}")
         if not 0 <= self.threshold_delta < self.delta:

@@ -251,6 +251,13 @@ MUTANTS = (
         (f"{_C}test_guarantee_an_epsilon_above_fifty_is_releasable_by_an_allowance_alone",),
     ),
     Mutant(
+        "a ledger of single releases takes others, which no epsilon counts",
+        _LEDGER,
+        "        if self.steps is None and self.also:\n",
+        "        if False:\n",
+        (f"{_L}test_guarantee_what_no_epsilon_counts_is_in_no_ledger",),
+    ),
+    Mutant(
         "a stored epsilon is not compared",
         _STORED,
         "        _require_agreement(stored, certificate)\n",

@@ -50,6 +50,13 @@ def test_guarantee_epsilon_is_that_of_everything_in_it() -> None:
     assert released(releases=(one,)).epsilon() < 0.8
 
 
+def test_guarantee_what_no_epsilon_counts_is_in_no_ledger() -> None:
+    with pytest.raises(ValueError, match="put single releases into releases"):
+        released(also=(5.0,))
+    with pytest.raises(ValueError, match="put single releases into releases"):
+        Ledger.from_json(released().to_json() | {"also": [5.0]})
+
+
 def test_guarantee_anything_without_noise_makes_epsilon_infinite() -> None:
     bare = GaussianRelease(name="bare", sensitivity=1.0, stddev=0.0)
     for ledger in (
