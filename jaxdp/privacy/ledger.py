@@ -91,6 +91,8 @@ class Ledger:
     threshold_delta: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in ("also", "releases"):  # lists could be changed later, and have no hash
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if (self.steps is None) == (not self.releases):
             raise ValueError("a ledger holds either steps or releases")
         if self.steps is None and self.also:
