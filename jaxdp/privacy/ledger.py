@@ -163,9 +163,18 @@ class Ledger:
     def epsilon(self, accountant: str | None = None) -> float:
         """Return epsilon at delta, infinity without noise.
 
+        Args:
+            accountant: `"pld"` or `"rdp"`; None takes that of the ledger for steps, and the exact
+                formula for single releases.
+
+        Raises:
+            ValueError: there is no such accountant.
+
         Guarantee:
             An upper bound for everything in the ledger together, whatever was asked for.
         """
+        if accountant not in (None, *accounting.ACCOUNTANTS):
+            raise ValueError(f"accountant must be one of {accounting.ACCOUNTANTS}")
         if not self.is_private:
             return math.inf
         if self.steps is not None:
@@ -184,7 +193,7 @@ class Ledger:
             noise_multiplier=self.noise_multiplier,
             records_per_person=self.records_per_person,
         )  # of a sensitivity under the relation already
-        return accounting.epsilon(alone, delta=self.noise_delta)
+        return accounting.epsilon(alone, delta=self.noise_delta, accountant=accountant)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON types."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jaxdp.privacy import accounting, releases
-from jaxdp.privacy.ledger import Ledger, joint_epsilon
+from jaxdp.privacy.ledger import Ledger, joint_epsilon, one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
 from jaxdp.privacy.relations import REPLACE, ZERO_OUT
 from jaxdp.privacy.releases import GaussianRelease
@@ -95,6 +95,16 @@ def test_guarantee_one_release_without_noise_makes_all_together_infinite() -> No
         assert accounting.joint_epsilon(mechanisms, delta=DELTA, also=[5.0, 0.0]) == math.inf
     assert accounting.joint_epsilon([steps(), steps(0.0)], delta=DELTA) == math.inf
     assert accounting.epsilon(steps(), delta=DELTA, also=[5.0, 0.0]) == math.inf
+
+
+def test_the_accountant_that_was_asked_for_judges_single_releases_too() -> None:
+    rdp = released().epsilon("rdp")
+    assert rdp > 1.05 * released().epsilon("pld")
+    alone = one_release(1, noise_multiplier=released().noise_multiplier)
+    assert rdp == accounting.epsilon(alone, delta=DELTA, accountant="rdp")
+    for ledger in (released(), stepped(), stepped(steps=steps(0.0))):
+        with pytest.raises(ValueError, match="accountant must be one of"):
+            ledger.epsilon("mine")
 
 
 def test_relations() -> None:
