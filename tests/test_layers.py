@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LAYERS = {
+    "plain_numbers": -1,
     "tables": 0,
     "data": 1,
     "new_files": 0,

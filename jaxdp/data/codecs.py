@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jaxdp import plain_numbers
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import Schema
 
@@ -47,6 +48,7 @@ class Codec:
     dtype: str = "uint8"
 
     def __post_init__(self) -> None:
+        plain_numbers.settle(self)
         if self.dtype not in (*WHOLE_TYPES, "float32"):
             raise ValueError(f"values are stored as {', '.join(WHOLE_TYPES)} or float32")
         if not -math.inf < self.low < self.high < math.inf:

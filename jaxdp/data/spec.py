@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from jaxdp import plain_numbers
 from jaxdp.data.codecs import Codec, TableCodec
 from jaxdp.data.hints import one_image_shape, require_names
 from jaxdp.data.kinds import IMAGES, Kind, kind_of
@@ -65,6 +66,7 @@ class Spec:
     range_given: bool = dataclasses.field(default=True, compare=False)
 
     def __post_init__(self) -> None:
+        plain_numbers.settle(self)
         if len(self.shape) != self.kind.axes or min(self.shape) < 1:
             raise ValueError(f"an example cannot have shape {self.shape}")
         if len(self.class_names) < self._fewest_classes or self.num_examples < 1:
@@ -153,7 +155,8 @@ class Spec:
         require_names(class_names)
         height, width, *channels = one_image_shape(shape)
         range_given = low is not None and high is not None
-        low, high = 0 if low is None else low, 255 if high is None else high
+        # Plain ones first: the sum of numpy's bytes is a byte.
+        low, high = map(plain_numbers.plain, (low or 0, 255 if high is None else high))
         codec = Codec(
             low=float(low),
             high=float(high),

@@ -17,6 +17,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Optional, TypeVar
 
+from jaxdp import plain_numbers
 from jaxdp.escapes import one_line
 from jaxdp.methods import presets, words
 from jaxdp.methods.presets import Preset
@@ -264,6 +265,7 @@ class Budget:
     )
 
     def __post_init__(self) -> None:
+        plain_numbers.settle(self)  # config.json holds them, after a budget is spent
         self._check_budget()
         check_fields(self)
         self.check()

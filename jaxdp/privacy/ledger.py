@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from jaxdp import plain_numbers
 from jaxdp.privacy import accounting, relations, releases
 from jaxdp.privacy.mechanism import (
     KEY_BITS,
@@ -93,6 +94,7 @@ class Ledger:
     def __post_init__(self) -> None:
         for name in ("also", "releases"):  # lists could be changed later, and have no hash
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        plain_numbers.settle(self)
         if (self.steps is None) == (not self.releases):
             raise ValueError("a ledger holds either steps or releases")
         if self.steps is None and self.also:

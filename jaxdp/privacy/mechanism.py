@@ -32,7 +32,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
-from jaxdp import numerics, processes
+from jaxdp import numerics, plain_numbers, processes
 from jaxdp.privacy import relations
 from jaxdp.privacy.chacha import CHACHA20, KEY_WORDS
 
@@ -93,6 +93,7 @@ class SubsampledGaussian:
     relation: str = relations.ZERO_OUT
 
     def __post_init__(self) -> None:
+        plain_numbers.settle(self)
         require_records_per_person(self.records_per_person)
         relations.require(self.relation)
         if self.num_examples < 1:

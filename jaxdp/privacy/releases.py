@@ -17,6 +17,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
+from jaxdp import plain_numbers
 from jaxdp.privacy import accounting, relations
 from jaxdp.privacy.mechanism import require_stddev
 
@@ -49,6 +50,7 @@ class GaussianRelease:
     relation: str = relations.REPLACE
 
     def __post_init__(self) -> None:
+        plain_numbers.settle(self)
         relations.require(self.relation)
         if not 0 < self.sensitivity < math.inf:
             raise ValueError(f"sensitivity must be > 0 and finite, got {self.sensitivity}")

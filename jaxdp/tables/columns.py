@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxdp import plain_numbers
 from jaxdp.tables.formats import NumberFormat
 from jaxdp.tables.formulas import opens_as_formula
 from jaxdp.tables.moments import MOMENTS, TIME, TIMESTAMP, Moment, moment_of
@@ -112,6 +113,7 @@ class Column:
     dtype: str | None = None
 
     def __post_init__(self) -> None:
+        plain_numbers.settle(self)
         if self.type not in TYPES:
             raise self.error(f'"type" must be one of {", ".join(TYPES)}, not {self.type!r}')
         self._check_fields()

@@ -1,0 +1,32 @@
+"""Numbers as users give them: NumPy's become Python's, which JSON can hold."""
+
+import dataclasses
+import numbers
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """Return a number as Python has it, and a tuple of such numbers; all else as it is.
+
+    Examples:
+        >>> import numpy as np
+        >>> from jaxdp import plain_numbers
+        >>> plain_numbers.plain(np.int64(3)), plain_numbers.plain((np.float32(0.5), "a"))
+        (3, (0.5, 'a'))
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    return tuple(map(plain, value)) if type(value) is tuple else value
+
+
+def settle(instance: Any) -> None:
+    """Make the numbers in all fields of a frozen dataclass plain ones; it is being made."""
+    for field in dataclasses.fields(instance):
+        value = getattr(instance, field.name)
+        object.__setattr__(instance, field.name, plain(value))
