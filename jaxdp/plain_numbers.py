@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+MOST_RECORDS_PER_PERSON = 100
+"""More would take accountants minutes, and leave nothing of the data."""
+
 
 def plain(value: Any) -> Any:
     """Return a number as Python has it, and a tuple of such numbers; all else as it is.
@@ -30,3 +33,21 @@ def settle(instance: Any) -> None:
     for field in dataclasses.fields(instance):
         value = getattr(instance, field.name)
         object.__setattr__(instance, field.name, plain(value))
+
+
+def records_per_person(number: Any, name: str) -> int:
+    """Return how many records one person has at most, as Python's number.
+
+    Args:
+        number: as it was given.
+        name: of the argument, for the error.
+
+    Raises:
+        ValueError: it is no whole number from 1 to `MOST_RECORDS_PER_PERSON`.
+    """
+    is_whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
+    if not is_whole or not 1 <= number <= MOST_RECORDS_PER_PERSON:
+        raise ValueError(
+            f"{name} must be a whole number from 1 to {MOST_RECORDS_PER_PERSON}, got {number}"
+        )
+    return int(number)

@@ -147,6 +147,22 @@ CASES = {
     "load a text": ('jaxdp.load(here / "text.txt")', "is a file; give the folder"),
     "load an empty folder": ('jaxdp.load(here / "empty")', "has no privacy.json; name a folder"),
     "save into a file": ('made.save(here / "text.txt")', "is a file; name a folder"),
+    "half an example of a person": (
+        "spec.of_persons(2.5)",
+        "most must be a whole number from 1 to 100, got 2.5",
+    ),
+    "no example of a person": (
+        "spec.of_persons(0)",
+        "most must be a whole number from 1 to 100, got 0",
+    ),
+    "a flag for records of a person": (
+        "jaxdp.privacy.bounded(['ann'], most=True)",
+        "most must be a whole number from 1 to 100, got True",
+    ),
+    "too many records of a person": (
+        "jaxdp.privacy.bounded(['ann'], most=101)",
+        "most must be a whole number from 1 to 100, got 101",
+    ),
     "frame of images": ("made.frame", "scans has no schema: x and y are the set"),
 }
 _EACH = """

@@ -227,7 +227,12 @@ class Spec:
         )
 
     def of_persons(self, most: int) -> "Spec":
-        """Return the same facts for data in which one person has at most `most` examples."""
+        """Return the same facts for data in which one person has at most `most` examples.
+
+        Raises:
+            ValueError: it is no whole number from 1 to 100.
+        """
+        most = plain_numbers.records_per_person(most, "most")
         return dataclasses.replace(self, records_per_person=most, persons_declared=True)
 
     def in_form(self, form: str) -> "Spec":

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from jaxdp.privacy.mechanism import require_records_per_person
+from jaxdp import plain_numbers
 
 
 def bounded(
@@ -44,7 +44,7 @@ def bounded(
         >>> [persons[place] for place in used].count("ann"), len(used)
         (2, 3)
     """
-    require_records_per_person(most)
+    most = plain_numbers.records_per_person(most, "most")
     named = persons if isinstance(persons, np.ndarray) else np.asarray(persons, _kind_of(persons))
     is_texts = named.dtype == object and all(isinstance(person, str) for person in named)
     if named.ndim != 1 or not (is_texts or named.dtype.kind in "iuU"):

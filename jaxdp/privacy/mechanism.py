@@ -41,8 +41,7 @@ NOISE = f"float64, two draws, rounded to a grid, keys of {KEY_BITS} bits"
 """How noise is drawn, as certificates and stored runs name it."""
 LEAST_STDDEV = 1e-30
 """Smaller noise would be flushed to zero where results are float32."""
-MOST_RECORDS_PER_PERSON = 100
-"""More would take accountants minutes, and leave nothing of the data."""
+MOST_RECORDS_PER_PERSON = plain_numbers.MOST_RECORDS_PER_PERSON
 _DRAWS = 2
 # Rounding adds a millionth of the noise's variance, at most.
 _GRID_BITS = 10
@@ -140,11 +139,7 @@ def require_stddev(stddev: float) -> None:
 
 def require_records_per_person(number: int) -> None:
     """Raise a `ValueError` unless a person can have so many records at most."""
-    if type(number) is not int or not 1 <= number <= MOST_RECORDS_PER_PERSON:
-        raise ValueError(
-            f"records_per_person must be a whole number from 1 to {MOST_RECORDS_PER_PERSON}, "
-            f"got {number}"
-        )
+    plain_numbers.records_per_person(number, "records_per_person")
 
 
 def private_key(noise_seed: int | None = None) -> Key[Array, ""]:
