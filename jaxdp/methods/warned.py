@@ -108,8 +108,11 @@ def _nothing(spec: Spec) -> Iterator[str]:
 
 
 def strength(spec: Spec, epsilon: float | int) -> float:
-    """Return epsilon times the examples of a class."""
-    return epsilon * spec.num_examples / spec.num_classes
+    """Return epsilon times the examples of a class, by the records of a person.
+
+    Noise is as many times larger as a person has records.
+    """
+    return epsilon * spec.num_examples / (spec.num_classes * spec.records_per_person)
 
 
 def too_weak(spec: Spec, epsilon: float | int) -> str | None:
@@ -117,10 +120,15 @@ def too_weak(spec: Spec, epsilon: float | int) -> str | None:
     found = strength(spec, epsilon)
     if found >= LEAST_STRENGTH:
         return None
-    enough = math.ceil(10 * _ENOUGH_STRENGTH * spec.num_classes / spec.num_examples) / 10
+    enough = math.ceil(10 * _ENOUGH_STRENGTH / strength(spec, 1)) / 10
+    most = spec.records_per_person
+    persons, fewer = "", "more examples or fewer classes"
+    if most > 1:
+        persons = f", divided by {most} records of a person,"
+        fewer = "more examples, fewer classes or a smaller --records_per_person"
     return (
-        f"epsilon times the examples of a class is {found:.3g}; below {LEAST_STRENGTH:g} noise "
-        f"hides most, whatever the method: --eps={enough:g}, more examples or fewer classes "
+        f"epsilon times the examples of a class{persons} is {found:.3g}; below "
+        f"{LEAST_STRENGTH:g} noise hides most, whatever the method: --eps={enough:g}, {fewer} "
         "change that"
     )
 

@@ -57,6 +57,27 @@ def test_more_examples_than_measured_are_as_more_of_epsilon() -> None:
     assert few == pytest.approx(expectation.at(POINTS, 100, 1.0))
 
 
+@pytest.mark.usefixtures("_few")
+def test_noise_for_persons_is_that_of_a_part_of_epsilon() -> None:
+    spec = images(1000)
+    sets = {"A": POINTS}
+    for epsilon in (0.5, 3.0, 40.0):
+        alone = expectation.scores_of(sets, spec, epsilon)
+        np.testing.assert_allclose(
+            expectation.scores_of(sets, spec.of_persons(4), 4 * epsilon), alone
+        )
+    assert expectation.scores_of(sets, spec.of_persons(4), math.inf)[0] == 94.0
+    alone, of_persons = (
+        expectation.of_teacher(spec, 1.0),
+        expectation.of_teacher(spec.of_persons(10), 1.0),
+    )
+    assert alone is not None
+    assert of_persons is not None
+    assert of_persons.accuracy.low < alone.accuracy.low
+    assert of_persons.ceiling == alone.ceiling
+    assert (alone.worth_from, of_persons.worth_from) == (2.0, None), "in the run's own epsilon"
+
+
 def test_scores_never_fall_with_epsilon() -> None:
     for n in (30, 300, 3000, 100_000):
         scores = [expectation.at(POINTS, n, each) for each in np.geomspace(0.05, 500, 60)]

@@ -160,6 +160,21 @@ def test_cells_of_pairs_are_counted_by_the_schema() -> None:
     assert pair_cells(Schema.from_json({"columns": {"x": number}})) == 0
 
 
+@pytest.mark.parametrize("facts", FACTS[1:4])
+def test_a_curve_for_persons_is_at_a_part_of_epsilon(
+    facts: tuple[tuple[int, ...], int, int],
+) -> None:
+    spec = of(*facts)
+    alone, of_persons = curve(spec, (0.2, 1.0)), curve(spec.of_persons(5), (1.0, 5.0))
+    assert alone is not None
+    assert of_persons is not None
+    # Between places of its grid the band of images is straight.
+    bands = [[point[1:] for point in each.points] for each in (alone, of_persons)]
+    np.testing.assert_allclose(*bands, atol=0.5)
+    assert [point.epsilon for point in of_persons.points] == [1.0, 5.0], "the run's own"
+    assert of_persons.ceiling == pytest.approx(alone.ceiling, abs=0.5)
+
+
 def test_a_run_has_the_curve_of_its_own_method() -> None:
     images, table = of((28, 28, 1), 540, 3), of((11,), 3000, 2)
     of_run = expected_curve.of_run

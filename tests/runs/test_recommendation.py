@@ -110,6 +110,23 @@ def test_noise_that_hides_all_is_said() -> None:
     assert warned.too_weak(spec, 10) is None
 
 
+def test_noise_that_hides_all_is_said_for_persons_with_several_records() -> None:
+    spec = recommendation.spec_of((28, 28, 1), 1000, 10)
+    assert warned.too_weak(spec, 1) is None
+    line = warned.too_weak(spec.of_persons(5), 1)
+    assert line is not None
+    assert "of a class, divided by 5 records of a person, is 20; below 30" in line
+    assert "--eps=4.5, more examples, fewer classes or a smaller --records_per_person" in line
+    assert warned.strength(spec.of_persons(5), 4.5) == pytest.approx(90)
+
+
+def test_other_scores_are_those_of_the_strength_for_persons() -> None:
+    spec = recommendation.spec_of((28, 28, 1), 60_000, 10)
+    found = recommendation.expected(spec.of_persons(10), 10, "dp_kip")
+    assert found == recommendation.expected(spec, 1, "dp_kip")
+    assert found != recommendation.expected(spec, 10, "dp_kip")
+
+
 def test_what_does_better_is_another_command_or_a_larger_budget() -> None:
     spec = recommendation.spec_of((16, 16, 3), 310, 3)
     found = recommendation.better(spec, 1, method="dp_kip", settings=None, source="--dataset=own")
@@ -137,6 +154,31 @@ def test_the_program_needs_no_data(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "jaxdp run teacher --dataset=NAME --ipc=10 --eps=1\n" in said
     assert "89 to 98 %" in said
+
+
+def test_the_program_tells_of_persons_without_data(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = ("--shape=28,28,1", "--n=3000", "--classes=10")
+    assert drivers.drive(recommend.main, *facts, "--records_per_person=20") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("28x28x1, 3000 training examples, 10 classes, at most 20 records of a")
+    assert "WARNING: epsilon times the examples of a class, divided by 20 records" in said
+    line = "jaxdp run teacher --dataset=NAME --records_per_person=20 --ipc=10 --eps=1\n"
+    assert line in said
+
+
+def test_the_program_tells_of_persons_in_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drivers.drive(recommend.main, "--dataset=digits") == 0
+    alone = capsys.readouterr().out
+    assert "WARNING" not in alone
+    assert drivers.drive(recommend.main, "--dataset=digits", "--records_per_person=10") == 0
+    said = capsys.readouterr().out
+    assert "at most 10 records of a person" in said.splitlines()[0]
+    assert "WARNING: epsilon times the examples of a class, divided by 10" in said
+
+    def expected(text: str) -> str:
+        return next(line for line in text.splitlines() if "expected: accuracy" in line)
+
+    assert expected(said) != expected(alone)
 
 
 def test_the_program_takes_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,6 +57,8 @@ class RecommendFlags(DataFlags):
 
 
 KINDS = command_line.define(RecommendFlags)
+_OF_PERSONS = "records_per_person"
+"""The one flag of data that changes what is expected without any."""
 USAGE = "[FOLDER_OR_FILE] [--flag=value ...]"
 TAKES_FILES = True
 
@@ -84,7 +86,7 @@ class Found(NamedTuple):
 def _require_no_data() -> None:
     """Raise an `InputError` where a flag is given of how data are read, and none are."""
     for name in rules(DataFlags):
-        if command_line.is_given(name):
+        if name != _OF_PERSONS and command_line.is_given(name):
             raise InputError(
                 f"--{name}={command_line.FLAGS[name].value}: is of data that are read, and --shape "
                 "stands for these; leave it out"
@@ -116,7 +118,17 @@ def facts_from_flags(asked: RecommendFlags) -> Found:
     line = f"{what}, {asked.n} training examples, {asked.classes} classes"
     spec = recommendation.spec_of(shape, asked.n, asked.classes)
     images, table = "--dataset=NAME", "--csv=FILE.csv --schema=FILE.json"
-    return Found(spec, spec.kind.choose(images=images, rows=images, table=table), line)
+    source = spec.kind.choose(images=images, rows=images, table=table)
+    if asked.records_per_person is not None:
+        spec = spec.of_persons(asked.records_per_person)
+        source += f" --records_per_person={spec.records_per_person}"
+    return Found(spec, source, line + _persons(spec))
+
+
+def _persons(spec: Spec) -> str:
+    """Return how many records a person has, to follow other facts; empty where one is a person."""
+    most = spec.records_per_person
+    return f", at most {most} records of a person" if most > 1 else ""
 
 
 def facts_of_data(asked: RecommendFlags) -> Found:
@@ -133,7 +145,7 @@ def facts_of_data(asked: RecommendFlags) -> Found:
 
     foreseen = Foreseen(None if asked.csv is None else file_of(RunFlags(csv=asked.csv)))
     data = dataset_for(asked, seed=0, completes=foreseen)
-    line = foreseen.line(in_a_line(data.spec, num_test=len(data.test.y)))
+    line = foreseen.line(in_a_line(data.spec, num_test=len(data.test.y))) + _persons(data.spec)
     notes, opened = data.notes, None
     if foreseen.opened is not None and foreseen.opened.open and not foreseen.is_bought:
         opened = foreseen.opened

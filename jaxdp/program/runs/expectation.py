@@ -124,11 +124,13 @@ def scores_of(sets: Mapping[str, Sequence[Point]], spec: Spec, epsilon: float) -
     Args:
         sets: points of each, as `like` returns them.
         spec: facts about the images.
-        epsilon: infinity for none.
+        epsilon: infinity for none. Noise is as many times larger as a person has records, so
+            measured sets, where a record is a person, are looked up at a part of it.
     """
     guess = 100 / spec.num_classes
+    of_record = epsilon / spec.records_per_person
     found = [
-        _of_other_classes(each, at(each, spec.num_examples, epsilon), guess)
+        _of_other_classes(each, at(each, spec.num_examples, of_record), guess)
         for each in sets.values()
     ]
     return np.maximum(found, guess)

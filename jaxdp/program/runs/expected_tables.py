@@ -79,12 +79,13 @@ def hidden(point: TablePoint | Spec, epsilon: float) -> float:
         epsilon: infinity for none.
     """
     if isinstance(point, TablePoint):
-        cells, columns = point.pair_cells, point.num_columns
+        cells, columns, most = point.pair_cells, point.num_columns, 1
     else:
         assert point.schema is not None
         cells, columns = pair_cells(point.schema), len(point.schema.declared)
+        most = point.records_per_person  # noise is as many times larger
     n, pairs = point.num_examples, columns * (columns - 1) / 2
-    return math.sqrt(cells / n) + _LEFT * cells * math.sqrt(pairs) / (n * epsilon)
+    return math.sqrt(cells / n) + _LEFT * cells * math.sqrt(pairs) * most / (n * epsilon)
 
 
 def can_tell(spec: Spec) -> str:
