@@ -26,6 +26,8 @@ from jaxdp.program import command_line
 from jaxdp.program.commands import export, pack
 from jaxdp.program.exports import out_folder
 from jaxdp.program.exports.names import folder_names, quoted
+from jaxdp.tables import frames
+from jaxdp.tables.schema import Schema
 
 
 def run(*arguments: str) -> int:
@@ -200,6 +202,44 @@ def test_tables_are_csv_or_one_hot(tmp_path: Path) -> None:
         stage = data["x"][:, data["columns"] == "stage"]
         np.testing.assert_array_equal(stage.argmax(1), frame["stage"].map(len) - 1)
     assert "categories one-hot" in (out / "README.md").read_text()
+
+
+def test_a_table_for_hugging_face_is_plain_csv_whatever_the_schemas_dialect(
+    tmp_path: Path,
+) -> None:
+    number = {"type": "numeric", "lower": 0, "upper": 9999, "nullable": True}
+    schema = Schema.from_json(
+        {
+            "columns": {
+                "pay": {**number, "decimal": ",", "thousands": ".", "suffix": " EUR"},
+                "weight": {**number, "decimals": 1},
+                "seen": {"type": "date", "format": "%d.%m.%Y", "lower": "01.01.2020",
+                         "upper": "31.12.2020"},
+                "ill": {"type": "categorical", "categories": ["no;", "yes"], "target": True},
+            },
+            "missing": ["?"],
+            "csv": {"separator": ";", "decimal": ",", "header": False, "encoding": "latin-1"},
+        }
+    )  # fmt: skip
+    spec = Spec.table("people", schema, 90)
+    frame = pd.DataFrame(
+        {
+            "pay": [1234.5, 0.25, None],
+            "weight": [60.5, None, 70.1],
+            "seen": ["02.03.2020", "04.05.2020", "31.12.2020"],
+            "ill": ["no;", "yes", "yes"],
+        }
+    )
+    x, y = frames.encode(frame, schema)
+    arrays = {"x": x, "y": y, "class_names": np.array(spec.class_names)}
+    folder = saved_folders.write(tmp_path / "run", "synthetic", spec, arrays)
+    found = pd.read_csv(exported(folder, "huggingface") / "data.csv")
+    assert list(found.columns) == list(frame.columns)
+    np.testing.assert_allclose(found["pay"], frame["pay"], rtol=1e-5)
+    np.testing.assert_allclose(found["weight"], frame["weight"], rtol=1e-5)
+    assert (list(found["seen"]), list(found["ill"])) == (list(frame["seen"]), list(frame["ill"]))
+    in_dialect = (exported(folder, "csv") / "data.csv").read_bytes().splitlines()[0]
+    assert in_dialect.startswith(b"1.234,5"), "the other form is as the schema says"
 
 
 def test_tables_are_plain_csv_in_the_dialect_of_the_schema(tmp_path: Path) -> None:

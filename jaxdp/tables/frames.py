@@ -153,6 +153,23 @@ def to_csv(frame: pd.DataFrame, schema: Schema) -> str:
     )
 
 
+def to_plain_csv(frame: pd.DataFrame, schema: Schema) -> str:
+    """Return a frame as the text of a CSV file for readers that know nothing of the schema.
+
+    It has commas, the columns' names in its first line, numbers with decimal points and nothing in
+    the place of a missing value. Dates and times are written as the schema says.
+
+    Args:
+        frame: as `decode` returns it.
+        schema: public.
+    """
+    frame = frame.copy(deep=False)
+    for column in (*schema.columns, *schema.derived):
+        if column.name in frame and column.type in MOMENTS:
+            frame[column.name] = _as_written(column, frame[column.name], "")
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
 def _as_written(column: Column, values: pd.Series, missing: str) -> np.ndarray:
     """Return the texts of numbers, dates or times, however a frame holds them."""
     read = cells.number_reader(column, frozenset())

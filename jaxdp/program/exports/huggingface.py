@@ -27,9 +27,13 @@ def _write_table(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
     from jaxdp.tables import frames
 
     assert loaded.spec.schema is not None
-    text = frames.to_csv(loaded.frame, loaded.spec.schema)
+    # `load_dataset` knows no schema: not its separator, and not how its numbers are written.
+    text = frames.to_plain_csv(loaded.frame, loaded.spec.schema)
     (folder / "data.csv").write_bytes(text.encode("utf-8", "backslashreplace"))
-    files = ("`data.csv`: the records, with the columns of the schema",)
+    files = (
+        "`data.csv`: the records, with the columns of the schema, commas between them and decimal "
+        "points",
+    )
     front = _front(loaded, made, "tabular", "data.csv")
     return Exported(files, _loading(()), "data.csv", front)
 
