@@ -24,11 +24,12 @@ from support import classified, drivers, saved_folders, toy_tables
 from support.zip_files import rewritten, written
 
 import jaxdp
+from jaxdp.data import Spec
 from jaxdp.methods.settings import InputError
 from jaxdp.program import command_line
 from jaxdp.program.commands import dp_ntk, marginals, pack, sample
 from jaxdp.program.data import image_file, resizing
-from jaxdp.program.exports import contents
+from jaxdp.program.exports import contents, how_to
 from jaxdp.saved import loading, seal, zips
 
 
@@ -293,6 +294,26 @@ def test_how_to_tells_images_that_it_reads_as_jaxdp_does(
         assert read.pixels.shape[:2] == ((63, 42) if path.suffix == ".jpg" else (42, 63))
         expected = resizing.resized(read.pixels, (14, 10)).astype(float)
         np.testing.assert_allclose(found["prepared"](path), expected, atol=1)
+
+
+def test_how_to_learns_from_every_class_of_a_large_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A distilled set has its classes one after the other."""
+    monkeypatch.setattr(how_to, "MOST", 6)
+    spec = Spec.images("scans", (90, 4, 5, 1), class_names=("a", "b"))
+    y = np.repeat([0, 1], 20)
+    x = np.random.default_rng(0).integers(0, 256, (40, 4, 5, 1)).astype(np.uint8)
+    arrays = {"x": x, "y": y, "class_names": np.array(spec.class_names)}
+    folder = saved_folders.write(tmp_path / "run", "synthetic", spec, arrays)
+    with zipfile.ZipFile(packed(folder)) as file:
+        file.extractall(tmp_path / "there")
+    monkeypatch.setattr(sys, "argv", ["how_to.py"])
+    found = runpy.run_path(str(tmp_path / "there" / "run" / "how_to.py"))
+    assert len(found["y"]) == len(found["rows"]) == 6
+    assert set(found["y"]) == {0, 1}
+    np.testing.assert_array_equal(found["rows"], x.reshape(40, -1)[found["some"]])
+    np.testing.assert_array_equal(found["y"], y[found["some"]])
 
 
 @pytest.mark.parametrize("news", [{"high": 16}, {"dtype": "uint16"}, {"shape": (4, 5, 2)}])
