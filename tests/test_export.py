@@ -7,6 +7,8 @@ import dataclasses
 import json
 import os
 import re
+import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -146,6 +148,44 @@ def test_hugging_face_finds_labels_and_splits(tmp_path: Path) -> None:
     assert front["pretty_name"] == "scans, synthetic"
     assert front["size_categories"] == ["n<1K"]
     assert f"names = {list(names)!r}" in text
+
+
+@pytest.mark.parametrize(("form", "images"), [("png", "images"), ("huggingface", "train")])
+def test_a_class_without_images_has_no_folder(form: str, images: str, tmp_path: Path) -> None:
+    """torchvision's ImageFolder refuses a folder without images."""
+    spec = Spec.images("scans", (90, 4, 5, 1), class_names=("a", "b", "c"))
+    x, y = np.zeros((4, 4, 5, 1), np.uint8), np.array([0, 2, 2, 0], np.int32)
+    arrays = {"x": x, "y": y, "class_names": np.array(spec.class_names)}
+    folder = saved_folders.write(tmp_path / "run", "synthetic", spec, arrays)
+    out = exported(folder, form)
+    assert {path.name for path in (out / images).iterdir() if path.is_dir()} == {"a", "c"}
+    if form == "png":
+        assert (out / "classes.csv").read_text().splitlines()[2] == "1,b,b"
+        assert "A class without images has no folder" in (out / "README.md").read_text()
+
+
+@pytest.mark.parametrize("deep", [True, False])
+def test_the_card_of_an_image_folder_reads_all_bits(
+    deep: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code of the card is run beside torchvision's folder of images, which calls a loader."""
+    asked: dict[str, Any] = {}
+    datasets = types.SimpleNamespace(ImageFolder=lambda root, **more: asked.update(more))
+    module = types.SimpleNamespace(datasets=datasets)
+    monkeypatch.setitem(sys.modules, "torchvision", module)
+    options: dict[str, Any] = {"dtype": "uint16", "high": 65535} if deep else {}
+    folder = saved_folders.images(tmp_path / "run", **options)
+    out = exported(folder, "png")
+    card = (out / "README.md").read_text()
+    (code,) = re.findall(r"```python\n([^`]*ImageFolder[^`]*)```", card)
+    exec(code, {})
+    if not deep:
+        assert not asked, "its own loader is right for 8 bits"
+        return
+    made = loaded(folder)
+    for path in (out / "images").rglob("*.png"):
+        expected = made.x[int(path.stem)] / 65535
+        np.testing.assert_allclose(asked["loader"](path), expected, rtol=1e-6)
 
 
 def test_images_of_no_classes_have_no_labels(tmp_path: Path) -> None:

@@ -63,9 +63,10 @@ def write_png(folder: Path, loaded: Loaded, made: SavedSet) -> Exported:
         (
             f"`{IMAGES}/CLASS/NUMBER.png`: the images. NUMBER is the row in `{made.file}`. "
             f"{images.about}",
-            "`classes.csv`: the label, the name and the folder of each class",
+            "`classes.csv`: the label, the name and the folder of each class. A class without "
+            "images has no folder",
         ),
-        _PNG,
+        _DEEP_PNG if images.x.dtype == np.uint16 else _PNG,
         f"{IMAGES}/",
     )
 
@@ -77,15 +78,33 @@ dataset = torchvision.datasets.ImageFolder("FOLDER/images")
 ```
 
 It numbers classes by the alphabet of their folders. `classes.csv` has the labels of the run."""
+# The loader of torchvision makes images RGB, and cuts 16 bits at 255.
+_DEEP_PNG = _PNG.replace(
+    'import torchvision\n\ndataset = torchvision.datasets.ImageFolder("FOLDER/images")',
+    """import numpy as np
+import PIL.Image
+import torchvision
+
+
+def deep(path):
+    with PIL.Image.open(path) as image:  # 16 bits, which come to lie from 0 to 1
+        return np.asarray(image).astype(np.float32)[..., np.newaxis] / 65535
+
+
+dataset = torchvision.datasets.ImageFolder("FOLDER/images", loader=deep)""",
+)
 
 
 def write_images(
     folder: Path, images: np.ndarray, labels: np.ndarray, names: list[str]
 ) -> Iterator[tuple[str, int]]:
-    """Write PNG files; yield the path of each within the folder, and its label."""
+    """Write PNG files; yield the path of each within the folder, and its label.
+
+    A class without images has no folder: readers of image folders refuse empty ones.
+    """
     digits = max(5, len(str(len(images) - 1)))
-    for name in names:
-        (folder / name).mkdir()
+    for label in np.unique(labels):
+        (folder / names[label]).mkdir()
     bar = tqdm(images, desc="writing images", unit="image", **bar_style())
     for number, (image, label) in enumerate(zip(bar, labels, strict=True)):
         path = f"{names[label]}/{number:0{digits}d}.png"
