@@ -159,6 +159,8 @@ def test_by_default_a_set_is_judged_by_what_fits_it() -> None:
         ({"num_classes": 1}, ("frechet",)),
         ({"num_made": 2}, ("logistic", "mlp", "frechet")),
         ({"num_made": 1}, ("logistic", "mlp")),
+        ({"num_test": 1}, ("logistic", "mlp")),
+        ({"num_test": 2}, ("logistic", "mlp", "frechet")),
         ({"shape": (3, 7, 1), "num_classes": 1}, ()),
     ):
         assert chosen(None, dataclasses.replace(facts, **change)) == expected
@@ -236,6 +238,8 @@ def test_every_judge_judges_the_kinds_that_it_names(name: str, kind: str, recipe
         ("frechet", {"shape": (8, 3, 1)}, "sides of at least 4 pixels, and these have 8 x 3"),
         ("frechet", {"num_made": 99}, "needs 100 images or more, .* and 99 are made"),
         ("frechet", {"num_made": 1, "recipe": GENERATED}, "needs 2 images or more"),
+        ("frechet", {"num_test": 1}, "needs 2 test images or more, .* the test split has 1"),
+        ("inception", {"num_test": 1}, "needs 2 test images or more"),
         ("cnn_soft", {"soft_labels": False}, "needs soft labels, as --labels=teacher"),
         ("convnet_dsa_soft", {"soft_labels": False}, "needs soft labels"),
         ("inception", {"inception_weights": None}, "inception needs --inception_weights=FILE"),

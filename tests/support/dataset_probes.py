@@ -57,7 +57,7 @@ def planned(method: str, *arguments: str) -> Any:
         (tfds_data, "read", no_download),
     ):
         plan, run_folder, run_flags, data = prepared(method, *arguments)
-        judging.chosen(plan, run_flags)
+        judging.chosen(plan, run_flags, num_test=100)
         if plan.story.needs_range:
             require_range(data)
         config = record.config_of(plan, run_flags)

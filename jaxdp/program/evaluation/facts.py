@@ -25,6 +25,7 @@ class Facts:
         recipe: how they will be judged.
         inception_weights: file of the Inception network, where there is one.
         soft_labels: whether a score of every class comes with each example.
+        num_test: how many real examples it is compared with; None where nobody knows.
     """
 
     holder: str
@@ -34,6 +35,7 @@ class Facts:
     recipe: Recipe
     inception_weights: str | None = None
     soft_labels: bool = False
+    num_test: int | None = None
 
     @property
     def kind(self) -> str:

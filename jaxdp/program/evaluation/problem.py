@@ -67,6 +67,7 @@ class Problem:
             recipe=self.recipe,
             inception_weights=self.inception_weights,
             soft_labels=self.soft_labels is not None,
+            num_test=len(self.x_test),
         )
 
     @property

@@ -26,6 +26,8 @@ NONE = "none"
 _INCEPTION = "inception"
 # Keys of the others in a generating run's metrics.json.
 _DISTANCES = {"frechet": "frechet", _INCEPTION: "frechet_inception_distance"}
+# Test images of which a Frechet distance can be computed.
+_LEAST_TEST = 2
 _KINDS = {IMAGE: "images", TABLE: "rows"}
 
 
@@ -106,7 +108,17 @@ def _no_frechet(facts: Facts) -> str | None:
             f"needs {facts.recipe.least_images} images or more, as a covariance of fewer says "
             f"nothing, and {facts.num_made} are made"
         )
-    return None
+    return _no_spread(facts)
+
+
+def _no_spread(facts: Facts) -> str | None:
+    """Return why real images have no covariance, before a run spends anything for that."""
+    if facts.num_test is None or facts.num_test >= _LEAST_TEST:
+        return None
+    return (
+        f"needs {_LEAST_TEST} test images or more, as one has no covariance, and the test split "
+        f"has {facts.num_test}"
+    )
 
 
 def _no_xgboost(facts: Facts) -> str | None:
@@ -119,7 +131,7 @@ def _no_xgboost(facts: Facts) -> str | None:
 def _no_inception(facts: Facts) -> str | None:
     if facts.inception_weights is None:
         return "needs --inception_weights=FILE, a flag of dp_ntk"
-    return None
+    return _no_spread(facts)
 
 
 def _network(module: str, function: str, help_text: str) -> Evaluation:

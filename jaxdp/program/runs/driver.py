@@ -80,7 +80,7 @@ def run(method: Any, settings: Any, run_flags: Any, data: Dataset | None = None)
     # Its public maps are computed when nothing is left that can be refused.
     plan, begun = postponed(ready, watch=announcement.watch)
     folder = ready.folder
-    judges = judging.chosen(plan, run_flags)
+    judges = judging.chosen(plan, run_flags, num_test=len(data.test.y))
     if plan.story.needs_range or registry.needs_range(judges):
         require_range(data)
     compares = run_flags.check_fidelity or run_flags.ceiling

@@ -52,8 +52,13 @@ def num_classes(plan: Plan[Any]) -> int:
     return plan.story.num_classes or plan.spec.num_classes
 
 
-def chosen(plan: Plan[Any], run_flags: Any) -> tuple[str, ...]:
+def chosen(plan: Plan[Any], run_flags: Any, *, num_test: int) -> tuple[str, ...]:
     """Return the names of the judges, checked before any work.
+
+    Args:
+        plan: of the run.
+        run_flags: its flags.
+        num_test: test examples.
 
     Raises:
         SettingsError: one is unknown, does not work on such a set, or lacks a file or a package.
@@ -67,6 +72,7 @@ def chosen(plan: Plan[Any], run_flags: Any) -> tuple[str, ...]:
         recipe=recipe_of(plan),
         inception_weights=getattr(run_flags, "inception_weights", None),
         soft_labels=plan.story.makes_soft_labels,
+        num_test=num_test,
     )
     names = registry.chosen(run_flags.evaluate, facts)
     if facts.inception_weights is not None:
