@@ -625,6 +625,30 @@ def test_guarantee_figures_are_told_with_a_statement_and_nothing_beside_them_is(
     assert jaxdp.load(out).certificate.releasable
 
 
+def test_figures_of_many_classes_are_told_though_they_have_no_matrix(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = {"confusion": None, "interval": [0.3, 0.9], "num_test": 1000}
+    of_many = {"figures": {"krr": figures}, "evaluation": {}}
+    folder, out = saved_folders.images(tmp_path / "run"), tmp_path / "a.zip"
+    words = (str(folder), "-o", str(out), "--with_figures", "--test_data=public")
+    measured(folder, **of_many)
+    assert run(*words) == 2, "an older version has not kept the share"
+    said = capsys.readouterr().err
+    assert "does not say how common the commonest class of the test data is" in said
+    figures["commonest_share"] = 0.04
+    measured(folder, **of_many)
+    assert run(*words) == 0
+    with zipfile.ZipFile(out) as file:
+        found = json.loads(file.read("run/figures.json"))
+    assert (found["num_test"], found["guess"], len(found["models"])) == (1000, 0.04, 1)
+    out.unlink()
+    figures["commonest_share"] = "kept secret"
+    measured(folder, **of_many)
+    assert run(*words) == 2
+    assert "holds no figures of a run" in capsys.readouterr().err
+
+
 def test_guarantee_no_figures_are_packed_unasked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

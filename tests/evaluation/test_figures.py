@@ -140,6 +140,7 @@ def test_very_many_classes_have_no_matrix() -> None:
     assert found["confusion"] is None
     assert found["untold"]["confusion"] == "there are more than 50 classes"
     assert len(found["sensitivity"]) == num
+    assert found["commonest_share"] == np.bincount(y).max() / len(y)
 
 
 @pytest.mark.parametrize("right", [0, 3, 97, 100])

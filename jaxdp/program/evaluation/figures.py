@@ -46,7 +46,8 @@ def figures(
         Ready for JSON. Means over the classifiers of `auc`, `balanced_accuracy`,
         `calibration_error` and, by class, `sensitivity`; `confusion` (c, c): how often an example
         of the row's class was told to be of the column's, added up over the classifiers;
-        `num_test`; `interval`, as the function says; `note`. What cannot be told is None, and
+        `commonest_share` of the test examples that the commonest class has; `num_test`;
+        `interval`, as the function says; `note`. What cannot be told is None, and
         `untold` says why, by name.
     """
     told = [_scalars(y_test, each, num_classes) for each in predictions]
@@ -58,6 +59,7 @@ def figures(
         for label in range(num_classes)
     ]
     found["confusion"] = counts.tolist() if num_classes <= MOST_CLASSES else None
+    found["commonest_share"] = float(rows.max() / rows.sum())
     found["num_test"] = len(y_test)
     right = float(np.trace(counts) / counts.sum())
     found["interval"] = list(interval(right, len(y_test)))

@@ -92,6 +92,11 @@ def of_run(loaded: Loaded, statement: str) -> Figures:
         found = list(_measured(metrics))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{flag}: its metrics.json holds no figures of a run") from error
+    if not found and _has_figures(metrics):
+        raise InputError(
+            f"{flag}: its metrics.json does not say how common the commonest class of the test "
+            "data is; run it again, as this version keeps that for many classes, too"
+        )
     if not found:
         raise InputError(
             f"{flag}: nothing was measured on test data; give a run "
@@ -105,6 +110,23 @@ def of_run(loaded: Loaded, statement: str) -> Figures:
 
 def _measured(metrics: Mapping[str, Any]) -> Iterator[tuple[Figure, float, int]]:
     """Yield what is known of each model, with the share of the commonest class and test size."""
+    for model, accuracy, figures in _stored(metrics):
+        commonest = _commonest(figures)
+        if commonest is None:
+            continue
+        low, high = (_fraction(end) for end in figures["interval"])
+        num_test = figures["num_test"]
+        if type(num_test) is not int or num_test < 1:
+            raise ValueError("no number of test examples")
+        yield (
+            Figure(model, _fraction(accuracy), (low, high)),
+            _fraction(commonest),
+            num_test,
+        )
+
+
+def _stored(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+    """Yield the models that were measured in words, their accuracies and their figures."""
     judged = {**metrics.get("evaluation", {}), **metrics.get("accuracy", {})}
     for name, model in _WANTED.items():
         if name in _OWN:
@@ -112,18 +134,23 @@ def _measured(metrics: Mapping[str, Any]) -> Iterator[tuple[Figure, float, int]]
         else:
             accuracy = judged.get(name, {}).get("mean")
             figures = judged.get(name, {}).get("figures")
-        if accuracy is None or not figures or figures.get("confusion") is None:
-            continue
-        rows = [math.fsum(map(_share, row)) for row in figures["confusion"]]
-        low, high = (_fraction(end) for end in figures["interval"])
-        num_test = figures["num_test"]
-        if type(num_test) is not int or num_test < 1:
-            raise ValueError("no number of test examples")
-        yield (
-            Figure(model, _fraction(accuracy), (low, high)),
-            _fraction(max(rows) / sum(rows)),
-            num_test,
-        )
+        if accuracy is not None and figures:
+            yield model, accuracy, figures
+
+
+def _has_figures(metrics: Mapping[str, Any]) -> bool:
+    return next(_stored(metrics), None) is not None
+
+
+def _commonest(figures: Mapping[str, Any]) -> Any:
+    """Return the share of the commonest class of test data; None where nothing says it.
+
+    Files of older versions have it in the confusion matrix alone, and none of many classes.
+    """
+    if figures.get("confusion") is None:
+        return figures.get("commonest_share")
+    rows = [math.fsum(map(_share, row)) for row in figures["confusion"]]
+    return max(rows) / sum(rows)
 
 
 def _share(value: Any) -> float:
