@@ -106,9 +106,10 @@ def told(
     yield story.step("how_to.py", [story.python("numpy"), str(how_to), *files])
     yield story.step("jaxdp verify", [*jaxdp, "verify", "made.zip"])
     story.forget()
-    predict = [*jaxdp, "classify", "--run=made.zip", "-o", "told.csv", *new]
-    yield story.step("first prediction, nothing kept", predict, "told.csv")
-    yield story.step("second prediction", predict, "told.csv")
+    # Each into a file of its own: one that is there is not written over.
+    for name, out in (("first prediction, nothing kept", "told"), ("second prediction", "again")):
+        predict = [*jaxdp, "classify", "--run=made.zip", "-o", f"{out}.csv", *new]
+        yield story.step(name, predict, f"{out}.csv")
 
 
 def main() -> None:

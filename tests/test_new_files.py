@@ -86,8 +86,24 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 }
 
 
+_REFUSED = "out/samples.npz"
+"""Of a file that somebody names what is there is no result of before, and stays."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", WRITERS)
+def test_guarantee_whatever_is_in_the_place_of_out_stays(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / _REFUSED
+    theirs = placed(kind, path)
+    with pytest.raises(InputError, match="is there; remove it, or name another file"):
+        WRITERS[_REFUSED](path)
+    require_untouched(kind, theirs)
+    assert path.is_symlink() == (kind in ("link", "dangling"))
+    assert kind != "file" or path.read_bytes() == b"before"
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [each for each in WRITERS if each != _REFUSED])
 def test_guarantee_writing_leaves_what_has_other_names(
     name: str, kind: str, tmp_path: Path
 ) -> None:

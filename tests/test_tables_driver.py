@@ -17,6 +17,7 @@ from support.generating import drive, sample
 from support.toy_tables import COLUMNS, MADE, frame_of, schema_of, strange_frame_of, write_table
 
 from jaxdp.program.commands import dp_kip, dp_ntk
+from jaxdp.program.commands import sample as sample_command
 from jaxdp.program.data import table_files, tables
 from jaxdp.tables import frames
 
@@ -100,6 +101,35 @@ def test_sample_draws_records_in_the_released_shares(folder: Path, tmp_path: Pat
     assert np.sum(found["ill"] == "yes") == pytest.approx(50 * shares[1], abs=1)
     assert sample(run, "--num=5", f"--out={tmp_path / 'named.npz'}") == 0
     assert len(table(tmp_path / "named.csv")) == 5
+
+
+def test_a_table_that_is_there_is_found_before_anything_is_drawn(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is the CSV file that is looked at, and none with another ending."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sample_command, "labels_for", lambda *args, **more: pytest.fail("drawn"))
+    run = f"--run={folder / 'run'}"
+    for name in ("more.csv", "samples.csv"):
+        (tmp_path / name).write_text("private")
+    for out, said in (
+        (("--out=more.csv",), "--out=more.csv: more.csv is there;"),
+        (("--out=more",), "--out=more: more.csv is there;"),
+        ((), "samples.csv: is there; remove it, or name another file by --out"),
+    ):
+        capsys.readouterr()
+        assert sample(run, *out) == 2
+        assert capsys.readouterr().err.startswith(f"error: {said}")
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"private"}
+
+
+def test_arrays_beside_a_table_are_not_in_its_way(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.csv.npz").write_text("other")
+    assert sample(f"--run={folder / 'run'}", "--num=5", f"--out={tmp_path / 'more.csv'}") == 0
+    assert len(table(tmp_path / "more.csv")) == 5
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ def run(*words: str) -> int:
 
 def packed(folder: Path) -> Path:
     out = folder.with_suffix(".zip")
+    out.unlink(missing_ok=True)  # a file that is there is never written over
     assert run(str(folder), "-o", str(out)) == 0
     return out
 
@@ -179,6 +180,26 @@ def test_guarantee_of_a_generator_its_own_files_are_packed(tmp_path: Path) -> No
     drawn = tmp_path / "drawn.csv"
     assert drivers.drive(sample.main, f"--run={out}", "--num=5", f"--out={drawn}") == 0
     assert len(drawn.read_text().splitlines()) == 6
+
+
+def test_a_file_in_the_place_of_a_pack_is_found_before_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without -o the file has the run's name, and no flag is to blame."""
+    folder = saved_folders.images(tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    assert run(str(folder)) == 0
+    before = (tmp_path / "run.zip").read_bytes()
+    monkeypatch.setattr(pack, "fill", lambda *args: pytest.fail("there was work"))
+    capsys.readouterr()
+    assert run(str(folder)) == 2
+    path = Path("run.zip")
+    assert capsys.readouterr().err == (
+        f"error: {path}: is there; remove it, or name another file by --out\n"
+    )
+    assert run(str(folder), "-o", "run.zip") == 2
+    assert capsys.readouterr().err.startswith("error: --out=run.zip: run.zip is there;")
+    assert (tmp_path / "run.zip").read_bytes() == before
 
 
 def test_what_is_packed_is_loaded_and_predicts(tmp_path: Path) -> None:
@@ -351,6 +372,7 @@ def test_a_licence_is_the_one_that_was_given(
     folder, out = saved_folders.images(tmp_path / "run"), tmp_path / "a.zip"
 
     def held(*flags: str, of: Path = folder) -> tuple[bytes | None, str]:
+        out.unlink(missing_ok=True)
         assert run(str(of), "-o", str(out), *flags) == 0
         with zipfile.ZipFile(out) as file:
             there = "run/LICENSE" in file.namelist()

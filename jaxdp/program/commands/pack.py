@@ -132,6 +132,7 @@ def main(argv: Sequence[str]) -> None:
         command_line.prepare()
         if asked.run is None:
             raise InputError("name the folder of a finished run")
+        is_given = asked.out is not None
         if asked.out is not None:
             out_file.require(asked.out, suffix=".zip")
         from jaxdp.program.exports import figures, licences, names
@@ -142,14 +143,16 @@ def main(argv: Sequence[str]) -> None:
         facts = loaded.certificate.facts
         if not loaded.certificate.releasable:
             raise InputError(f"--run={asked.run}: {facts['verdict']}")
-        told = figures.of_run(loaded, asked.test_data) if asked.test_data is not None else None
         (name,) = names.folder_names([loaded.folder.path.name])
+        out = asked.out or f"{name}.zip"
+        out_file.require(out, suffix=".zip", is_given=is_given)  # before there is work
+        told = figures.of_run(loaded, asked.test_data) if asked.test_data is not None else None
         with tempfile.TemporaryDirectory(prefix="jaxdp-") as place:
             folder = Path(place) / name
             folder.mkdir()
             fingerprint = fill(folder, loaded, licence, told)
             found, content = seal.names_in(folder), _zipped(folder)
-        path = out_file.write(asked.out or f"{name}.zip", content, suffix=".zip")
+        path = out_file.write(out, content, suffix=".zip", is_given=is_given)
         shown = [each for each in found if each.count("/") == 0]
         more = len(found) - len(shown)
         print(

@@ -12,7 +12,7 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,19 +110,42 @@ def labels_for(generator: Any, num: int, *, seed: int) -> np.ndarray:
     return balanced_labels(np.asarray(generator.class_weights), num, seed=seed)
 
 
-def _write_set(path: str, generator: Any, x: np.ndarray, y: np.ndarray) -> Path:
+class _Out(NamedTuple):
+    """The file that is written: a table is one of CSV, in the place of npz."""
+
+    path: str
+    suffix: str
+    is_given: bool
+
+    def require(self) -> None:
+        """Raise an `InputError` where it cannot be written, before anything is drawn."""
+        out_file.require(self.path, suffix=self.suffix, is_given=self.is_given)
+
+    def write(self, content: bytes) -> Path:
+        """Write it; return its path."""
+        return out_file.write(self.path, content, suffix=self.suffix, is_given=self.is_given)
+
+
+def _out_of(asked: SampleFlags, *, is_table: bool) -> _Out:
+    is_given = command_line.is_given("out")
+    if is_table:
+        return _Out(asked.out.removesuffix(".npz"), ".csv", is_given)
+    return _Out(asked.out, ".npz", is_given)
+
+
+def _write_set(out: _Out, generator: Any, x: np.ndarray, y: np.ndarray) -> Path:
     """Write what was drawn: a table with a schema as CSV, anything else as npz."""
     schema = getattr(generator.codec, "schema", None)
     if schema is None:
         buffer = io.BytesIO()
         names = np.array(generator.class_names)
         np.savez_compressed(buffer, allow_pickle=False, x=x, y=y, class_names=names)
-        return out_file.write(path, buffer.getvalue(), suffix=".npz")
+        return out.write(buffer.getvalue())
     from jaxdp.tables import frames
 
     labels = y if len(generator.class_names) > 1 else None  # one class: labels were not used
     text = frames.to_csv(frames.of_made(x, labels, schema), schema)
-    return out_file.write(path.removesuffix(".npz"), schema.csv.encode(text), suffix=".csv")
+    return out.write(schema.csv.encode(text))
 
 
 def _draw_records(counts: Path, asked: SampleFlags) -> None:
@@ -131,7 +154,8 @@ def _draw_records(counts: Path, asked: SampleFlags) -> None:
     from jaxdp.program.runs import counted_records
     from jaxdp.saved import loading
 
-    out_file.require(asked.out.removesuffix(".npz"), suffix=".csv")
+    out = _out_of(asked, is_table=True)
+    out.require()
     folder = loading.opened(
         user_path(str(asked.run), "run").absolute(), f"--run={asked.run}"
     ).folder
@@ -141,8 +165,7 @@ def _draw_records(counts: Path, asked: SampleFlags) -> None:
     codec = made.spec.codec
     assert isinstance(codec, TableCodec)
     content = codec.schema.csv.encode(made.to_csv())
-    path = out_file.write(asked.out.removesuffix(".npz"), content, suffix=".csv")
-    print(f"{len(made.x)} records: {path}")
+    print(f"{len(made.x)} records: {out.write(content)}")
     print_guarantee(certificate)
 
 
@@ -154,8 +177,6 @@ def main(argv: Sequence[str]) -> None:
         command_line.prepare()
         if asked.run is None:
             raise InputError("--run: name the folder of a finished run of dp_ntk or marginals")
-        # What is drawn of a table becomes .csv, in the same folder.
-        out_file.require(asked.out, suffix=".npz")
         counts = counts_of(asked.run)
         if counts is not None:
             _draw_records(counts, asked)
@@ -165,9 +186,12 @@ def main(argv: Sequence[str]) -> None:
                 f"--given={asked.given}: {asked.run} has no counts of a table; leave it out"
             )
         generator, certificate = generator_of(asked.run)
+        is_table = getattr(generator.codec, "schema", None) is not None
+        out = _out_of(asked, is_table=is_table)
+        out.require()
         labels = labels_for(generator, asked.num, seed=asked.sample_seed)
         x = generator(labels, seed=asked.sample_seed)
-        print(f"{asked.num} examples: {_write_set(asked.out, generator, x, labels)}")
+        print(f"{asked.num} examples: {_write_set(out, generator, x, labels)}")
         note = done_after_drawing(asked.run)
         if note is not None:
             print(note)
