@@ -114,6 +114,7 @@ def test_released_file_survives_a_round_trip(finished: Path) -> None:
     found = released.read(finished / "embedding.npz", dp_ntk.FORM)
     assert found.options.ntk_width == "8"
     assert found.example_shape == (8, 8, 1)
+    assert found.class_names == tuple("0123456789")
     expected = read(finished, "privacy.json")
     assert set(expected.pop("sha256")) == {
         *("embedding.npz", "synthetic.npz", "samples.png"),

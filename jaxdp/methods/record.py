@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 import jaxdp
+from jaxdp.data import Spec
 from jaxdp.methods import card, certified, facts
 from jaxdp.methods.base import Plan
 from jaxdp.methods.made import Made
@@ -51,7 +52,13 @@ def as_stored(
         num_classes=released.num_classes,
         certificate=dict(certificate),
         source="",
+        class_names=_told_classes(plan.spec, released.num_classes),
     )
+
+
+def _told_classes(spec: Spec, num_classes: int) -> tuple[str, ...] | None:
+    """Return the names of classes that a release tells apart; None where a schema has them."""
+    return spec.class_names if spec.schema is None and num_classes == spec.num_classes else None
 
 
 def release_bytes(form: Form, stored: Stored[Any]) -> bytes:
@@ -71,6 +78,7 @@ def release_bytes(form: Form, stored: Stored[Any]) -> bytes:
         "example_shape": list(stored.example_shape),
         "certificate": stored.certificate,
         **({"schema": stored.schema} if stored.schema else {}),
+        **({"class_names": list(stored.class_names)} if stored.class_names else {}),
     }
     return npz_bytes(**arrays, **{META: np.array(json.dumps(meta, allow_nan=False))})
 

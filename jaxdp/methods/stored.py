@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from jaxdp.data import Spec
+from jaxdp.escapes import one_line
 from jaxdp.methods.settings import SettingsError
 
 R = TypeVar("R")
@@ -56,6 +57,8 @@ class Stored(Generic[R]):
         certificate: certificate of the release.
         source: the flag that names the file, such as "--teacher=FILE".
         schema: the declared columns of a table, as JSON; None for images and plain rows.
+        class_names: of the earlier run, in the order of the labels; None where its file does not
+            tell them, as those of older versions, or where the schema does.
     """
 
     released: R
@@ -65,6 +68,7 @@ class Stored(Generic[R]):
     certificate: dict[str, Any]
     source: str
     schema: dict[str, Any] | None = None
+    class_names: tuple[str, ...] | None = None
 
     def require_options(self, given: Any, *, leave_out: tuple[str, ...] = ()) -> None:
         """Raise a `SettingsError` where settings contradict how features were made.
@@ -144,6 +148,26 @@ def require_same_data(stored: Stored[Any], spec: Spec, num_classes: int) -> None
             f"{stored.source}: was made from a table of another schema than --dataset={spec.name} "
             "has; give it the same --schema"
         )
+    require_same_classes(stored, spec)
+
+
+def require_same_classes(stored: Stored[Any], spec: Spec) -> None:
+    """Raise a `SettingsError` where classes are called otherwise than those of a release.
+
+    Names decide on the order: by others, examples of one class would be given to another.
+    """
+    names = stored.class_names
+    if names is None or names == spec.class_names or len(names) != spec.num_classes:
+        return  # a run that tells no classes apart has one without a name
+    pairs = enumerate(zip(names, spec.class_names, strict=True))
+    label, (there, here) = next((k, pair) for k, pair in pairs if pair[0] != pair[1])
+    raise SettingsError(
+        one_line(
+            f"{stored.source}: was made from other names of classes, or in another order (class "
+            f"{label} was {there!r}, and is {here!r} in --dataset={spec.name}); put them back, or "
+            "release anew"
+        )
+    )
 
 
 def require_same_unit(certificate: Mapping[str, Any], source: str, spec: Spec) -> None:

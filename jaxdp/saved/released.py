@@ -64,7 +64,18 @@ def _read(path: Path, form: Form, source: str) -> Stored[Any]:
         certificate=recertified(_object(meta["certificate"]), old_noise=old_noise),
         source=source,
         schema=meta.get("schema"),
+        class_names=_names(meta.get("class_names"), released.num_classes),
     )
+
+
+def _names(value: Any, num_classes: int) -> tuple[str, ...] | None:
+    """Return the names of classes; None where the file tells none, as older ones."""
+    if value is None:
+        return None
+    is_list = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    if not is_list or len(value) != num_classes:
+        raise ValueError("its class_names are not a name for each of its classes")
+    return tuple(value)
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -116,6 +116,15 @@ def test_images_that_do_not_fit_are_refused(
     assert str(folder) in str(raised.value)
 
 
+def test_images_of_classes_by_other_names_are_refused(tmp_path: Path, digits: Dataset) -> None:
+    names = digits.spec.class_names
+    same = written(tmp_path / "same", class_names=names)
+    assert generated_images.read(str(same), digits.spec, ipc=2).images.x.shape[0] == 10
+    turned = written(tmp_path / "turned", class_names=(names[1], names[0], *names[2:]))
+    with pytest.raises(SettingsError, match="turned: was made from other names of classes, or in"):
+        generated_images.read(str(turned), digits.spec, ipc=2)
+
+
 def test_guarantee_images_that_the_run_did_not_make_are_refused(
     tmp_path: Path, digits: Dataset
 ) -> None:

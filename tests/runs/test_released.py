@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from support.teaching import SCATTERING_ALONE
 
+from jaxdp.data import Spec
 from jaxdp.methods import dp_ntk, teacher
-from jaxdp.methods.stored import Form, Stored
+from jaxdp.methods.settings import SettingsError
+from jaxdp.methods.stored import Form, Stored, require_same_data
 from jaxdp.methods.teacher.settings import ReleaseOptions
 from jaxdp.privacy import certificates
 from jaxdp.privacy.certificates import Terms
@@ -77,6 +79,24 @@ def test_round_trip(stored: Path) -> None:
     assert found.source == f"--teacher={stored}"
 
 
+def test_names_of_classes_are_stored_and_must_be_those_of_the_data(tmp_path: Path) -> None:
+    """A folder of class cat that is renamed zebra comes last, and labels would be exchanged."""
+    spec = Spec.images("pets", (100, 8, 8), class_names=["cat", "dog", "yak"])
+    found = read(written(tmp_path / "run", class_names=spec.class_names))
+    assert found.class_names == spec.class_names
+    require_same_data(found, spec, 3)
+    renamed = Spec.images("pets", (100, 8, 8), class_names=["dog", "yak", "zebra"])
+    with pytest.raises(SettingsError) as raised:
+        require_same_data(found, renamed, 3)
+    assert str(raised.value) == (
+        f"{found.source}: was made from other names of classes, or in another order (class 0 was "
+        "'cat', and is 'dog' in --dataset=pets); put them back, or release anew"
+    )
+    older = read(written(tmp_path / "older"))
+    assert older.class_names is None
+    require_same_data(older, renamed, 3)
+
+
 def test_keys_are_those_of_earlier_versions(stored: Path) -> None:
     arrays, meta = contents(stored)
     assert set(arrays) == {"weights"}
@@ -134,6 +154,8 @@ def test_guarantee_a_certificate_without_a_ledger_is_of_float32_noise(stored: Pa
         ({"map_config": {"whiten": 0.1, "mirror": "no"}}, "mirror"),
         ({"map_config": {"depth": 1}}, "unexpected keyword argument"),
         ({"certificate": [1]}, "no JSON object"),
+        ({"class_names": ["a", "b"]}, "class_names are not a name for each"),
+        ({"class_names": [1, 2, 3]}, "class_names are not a name for each"),
     ],
 )
 def test_descriptions_of_something_else_are_refused(

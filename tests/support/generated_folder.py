@@ -31,6 +31,7 @@ def written(
     eps: float = GENERATED_EPS,
     mu: float = 0.0,
     seeded: bool = False,
+    class_names: tuple[str, ...] | None = None,
     **arrays: np.ndarray,
 ) -> Path:
     """A folder as experiments.dp_ntk leaves it, with four images of every digit."""
@@ -51,6 +52,7 @@ def written(
         num_classes=10,
         certificate=certificate,
         source="",
+        class_names=class_names,
     )
     with RunFolder(path, resume=False, overwrite=False) as folder:
         released.write(ReleaseLog(folder), "embedding.npz", dp_ntk.FORM, stored)

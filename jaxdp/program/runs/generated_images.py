@@ -11,7 +11,7 @@ from jaxdp.data import Spec
 from jaxdp.methods import dp_ntk
 from jaxdp.methods.dp_ntk import labels
 from jaxdp.methods.settings import part_of
-from jaxdp.methods.stored import Earlier, GeneratedImages, Stored
+from jaxdp.methods.stored import Earlier, GeneratedImages, Stored, require_same_classes
 from jaxdp.methods.teacher.earlier import BESIDE
 from jaxdp.methods.teacher.released import Released
 from jaxdp.methods.teacher.settings import MapOptions
@@ -96,6 +96,7 @@ def read(folder: str, spec: Spec, *, ipc: int) -> Generated:
             raise InputError(
                 f"--synthetic={folder}: holds {what} {there}, and --dataset={spec.name} has {here}"
             )
+    require_same_classes(dataclasses.replace(embedding, source=f"--synthetic={folder}"), spec)
     counts = np.bincount(y, minlength=spec.num_classes)
     if counts.min() < ipc:
         raise InputError(
