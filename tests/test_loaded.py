@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -20,6 +21,7 @@ from support.toy_tables import frame_of, schema_of
 
 import jaxdp
 from jaxdp.data import Private
+from jaxdp.data.private import checked
 
 
 @pytest.fixture(scope="module")
@@ -115,10 +117,9 @@ def test_records_are_told_as_frames_and_as_stored(tmp_path: Path) -> None:
 
 def test_new_examples_of_another_scale_are_not_guessed_at(tmp_path: Path) -> None:
     found = jaxdp.load(saved_folders.images(tmp_path / "run"))
-    bright, half = np.full((2, 4, 5), 300), np.full((2, 4, 5), 0.5)
+    bright = np.full((2, 4, 5), 300)
     for bad, said in (
         (bright, r"outside \[0, 255\]"),
-        (half, "x has fractions, and the data were stored as uint8 from 0 to 255"),
         (np.full((2, 4, 5), np.nan), "no finite numbers"),
         (np.full((2, 4, 5), "dark"), "x has texts: give arrays"),
         (["a.png", "b.png"], "x has texts: give arrays .*; `jaxdp classify` reads files"),
@@ -133,6 +134,8 @@ def test_new_examples_of_another_scale_are_not_guessed_at(tmp_path: Path) -> Non
         for method in (found.predict, found.predict_proba):
             with pytest.raises(ValueError, match=said):
                 method(bad)
+    with pytest.warns(UserWarning, match="x has fractions up to 0.5 alone, and the data go to 255"):
+        found.predict(np.full((2, 4, 5), 0.5))
     floats = saved_folders.images(tmp_path / "floats", dtype="float32", low=-1, high=1)
     with pytest.warns(UserWarning, match=r"outside \[-1, 1\]"):
         jaxdp.load(floats).predict(np.full((2, 4, 5), 1.5))
@@ -176,11 +179,23 @@ def test_others_beside_examples_of_the_set_are_not(tmp_path: Path) -> None:
         found.predict(found.x + 0.25)
     with pytest.raises(ValueError, match=r"outside \[0, 255\]"):
         found.predict(np.concatenate([found.x, found.x[:1] + 1]))
-    whole = jaxdp.load(saved_folders.images(tmp_path / "whole"))
-    assert whole.x is not None
-    with pytest.raises(ValueError, match="x has fractions"):
-        # Nearly the same once it is cut to bytes, and never above 255.
-        whole.predict(np.minimum(whole.x[:2], 254) + 0.25)
+
+
+def test_fractions_are_predicted_where_data_may_have_them(tmp_path: Path) -> None:
+    """Floats from 0 to 255 are such data, though what is made of them is stored as bytes."""
+    found = jaxdp.load(saved_folders.images(tmp_path / "whole"))
+    assert found.x is not None
+    assert found.spec.codec.dtype == "uint8"
+    # Nearly the same once it is cut to bytes, and never above 255.
+    x = (np.minimum(found.x[:4], 254) + 0.25).astype(np.float32)
+    private = Private(x, np.arange(4) % 3)
+    checked(private, dataclasses.replace(found.spec, num_examples=4))  # a run takes them, too
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = found.predict(x)
+        probabilities = found.predict_proba(x)
+    np.testing.assert_array_equal(told, found.classifier.predict(x))
+    np.testing.assert_array_equal(probabilities, found.classifier.predict_proba(x))
 
 
 def test_what_was_not_passed_on_is_none(tmp_path: Path) -> None:

@@ -165,16 +165,23 @@ class Loaded:
             )
         outside = x.size > 0 and (np.min(x) < codec.low or np.max(x) > codec.high)
         said = f"x has values outside [{codec.low:g}, {codec.high:g}], the range of the data"
-        if codec.is_whole and (outside or not np.array_equal(x, np.rint(x))):
-            raise ValueError(
-                f"{said}; scale it as these were"
-                if outside
-                else f"x has fractions, and the data were stored as {codec.dtype} from "
-                f"{codec.low:g} to {codec.high:g}; scale it as these were"
-            )
-        if outside:  # floats may overshoot a little
+        if codec.is_whole and outside:
+            raise ValueError(f"{said}; scale it as these were")
+        if self._looks_scaled(x):
+            said = f"x has fractions up to {np.max(x):g} alone, and the data go to {codec.high:g}"
+        if outside or self._looks_scaled(x):  # floats may overshoot a little
             warnings.warn(f"{said}; scale it as these were", stacklevel=3)
         return x
+
+    def _looks_scaled(self, x: np.ndarray) -> bool:
+        """Whether examples seem to lie from 0 to 1 where data that are stored whole do not.
+
+        Fractions alone say nothing: data of floats may be declared to go from 0 to 255.
+        """
+        codec = self.spec.codec
+        if isinstance(codec, TableCodec) or not codec.is_whole or codec.high <= 1:
+            return False
+        return bool(np.min(x) >= 0 and np.max(x) <= 1 and not np.array_equal(x, np.rint(x)))
 
     @property
     def _reads(self) -> str:
