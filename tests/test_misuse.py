@@ -21,7 +21,7 @@ import json, pathlib, sys
 import numpy as np, pandas as pd
 import jaxdp
 from jaxdp.methods import runner
-from jaxdp.methods.made import distilled
+from jaxdp.methods.made import distilled, softmax
 from jaxdp.tables import Schema
 teacher, dp_kip, dp_ntk = jaxdp.methods.teacher, jaxdp.methods.dp_kip, jaxdp.methods.dp_ntk
 marginals, Spec, Private = jaxdp.methods.marginals, jaxdp.Spec, jaxdp.Private
@@ -46,6 +46,11 @@ runner.private_key = work  # is drawn when work begins
 
 def run(*args, **kwargs):
     return jaxdp.run(*args, progress=False, **kwargs)
+
+def on_points(method, *args):
+    points = Spec.rows("points", (9, 1), class_names=names)
+    classifier = jaxdp.methods.Classifier(points, lambda z: np.hstack([-z, z]), softmax)
+    return getattr(classifier, method)(*args)
 
 made = distilled(spec, np.zeros((2, 64), np.float32), np.arange(2), shift=0.0, scale=1.0)
 """
@@ -162,6 +167,26 @@ CASES = {
     "too many records of a person": (
         "jaxdp.privacy.bounded(['ann'], most=101)",
         "most must be a whole number from 1 to 100, got 101",
+    ),
+    "a score of labels in a column": (
+        "on_points('score', np.ones((3, 1)), np.ones((3, 1), int))",
+        "y must be 3 whole numbers, got int64 of shape (3, 1); give y[:, 0]",
+    ),
+    "a score of one-hot labels": (
+        "on_points('score', np.ones((2, 1)), np.eye(2, dtype=int))",
+        "become numbers by y.argmax(axis=1)",
+    ),
+    "a score of names": (
+        "on_points('score', np.ones((2, 1)), ['no', 'yes'])",
+        "a label is the place of its class in class_names",
+    ),
+    "a score of too few labels": (
+        "on_points('score', np.ones((3, 1)), [1])",
+        "y must be 3 whole numbers, got int64 of shape (1,)",
+    ),
+    "an accuracy of labels in a column": (
+        "jaxdp.kernels.krr.accuracy(np.eye(2), np.array([[0], [1]]))",
+        "y must be 2 whole numbers, got int64 of shape (2, 1); give y[:, 0]",
     ),
     "frame of images": ("made.frame", "scans has no schema: x and y are the set"),
 }

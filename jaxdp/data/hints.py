@@ -45,3 +45,11 @@ def labels_hint(y: np.ndarray) -> str:
     if y.ndim == 1 and y.dtype.kind in "OUST":
         return "; a label is the place of its class in class_names, as class_names.index(name)"
     return "; y.astype(int) makes whole numbers of others" if y.dtype.kind in "fb" else ""
+
+
+def require_labels(y: np.ndarray, count: int) -> None:
+    """Raise a `ValueError` unless there is one whole number for each of so many examples."""
+    if y.shape != (count,) or y.dtype.kind not in "iu":
+        raise ValueError(
+            f"y must be {count} whole numbers, got {y.dtype} of shape {y.shape}{labels_hint(y)}"
+        )

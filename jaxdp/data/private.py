@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jaxdp.data.codecs import WHOLE_TYPES, TableCodec
-from jaxdp.data.hints import labels_hint
+from jaxdp.data.hints import require_labels
 from jaxdp.data.spec import Spec
 from jaxdp.tables.schema import Schema
 
@@ -77,10 +77,7 @@ def checked(private: Private, spec: Spec) -> Private:
             f"x has shape {x.shape}, and spec says {shape}; make the spec of x.shape of the data "
             "that are given"
         )
-    if y.shape != (len(x),) or y.dtype.kind not in "iu":
-        raise ValueError(
-            f"y must be {len(x)} whole numbers, got {y.dtype} of shape {y.shape}{labels_hint(y)}"
-        )
+    require_labels(y, len(x))
     if x.dtype.name not in WHOLE_TYPES and x.dtype.kind != "f":
         is_table = isinstance(spec.codec, TableCodec)
         hint = "; take Private.of_frame(frame, schema) for a data frame" if is_table else ""

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxdp.data import hints
+
 _HIGHEST = jax.lax.Precision.HIGHEST
 
 
@@ -72,6 +74,9 @@ def predict(k_ts: Float[Array, "t s"], alpha: Float[Array, "s c"]) -> Float[Arra
 def accuracy(scores: Float[Array, "t c"], y_t: Int[Array, " t"]) -> Float[Array, ""]:
     """Return the fraction of rows whose largest score is their class, in [0, 1].
 
+    Raises:
+        ValueError: labels are not one whole number for each row.
+
     Examples:
         >>> import jax.numpy as jnp
         >>> from jaxdp.kernels import krr
@@ -79,4 +84,5 @@ def accuracy(scores: Float[Array, "t c"], y_t: Int[Array, " t"]) -> Float[Array,
         >>> float(krr.accuracy(scores, jnp.array([0, 1, 1, 1])))
         0.75
     """
+    hints.require_labels(np.empty(y_t.shape, y_t.dtype), len(scores))  # a tracer has no values
     return jnp.mean((jnp.argmax(scores, axis=1) == y_t).astype(scores.dtype))

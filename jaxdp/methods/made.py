@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxdp import new_files
-from jaxdp.data import Spec, TableCodec
+from jaxdp.data import Spec, TableCodec, hints
 from jaxdp.methods import card, warned
 
 if TYPE_CHECKING:
@@ -97,8 +97,14 @@ class Classifier:
         return np.asarray(self._probabilities(scores))
 
     def score(self, x: Any, y: np.ndarray) -> float:
-        """Return the accuracy: the part of the examples whose class is predicted, in [0, 1]."""
-        return float(np.mean(self.predict(x) == np.asarray(y)))
+        """Return the accuracy: the part of the examples whose class is predicted, in [0, 1].
+
+        Raises:
+            ValueError: labels are not one whole number for each example.
+        """
+        y = np.asarray(y)
+        hints.require_labels(y, len(x))
+        return float(np.mean(self.predict(x) == y))
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
