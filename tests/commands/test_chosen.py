@@ -15,6 +15,8 @@ from absl.testing import flagsaver
 from support import toy_tables
 from support.own_folder import write_shapes
 
+from jaxdp.data import Spec
+from jaxdp.methods import teacher
 from jaxdp.methods.settings import rules
 from jaxdp.program import chosen, command_line
 from jaxdp.program.commands import demo, images, recommend, table
@@ -207,6 +209,25 @@ def test_the_demo_has_its_settings_and_a_folder_that_it_replaces(
         ["digits", 10, 3.0, "both", "runs/demo", False],
     ]
     assert "Open runs/demo/report.html in a browser." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("match", "shared"),
+    [("both", (0.7, 0.03)), ("embedding", (0.5, None)), ("teacher", (0.5, None))],
+)
+def test_the_demo_takes_every_match(
+    match: str, shared: tuple[float, float | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is shared between two matches is set where there are two, and no flag is blamed."""
+    found: list[Any] = []
+    monkeypatch.setattr(
+        command_line, "run", lambda _, *kinds: found.append(command_line.settings_of(kinds[1]))
+    )
+    assert run(demo.main, f"--match={match}", takes_files=False) == 0
+    (settings,) = found
+    assert (settings.embedding_share, settings.cosine_weight) == shared
+    spec = Spec.images("digits", (1437, 8, 8), class_names=list("0123456789"), low=0, high=16)
+    assert teacher.complete(settings, spec).match == match
 
 
 def test_every_method_can_be_chosen() -> None:
