@@ -325,7 +325,7 @@ BAD_DICOM = {
     "frames": ({"NumberOfFrames": 2}, "holds several frames"),
     "palette": ({"PhotometricInterpretation": "PALETTE COLOR"}, "holds PALETTE COLOR of 16 bits"),
     "no size": ({"Rows": None}, "cannot read"),
-    "a bomb": ({"Rows": 60000, "Columns": 60000}, "60000x60000 pixels are more than 16777216"),
+    "a bomb": ({"Rows": 60000, "Columns": 60000}, "has 60000x60000 pixels, and at most 67108864"),
     "too short": ({"Rows": 400}, "cannot read"),
 }
 

@@ -9,6 +9,7 @@ import PIL.Image
 import pytest
 from toy_data import arrays, check_message, save_image
 
+from jaxdp.program.data import image_file
 from jaxdp.program.data.dataset import Dataset
 from jaxdp.program.data.image_folder import read_image_folder
 from jaxdp.program.data.load import load_dataset
@@ -127,6 +128,36 @@ def test_guarantee_an_image_of_a_folder_is_resized_by_itself(tmp_path: Path) -> 
     expected = [resized(image, (16, 16)) for image in (images[0], images[2], images[1])]
     np.testing.assert_array_equal(together.private.x, expected)
     np.testing.assert_array_equal(other.private.x[0], expected[0])
+
+
+def photographs(tmp_path: Path) -> Path:
+    """A folder of photographs of 24 million pixels, which are black at their left."""
+    for place in ("train/a", "train/b", "test/a", "test/b"):
+        (tmp_path / "toy" / place).mkdir(parents=True)
+        image = PIL.Image.new("1", (6000, 4000), 1)
+        image.paste(0, (0, 0, 3000, 4000))
+        image.save(tmp_path / "toy" / place / "x.png")
+    return tmp_path
+
+
+def test_photographs_of_24_million_pixels_are_resized(tmp_path: Path) -> None:
+    x = load(photographs(tmp_path)).private.x
+    assert x.shape == (2, 64, 64, 1)
+    assert (x[:, :, :28].max(), x[:, :, 36:].min()) == (0, 255)
+
+
+def test_photographs_do_not_keep_their_size(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load(photographs(tmp_path), "full")
+    said = "has 6000x4000 pixels: --image_size=full keeps at most 16777216; --image_size=64"
+    check_message(caught.value, "toy", "x.png", said)
+
+
+def test_a_large_image_is_made_grey_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    image = image_file.Image(noise(20, 24), 0, 255)
+    whole = image_file.with_channels(image, 1).pixels
+    monkeypatch.setattr(image_file, "MAX_PIXELS", 70)
+    np.testing.assert_array_equal(image_file.with_channels(image, 1).pixels, whole)
 
 
 def test_large_images_are_resized_by_default_and_a_line_says_so(tmp_path: Path) -> None:

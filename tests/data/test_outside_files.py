@@ -196,14 +196,18 @@ def no_room(*_: int) -> None:
 def test_images_that_are_too_large_are_not_decoded(
     toy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = toy / "toy/train/0/b.png"
-    PIL.Image.new("L", (5000, 5000)).save(path)
+    path = toy / "toy/train/0/0.png"  # which is read first
+    PIL.Image.new("1", (8200, 8200)).save(path)
     with monkeypatch.context() as patch:
         patch.setattr(PIL.Image.Image, "load", None)
         said = refusal(toy / ".")
-    assert "5000x5000 pixels are more than 16777216" in said or "a.png" in said
-    PIL.Image.new("1", (20000, 20000)).save(path)  # Pillow's own limit
-    assert "DecompressionBombError" in refusal(toy)
+    assert "0.png has 8200x8200 pixels, and at most 67108864 are read, as 8192x8192: save" in said
+    for side in (9500, 20000):  # Pillow warns of the first, and refuses the second
+        PIL.Image.new("1", (side, side)).save(path)
+        said = refusal(toy)
+        assert "0.png has " in said
+        assert "67108864" in said
+        assert "cannot read" not in said
     monkeypatch.setattr(large_arrays, "most_bytes", lambda: 20)
     monkeypatch.setattr("os.posix_fallocate", no_room)
     path.unlink()
@@ -230,6 +234,7 @@ def test_a_folder_that_cannot_be_listed_is_named(
 
 def test_limits_are_those_of_images_that_can_be_distilled() -> None:
     assert resizing.MAX_PIXELS == 4096**2
+    assert resizing.MOST_READ == 8192**2
 
 
 # --- JSON and paths ----------------------------------------------------------------------------

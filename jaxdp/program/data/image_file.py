@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from jaxdp.program.data.resizing import MAX_PIXELS, in_words
+from jaxdp.program.data.resizing import MAX_PIXELS, MOST_READ, in_words, too_large
 from jaxdp.program.data.sources import dataset_error
 from jaxdp.program.errors import InputError
 from jaxdp.saved.files import open_plain
@@ -128,10 +128,17 @@ def of_bytes(name: str, place: str, content: bytes) -> Image:
 @contextlib.contextmanager
 def _in_one_line(name: str, place: str) -> Iterator[None]:
     """Turn what is wrong with an image into an error of one line."""
+    import PIL.Image
+
     try:
         yield
     except _OfAnotherKindError as error:
         raise dataset_error(name, f"{place} {error}") from error
+    except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
+        raise dataset_error(  # Pillow's own limit, before it tells a size
+            name,
+            f"{place} has far more than {MOST_READ} pixels, and no more are read: save it smaller",
+        ) from error
     except Exception as error:  # decoders raise whatever a damaged file led them to
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         raise dataset_error(
@@ -183,8 +190,12 @@ def with_channels(image: Image, channels: int | None) -> Image:
         return image
     if channels == len(_LUMA):
         return image._replace(pixels=np.repeat(pixels, channels, axis=2))
-    grey = np.rint(pixels @ np.array(_LUMA))[..., np.newaxis]
-    return image._replace(pixels=grey.astype(pixels.dtype))
+    grey = np.empty((*pixels.shape[:2], 1), pixels.dtype)
+    rows = max(1, MAX_PIXELS // pixels.shape[1])  # at once: float64 takes eight times the memory
+    for start in range(0, len(pixels), rows):
+        part = slice(start, start + rows)
+        grey[part, :, 0] = np.rint(pixels[part] @ np.array(_LUMA))
+    return image._replace(pixels=grey)
 
 
 def _of_type(pixels: np.ndarray) -> Image:
@@ -193,8 +204,9 @@ def _of_type(pixels: np.ndarray) -> Image:
 
 
 def _require_size(height: int, width: int) -> None:
-    if width * height > MAX_PIXELS:
-        raise ValueError(f"{width}x{height} pixels are more than {MAX_PIXELS}")
+    said = too_large(height, width)
+    if said:
+        raise _OfAnotherKindError(said)
 
 
 def _require_one_page(image: Any) -> None:

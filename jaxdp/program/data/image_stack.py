@@ -61,6 +61,7 @@ def stacked(
             if first is None:
                 first = found
                 target = wanted.size.of(found[1].pixels.shape)
+                _require_not_too_large(name, place, target)
                 shape = (count, *target, found[1].pixels.shape[2])
                 x = large_arrays.images(name, shape, found[1].pixels.dtype)
             _require_alike(name, found, first, wanted)
@@ -114,6 +115,17 @@ def _require_alike(name: str, found: _Found, first: _Found, wanted: Wanted) -> N
             name,
             f"{_compared(found, first)}: --image_size=full takes images of one size; "
             f"--image_size={LARGEST} resizes all images to {LARGEST}x{LARGEST}",
+        )
+
+
+def _require_not_too_large(name: str, place: str | Path, target: tuple[int, int]) -> None:
+    """Raise an `InputError` where images keep a size that is beyond all methods."""
+    if target[0] * target[1] > resizing.MAX_PIXELS:
+        raise dataset_error(
+            name,
+            f"{place} has {resizing.in_words(target)} pixels: --image_size=full keeps at most "
+            f"{resizing.MAX_PIXELS}; --image_size={LARGEST} resizes all images to "
+            f"{LARGEST}x{LARGEST}",
         )
 
 

@@ -1,5 +1,6 @@
 """The size of images: what `--image_size` asks for, and bringing images to it one by one."""
 
+import math
 import re
 from typing import NamedTuple
 
@@ -14,7 +15,13 @@ The published methods work on sides of 28 and 32. Features, time and noise grow 
 pixels, four times with each doubling of the side, and the budget does not.
 """
 MAX_PIXELS = 2**24
-"""Far above what can be distilled: small files can declare images of gigabytes."""
+"""Far above what can be distilled."""
+MOST_READ = 2**26
+"""Pixels of an image that is read, to be resized: small files can declare images of gigabytes.
+
+Photographs of 24 to 50 million pixels are ordinary. One of so many takes at most 1.4 GB
+while it is read.
+"""
 _FORM = re.compile(r"([1-9]\d{0,4})(?:x([1-9]\d{0,4}))?")
 
 
@@ -120,6 +127,17 @@ def resized(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     if image.dtype.kind != "f":
         found = np.rint(found)
     return np.clip(found, image.min(), image.max()).astype(image.dtype)
+
+
+def too_large(height: int, width: int) -> str:
+    """Return what is wrong with an image that is not read, to follow its name; empty if nothing."""
+    if width * height <= MOST_READ:
+        return ""
+    side = math.isqrt(MOST_READ)
+    return (
+        f"has {width}x{height} pixels, and at most {MOST_READ} are read, as {side}x{side}: save it "
+        "smaller"
+    )
 
 
 def all_resized(
