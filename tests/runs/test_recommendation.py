@@ -156,6 +156,22 @@ def test_the_program_needs_no_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert "89 to 98 %" in said
 
 
+def test_the_program_goes_by_the_size_that_a_run_resizes_to(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    facts = ("--n=6000", "--classes=10")
+    said = []
+    for shape in ("1024,768,3", "64,64,3", "28,28,1"):
+        assert drivers.drive(recommend.main, f"--shape={shape}", *facts) == 0
+        said.append(capsys.readouterr().out.splitlines())
+    large, small, kept = said
+    assert large[0].startswith(
+        "1024x768x3, which runs resize to 64x64x3 where no --image_size is given, 6000 training"
+    )
+    assert large[1:] == small[1:], "the same is expected, and takes as long"
+    assert "resize" not in small[0] + kept[0]
+
+
 def test_the_program_tells_of_persons_without_data(capsys: pytest.CaptureFixture[str]) -> None:
     facts = ("--shape=28,28,1", "--n=3000", "--classes=10")
     assert drivers.drive(recommend.main, *facts, "--records_per_person=20") == 0

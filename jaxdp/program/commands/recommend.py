@@ -114,7 +114,13 @@ def facts_from_flags(asked: RecommendFlags) -> Found:
         raise bad(asked, "shape", "has neither 1, 3 nor 4 channels")
     assert asked.n is not None
     assert asked.classes is not None
-    what = "x".join(map(str, shape)) if len(shape) > 1 else f"{shape[0]} columns"
+    what, asked_shape = _in_words(shape), shape
+    if len(shape) == 3:  # as a run without --image_size brings images to a size
+        from jaxdp.program.data import resizing  # imports numpy: not before flags are parsed
+
+        shape = (*resizing.BY_DEFAULT.of(shape), shape[2])
+    if shape != asked_shape:
+        what += f", which runs resize to {_in_words(shape)} where no --image_size is given"
     line = f"{what}, {asked.n} training examples, {asked.classes} classes"
     spec = recommendation.spec_of(shape, asked.n, asked.classes)
     images, table = "--dataset=NAME", "--csv=FILE.csv --schema=FILE.json"
@@ -123,6 +129,10 @@ def facts_from_flags(asked: RecommendFlags) -> Found:
         spec = spec.of_persons(asked.records_per_person)
         source += f" --records_per_person={spec.records_per_person}"
     return Found(spec, source, line + _persons(spec))
+
+
+def _in_words(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) if len(shape) > 1 else f"{shape[0]} columns"
 
 
 def _persons(spec: Spec) -> str:
