@@ -33,6 +33,22 @@ def float64() -> contextlib.AbstractContextManager[None]:
     return _keeps_float64(True)
 
 
+def float32() -> contextlib.AbstractContextManager[None]:
+    """Return a context in which jax makes float32, so that public arrays are the same for all.
+
+    In 64-bit mode jax draws other numbers where no type is named, and rounds others.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from jaxdp import numerics
+        >>> with numerics.float64(), numerics.float32():
+        ...     third = jnp.asarray(1.0) / 3
+        >>> third.dtype
+        dtype('float32')
+    """
+    return _keeps_float64(False)
+
+
 def _keeps_float64(on: bool) -> contextlib.AbstractContextManager[None]:
     enable_x64: Any = getattr(jax, "enable_x64", None)
     if enable_x64 is None:  # jax < 0.8

@@ -60,7 +60,7 @@ def fourier_features(
     """
     require_columns(dim)
     _require_fourier(num_features, length_scale)
-    frequencies = jax.random.normal(key, (dim, num_features // 2)) / length_scale
+    frequencies = jax.random.normal(key, (dim, num_features // 2), jnp.float32) / length_scale
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
         require_width(x, dim)
@@ -101,7 +101,8 @@ def directional_fourier_features(
         Gretton et al. (2012), "A kernel two-sample test" (characteristic kernels).
     """
     _require_fourier(num_features, length_scale)
-    frequencies = jax.random.normal(key, (matrix.shape[1], num_features // 2), matrix.dtype)
+    drawn = jax.random.normal(key, (matrix.shape[1], num_features // 2), jnp.float32)
+    frequencies = drawn.astype(matrix.dtype)
     projections = jnp.matmul(matrix, frequencies, precision=_HIGHEST)
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:

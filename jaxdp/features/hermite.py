@@ -182,8 +182,8 @@ def random_pairs(key: Key[Array, ""], dim: int, num_pairs: int) -> Int[Array, "r
     if dim < 2 or num_pairs < 1:
         raise ValueError(f"need dim >= 2 and num_pairs >= 1, got {dim} and {num_pairs}")
     first_key, step_key = jax.random.split(key)
-    first = jax.random.randint(first_key, (num_pairs,), 0, dim)
-    step = jax.random.randint(step_key, (num_pairs,), 1, dim)
+    first = jax.random.randint(first_key, (num_pairs,), 0, dim, jnp.int32)
+    step = jax.random.randint(step_key, (num_pairs,), 1, dim, jnp.int32)
     return jnp.stack([first, (first + step) % dim], axis=1)
 
 

@@ -107,7 +107,9 @@ def _paint_leaves(
 ) -> Float[Array, "n d"]:
     height, width, channels = image_shape
     least, largest = radii
-    rows, columns = jnp.arange(height)[:, None] + 0.5, jnp.arange(width)[None, :] + 0.5
+    # Types are named: in 64-bit mode jax would draw other numbers, and so other images.
+    rows = jnp.arange(height, dtype=jnp.float32)[:, None] + 0.5
+    columns = jnp.arange(width, dtype=jnp.float32)[None, :] + 0.5
 
     def paint(image: Array, leaf: tuple[Array, Array, Array]) -> tuple[Array, None]:
         radius, (row, column), colour = leaf
@@ -117,13 +119,13 @@ def _paint_leaves(
 
     def one(key: Array) -> Array:
         keys = jax.random.split(key, 4)
-        u = jax.random.uniform(keys[0], (num_leaves,))
+        u = jax.random.uniform(keys[0], (num_leaves,), jnp.float32)
         radius = 1 / jnp.sqrt(u / least**2 + (1 - u) / largest**2)
         # Centres beyond the border, so that leaves are as frequent at it as in the middle.
-        spread = jnp.asarray([height, width]) + largest
-        centre = jax.random.uniform(keys[1], (num_leaves, 2)) * spread - largest / 2
-        colour = contrast * jax.random.normal(keys[2], (num_leaves, channels))
-        ground = contrast * jax.random.normal(keys[3], (channels,))
+        spread = jnp.asarray([height, width], jnp.float32) + largest
+        centre = jax.random.uniform(keys[1], (num_leaves, 2), jnp.float32) * spread - largest / 2
+        colour = contrast * jax.random.normal(keys[2], (num_leaves, channels), jnp.float32)
+        ground = contrast * jax.random.normal(keys[3], (channels,), jnp.float32)
         image = jnp.broadcast_to(ground, image_shape)
         return jax.lax.scan(paint, image, (radius, centre, colour))[0]
 

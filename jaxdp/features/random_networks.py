@@ -124,10 +124,12 @@ def num_features(image_shape: tuple[int, int, int]) -> int:
 
 
 def _public_means(shape: tuple[int, int, int], count: int, watch: Watch) -> np.ndarray:
-    images = dead_leaves_images(jax.random.key(_IMAGES_SEED), _NUM_IMAGES, shape)
-    raw = _features(shape)
-    mean = jax.jit(lambda number: jnp.mean(raw(number, images), axis=0)).lower(0).compile()
-    return np.stack([*numerics.side_by_side(lambda k: np.asarray(mean(k)), watch(range(count)))])
+    with numerics.float32():
+        images = dead_leaves_images(jax.random.key(_IMAGES_SEED), _NUM_IMAGES, shape)
+        raw = _features(shape)
+        mean = jax.jit(lambda number: jnp.mean(raw(number, images), axis=0)).lower(0).compile()
+        numbers = watch(range(count))
+        return np.stack([*numerics.side_by_side(lambda k: np.asarray(mean(k)), numbers)])
 
 
 def _features(image_shape: tuple[int, int, int]) -> "functools.partial[Array]":

@@ -30,6 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from jaxdp import numerics
 from jaxdp.features import patches
 from jaxdp.features.levels import region_means
 from jaxdp.features.map_parts import FeatureFn
@@ -158,19 +159,20 @@ def fitted(
     """
     shape = (_SIZE, _SIZE, filters.shape[2])
     require(shape, num_words)
-    images = dead_leaves_images(key, _NUM_IMAGES, shape)
-    found = patches.strengths(shape, filters)
-    cells = _in_chunks(lambda rows: _cells(found(rows)), images[:_CELL_IMAGES])
-    cells = cells.reshape(len(cells), *_grid(shape), -1)
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-    centre, directions, num_even = _parity_directions(cells.reshape(-1, cells.shape[-1]))
-    words = _random_words((cells - centre) @ directions, num_even, num_words // 2, rng)
-    chosen = Words(centre, directions, num_even, words)
-    regions = _in_chunks(lambda rows: _regions(chosen, found(rows), mirror=mirror), images)
-    regions = regions.reshape(-1, num_words)
-    mean = regions.mean(axis=0)
-    count = _num_leading(num_words, mirror=mirror)
-    return Layer(chosen, mean, *_leading(regions - mean, count, rng))
+    with numerics.float32():
+        images = dead_leaves_images(key, _NUM_IMAGES, shape)
+        found = patches.strengths(shape, filters)
+        cells = _in_chunks(lambda rows: _cells(found(rows)), images[:_CELL_IMAGES])
+        cells = cells.reshape(len(cells), *_grid(shape), -1)
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+        centre, directions, num_even = _parity_directions(cells.reshape(-1, cells.shape[-1]))
+        words = _random_words((cells - centre) @ directions, num_even, num_words // 2, rng)
+        chosen = Words(centre, directions, num_even, words)
+        regions = _in_chunks(lambda rows: _regions(chosen, found(rows), mirror=mirror), images)
+        regions = regions.reshape(-1, num_words)
+        mean = regions.mean(axis=0)
+        count = _num_leading(num_words, mirror=mirror)
+        return Layer(chosen, mean, *_leading(regions - mean, count, rng))
 
 
 def layer_features(

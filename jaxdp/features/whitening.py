@@ -205,8 +205,7 @@ def on_dead_leaves(
 
     def compiled() -> _Programs:
         shape = count, math.prod(image_shape)
-        dtype = jax.dtypes.canonicalize_dtype(float)
-        return _sums_of_products(feature_fn, shape, dtype, chunk_size)
+        return _sums_of_products(feature_fn, shape, jnp.float32, chunk_size)
 
     def moment(watch: Watch) -> np.ndarray:
         # Each takes about as long as the other.
@@ -215,7 +214,8 @@ def on_dead_leaves(
         return np.asarray(_mean_product(programs, images, chunk_size, watch))
 
     def matrix(watch: Watch) -> np.ndarray:
-        return np.asarray(whitening(jnp.asarray(moment(watch)), gamma=gamma))
+        with numerics.float32():
+            return np.asarray(whitening(jnp.asarray(moment(watch)), gamma=gamma))
 
     if isinstance(cached, Postponed) and not cached.may_begin:
         cached.is_needed = True

@@ -35,10 +35,10 @@ def augmented(
     """
     num_images = len(images)
     kind_key, *keys = jax.random.split(key, 1 + _KINDS)
-    kind = jax.random.randint(kind_key, (num_images, 1), 0, _KINDS)
+    kind = jax.random.randint(kind_key, (num_images, 1), 0, _KINDS, jnp.int32)
 
     def drawn(number: int, sides: int, limit: float) -> Array:
-        draws = jax.random.uniform(keys[number], (num_images, sides), minval=-limit, maxval=limit)
+        draws = jax.random.uniform(keys[number], (num_images, sides), jnp.float32, -limit, limit)
         return jnp.where(kind == number, draws, 0.0)
 
     shift = drawn(0, 2, max_shift)

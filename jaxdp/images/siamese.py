@@ -49,14 +49,14 @@ def siamese_augmented(
         _rotated,
         *([_reflected] if reflect else []),
     ]
-    number = jax.random.randint(kind_key, (), 0, len(movements))
+    number = jax.random.randint(kind_key, (), 0, len(movements), jnp.int32)
     count = 1 if alike else len(images)
     branches = [functools.partial(movement, draw_key, count=count) for movement in movements]
     return jax.lax.switch(number, branches, images)
 
 
 def _draws(key: Array, count: int, sides: int, low: float, high: float) -> Array:
-    return jax.random.uniform(key, (count, sides), minval=low, maxval=high)
+    return jax.random.uniform(key, (count, sides), jnp.float32, low, high)
 
 
 def _coloured(key: Array, x: Array, *, count: int) -> Array:
@@ -89,7 +89,7 @@ def _blanked(key: Array, x: Array, *, count: int) -> Array:
     sides = jnp.array(x.shape[1:3])
     middles = _draws(key, count, 2, 0.0, 1.0) * sides
     rows, columns = (
-        jnp.abs(jnp.arange(x.shape[axis + 1]) + 0.5 - middles[:, axis, None])
+        jnp.abs(jnp.arange(x.shape[axis + 1], dtype=jnp.float32) + 0.5 - middles[:, axis, None])
         <= _BLANK * x.shape[axis + 1] / 2
         for axis in (0, 1)
     )
@@ -99,14 +99,14 @@ def _blanked(key: Array, x: Array, *, count: int) -> Array:
 
 def _scaled(key: Array, x: Array, *, count: int) -> Array:
     factors = _draws(key, count, 2, 1 / _SCALING, _SCALING)
-    return _moved(x, turned_and_stretched(jnp.zeros(count), factors), jnp.zeros(2))
+    return _moved(x, turned_and_stretched(jnp.zeros(count, jnp.float32), factors), jnp.zeros(2))
 
 
 def _rotated(key: Array, x: Array, *, count: int) -> Array:
     degrees = _draws(key, count, 1, -_ROTATION, _ROTATION)[:, 0]
-    return _moved(x, turned_and_stretched(degrees, jnp.ones((count, 2))), jnp.zeros(2))
+    return _moved(x, turned_and_stretched(degrees, jnp.ones((count, 2), jnp.float32)), jnp.zeros(2))
 
 
 def _reflected(key: Array, x: Array, *, count: int) -> Array:
-    turned = jax.random.bernoulli(key, 0.5, (count, 1, 1, 1))
+    turned = jax.random.bernoulli(key, jnp.float32(0.5), (count, 1, 1, 1))
     return jnp.where(turned, x[:, :, ::-1], x)

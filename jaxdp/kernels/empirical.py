@@ -124,7 +124,8 @@ def _one_layer(key: Key[Array, ""], dim: int, width: int) -> tuple[Array, Array]
     if width < 1:
         raise ValueError(f"width must be >= 1 hidden unit, got {width}")
     hidden_key, output_key = jax.random.split(key)
-    return jax.random.normal(hidden_key, (dim, width)), jax.random.normal(output_key, (width,))
+    hidden = jax.random.normal(hidden_key, (dim, width), jnp.float32)
+    return hidden, jax.random.normal(output_key, (width,), jnp.float32)
 
 
 def entk(module_apply: ApplyFn, params: Any, image_shape: tuple[int, ...] | None) -> Kernel:

@@ -78,14 +78,14 @@ def _public_rows(shape: tuple[int, ...]) -> Float[Array, "n d"]:
     """Return synthetic public examples: images of discs that hide each other, or any values."""
     key = jax.random.key(_SEED)
     if len(shape) != 3 or shape[2] not in _CHANNELS:
-        return jax.random.uniform(key, (_NUM_ROWS, math.prod(shape)))
+        return jax.random.uniform(key, (_NUM_ROWS, math.prod(shape)), jnp.float32)
     height, width, channels = shape
     image = (height, width, channels)
     return dead_leaves_images(key, _NUM_ROWS, image, radii=leaf_radii(image))
 
 
 def _mean_features(features: FeatureMap, rows: Float[Array, "n d"]) -> Float[Array, " p"]:
-    part, each = jax.jit(features.weighted_sum), jnp.full(_CHUNK, 1 / len(rows))
+    part, each = jax.jit(features.weighted_sum), jnp.full(_CHUNK, 1 / len(rows), rows.dtype)
     parts = [part(some, each) for some in jnp.split(rows, len(rows) // _CHUNK)]
     return jnp.sum(jnp.stack(parts), axis=0)
 

@@ -82,7 +82,8 @@ def matching_distance(
     """
     network_key, movement_key, batch_key = jax.random.split(key, 3)
     num_classes, count, dim = images.shape
-    chosen = jax.random.randint(batch_key, (num_classes, config.batch_size), 0, count)
+    size = (num_classes, config.batch_size)
+    chosen = jax.random.randint(batch_key, size, 0, count, jnp.int32)
     batch = jnp.take_along_axis(images, chosen[:, :, None], axis=1).reshape(-1, dim)
     network = ConvNetTrunk(config.width)
     variables = network.init(network_key, jnp.zeros((1, *config.image_shape), x.dtype))

@@ -65,7 +65,7 @@ def network_distance(
 
 def _drawn(key: Array, means: Array, networks: RandomNetworks) -> tuple[Array, Array]:
     """Return the number of a network, and the class means that were released of it."""
-    number = jax.random.randint(key, (), 0, networks.num_networks)
+    number = jax.random.randint(key, (), 0, networks.num_networks, jnp.int32)
     return number, networks.part(means, number)
 
 
