@@ -214,8 +214,8 @@ def test_features_of_one_layer_are_its_gradient() -> None:
     hidden_key, output_key = jax.random.split(key)
     params = {
         # As drawn, in float32, by the features.
-        "hidden": jax.random.normal(hidden_key, (7, 4)).T,
-        "output": jax.random.normal(output_key, (4,)),
+        "hidden": jax.random.normal(hidden_key, (7, 4), jnp.float32).T.astype(x.dtype),
+        "output": jax.random.normal(output_key, (4,), jnp.float32).astype(x.dtype),
     }
     found = kernels.one_layer_features(key, dim=7, width=4)(x)
     np.testing.assert_allclose(found, kernels.entk_features(_one_layer, params)(x), rtol=1e-6)
