@@ -52,6 +52,10 @@ def on_points(method, *args):
     classifier = jaxdp.methods.Classifier(points, lambda z: np.hstack([-z, z]), softmax)
     return getattr(classifier, method)(*args)
 
+def on_photos(x):
+    photos = Spec.images("photos", (9, 6, 8, 3), class_names=names)
+    jaxdp.methods.Classifier(photos, lambda z: z[:, :2], softmax).predict(x)
+
 made = distilled(spec, np.zeros((2, 64), np.float32), np.arange(2), shift=0.0, scale=1.0)
 """
 CASES = {
@@ -188,6 +192,16 @@ CASES = {
         "jaxdp.kernels.krr.accuracy(np.eye(2), np.array([[0], [1]]))",
         "y must be 2 whole numbers, got int64 of shape (2, 1); give y[:, 0]",
     ),
+    "photos with channels first": (
+        "on_photos(np.zeros((2, 3, 6, 8)))",
+        "channels come first, and last where they are stored: give np.moveaxis(x, 1, -1)",
+    ),
+    "photos that lie on their side": (
+        "on_photos(np.zeros((2, 8, 6, 3)))",
+        "x has shape (2, 8, 6, 3), and an example has (6, 8, 3)",
+    ),
+    "one photo": ("on_photos(np.zeros((6, 8, 3)))", "for one example give x[None]"),
+    "photos that are not finite": ("on_photos(np.full((2, 144), np.nan))", "no finite numbers"),
     "frame of images": ("made.frame", "scans has no schema: x and y are the set"),
 }
 _EACH = """

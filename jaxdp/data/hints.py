@@ -1,5 +1,6 @@
 """Advice for arrays that jaxdp does not take as they are, from their shapes and types alone."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -25,6 +26,24 @@ def one_image_shape(shape: Sequence[int]) -> tuple[int, ...]:
             "give np.moveaxis(x, 1, -1)"
         )
     return shape[1:]
+
+
+def require_example_shape(x: np.ndarray, shape: tuple[int, ...], more: str = "") -> None:
+    """Raise a `ValueError` unless an array holds examples of a shape.
+
+    Args:
+        x: examples as stored; images may lack the axis of one channel, and all may be flat.
+        shape: of one example.
+        more: advice where examples have another shape.
+    """
+    usual = {shape, (math.prod(shape),), shape[:-1] if shape[1:] and shape[-1] == 1 else shape}
+    if x.ndim > 1 and len(x) > 0 and x.shape[1:] in usual:
+        return
+    if x.size == math.prod(shape):
+        more = "; for one example give x[None]"
+    if x.ndim == 4 and (*x.shape[2:], x.shape[1]) == shape:
+        more = "; channels come first, and last where they are stored: give np.moveaxis(x, 1, -1)"
+    raise ValueError(f"x has shape {x.shape}, and an example has {shape}{more}")
 
 
 def require_names(class_names: object) -> None:

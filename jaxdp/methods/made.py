@@ -4,7 +4,6 @@ import dataclasses
 import html
 import io
 import json
-import math
 import shutil
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -75,13 +74,14 @@ class Classifier:
         """Return the scores (m, c) of examples (m, *shape) as stored.
 
         Raises:
-            ValueError: the examples have another shape than the data.
+            ValueError: the examples have another shape than the data, or hold no finite numbers.
         """
-        given, shape = x, self._spec.stored_shape
+        given = x
         x = self._spec.kind.as_stored(given, self._spec)
         warned.warn(warned.of_new(given, self._spec), said=set(), stacklevel=2)
-        if x.ndim < 2 or x.size != len(x) * math.prod(shape) or len(x) == 0:
-            raise ValueError(f"x has shape {x.shape}, and an example has {shape}")
+        hints.require_example_shape(x, self._spec.stored_shape)
+        if x.dtype.kind not in "biuf" or not np.all(np.isfinite(x)):
+            raise ValueError("x has values that are no finite numbers")
         return np.asarray(self.scores(self.features(x.reshape(len(x), -1), "features")))
 
     def predict(self, x: Any) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import math
 import os
 import sys
 import warnings
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxdp.data import Spec, TableCodec
+from jaxdp.data import Spec, TableCodec, hints
 from jaxdp.escapes import for_terminal
 from jaxdp.methods import facts, warned
 from jaxdp.methods.made import Classifier
@@ -157,12 +156,7 @@ class Loaded:
             if x.shape[1:] != spec.stored_shape or not np.array_equal(x, codec.layout.nearest(x)):
                 raise ValueError("x holds no records as the schema stores them: give a data frame")
             return x
-        shape = spec.stored_shape
-        if x.ndim < 2 or len(x) == 0 or x.size != len(x) * math.prod(shape):
-            one = "; for one example give x[None]" if x.size == math.prod(shape) else ""
-            raise ValueError(
-                f"x has shape {x.shape}, and an example has {shape}{one or self._reads}"
-            )
+        hints.require_example_shape(x, spec.stored_shape, self._reads)
         outside = x.size > 0 and (np.min(x) < codec.low or np.max(x) > codec.high)
         said = f"x has values outside [{codec.low:g}, {codec.high:g}], the range of the data"
         if codec.is_whole and outside:
