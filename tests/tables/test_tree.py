@@ -201,3 +201,11 @@ def test_a_stored_tree_of_other_columns_is_refused(tmp_path: Path, parents: list
     path.write_text(json.dumps(description))
     with pytest.raises(InputError, match="--generator"):
         generator_file.read(tmp_path, "--generator")
+
+
+@pytest.mark.parametrize("labels", [[], [[0]], [-1], [100], [0.5], [[0], [1]]])
+def test_labels_of_no_class_are_refused(labels: list) -> None:
+    """A label of -1 would be that of the last class."""
+    generator = fitted(records(300))
+    with pytest.raises(ValueError, match="labels must be"):
+        generator(np.array(labels), seed=0)

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Key
 
 from jaxdp.data import TableCodec
 from jaxdp.features.base import SUMMED_SCALE
+from jaxdp.methods.dp_ntk.drawing import checked_labels
 from jaxdp.methods.dp_ntk.released import Released
 from jaxdp.methods.steps import Watch, unwatched
 from jaxdp.tables.layout import Layout
@@ -67,8 +68,13 @@ class CellGenerator:
         return np.stack(columns, axis=1)
 
     def __call__(self, labels: np.ndarray, *, seed: int) -> np.ndarray:
-        """Return one record as stored for each label."""
-        return self.drawn(np.asarray(labels), jax.random.key(seed))[0]
+        """Return one record as stored for each label.
+
+        Raises:
+            ValueError: there are no labels, or they are not those of classes.
+        """
+        labels = checked_labels(labels, len(self.class_names))
+        return self.drawn(labels, jax.random.key(seed))[0]
 
 
 def evenly_drawn(shares: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -66,12 +66,24 @@ class Generator:
         Raises:
             ValueError: there are no labels, or they are not those of classes.
         """
-        labels = np.asarray(labels, np.int32)
-        if labels.ndim != 1 or len(labels) == 0:
-            raise ValueError(f"labels must be (m,) with m >= 1, got shape {labels.shape}")
-        if labels.min() < 0 or labels.max() >= len(self.class_names):
-            raise ValueError(f"labels must be in 0..{len(self.class_names) - 1}")
+        labels = checked_labels(labels, len(self.class_names))
         return self.stored(self.rows(labels, jax.random.key(seed)), labels)
+
+
+def checked_labels(labels: Any, num_classes: int) -> np.ndarray:
+    """Return labels (m,) of classes as int32.
+
+    Raises:
+        ValueError: there are no labels, or they are not those of classes.
+    """
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or len(labels) == 0:
+        raise ValueError(f"labels must be (m,) with m >= 1, got shape {labels.shape}")
+    if labels.dtype.kind not in "iu":
+        raise ValueError(f"labels must be whole numbers, got {labels.dtype}")
+    if labels.min() < 0 or labels.max() >= num_classes:
+        raise ValueError(f"labels must be in 0..{num_classes - 1}")
+    return labels.astype(np.int32)
 
 
 def draw_rows(
