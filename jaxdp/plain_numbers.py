@@ -1,10 +1,11 @@
-"""Numbers as users give them: NumPy's become Python's, which JSON can hold."""
+"""Numbers as users give them: NumPy's become Python's, which JSON can hold.
+
+NumPy is not imported for that, so that commands start fast.
+"""
 
 import dataclasses
 import numbers
 from typing import Any
-
-import numpy as np
 
 MOST_RECORDS_PER_PERSON = 100
 """More would take accountants minutes, and leave nothing of the data."""
@@ -19,8 +20,12 @@ def plain(value: Any) -> Any:
         >>> plain_numbers.plain(np.int64(3)), plain_numbers.plain((np.float32(0.5), "a"))
         (3, (0.5, 'a'))
     """
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
+    if any(
+        each.__module__ == "numpy" and each.__name__ == "generic" for each in type(value).__mro__
+    ):
+        value = value.item()
+    if isinstance(value, bool):
+        return value
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Real):

@@ -8,6 +8,13 @@ from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
 
 
+def require_place(path: str) -> None:
+    """Raise an `InputError` where the folder of the file that --out names is not there."""
+    folder = user_path(path, "out").parent
+    if not folder.is_dir():
+        raise InputError(f"--out={path}: there is no folder {folder}; make it first")
+
+
 def require(path: str, *, suffix: str, is_given: bool = True) -> Path:
     """Return the path of the file that --out names, before there is anything to write.
 

@@ -177,6 +177,8 @@ def main(argv: Sequence[str]) -> None:
         command_line.prepare()
         if asked.run is None:
             raise InputError("--run: name the folder of a finished run of dp_ntk or marginals")
+        # Before a run is opened: where its file would lie, whatever its ending will be.
+        out_file.require_place(asked.out)
         counts = counts_of(asked.run)
         if counts is not None:
             _draw_records(counts, asked)
