@@ -161,9 +161,10 @@ class Loaded:
         said = f"x has values outside [{codec.low:g}, {codec.high:g}], the range of the data"
         if codec.is_whole and outside:
             raise ValueError(f"{said}; scale it as these were")
-        if self._looks_scaled(x):
+        is_scaled = self._looks_scaled(x)
+        if is_scaled:
             said = f"x has fractions up to {np.max(x):g} alone, and the data go to {codec.high:g}"
-        if outside or self._looks_scaled(x):  # floats may overshoot a little
+        if outside or is_scaled:  # floats may overshoot a little
             warnings.warn(f"{said}; scale it as these were", stacklevel=3)
         return x
 

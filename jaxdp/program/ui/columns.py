@@ -88,8 +88,9 @@ class Row:
 
     @property
     def _guess(self) -> Mapping[str, Any]:
-        as_classes = self.is_target and self.guessed_classes is not None
-        return self.guessed_classes or {} if as_classes else self.guessed
+        if self.is_target and self.guessed_classes is not None:
+            return self.guessed_classes
+        return self.guessed
 
     @property
     def _chosen(self) -> dict[str, Any]:

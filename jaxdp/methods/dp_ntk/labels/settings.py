@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from jaxdp.methods import warned
 from jaxdp.methods.dp_ntk import settings as generation
 from jaxdp.methods.dp_ntk.labels.earlier import for_generation
 from jaxdp.methods.settings import (
@@ -157,8 +158,8 @@ def _features(settings: generation.Settings, spec: Any, eps: float) -> str | Non
     if settings.preset == "fast":
         return _IMAGE_FEATURES if spec.dim <= _FAST_VALUES else None
     is_seen = min(spec.shape[:2]) >= public_encoder.LEAST_SIDE
-    strength = eps * spec.num_examples / (spec.num_classes * spec.records_per_person)
-    return _FINE_FEATURES if is_seen and strength >= _FINE_STRENGTH else _IMAGE_FEATURES
+    is_strong = warned.strength(spec, eps) >= _FINE_STRENGTH
+    return _FINE_FEATURES if is_seen and is_strong else _IMAGE_FEATURES
 
 
 def _candidates(settings: Settings, spec: Any) -> int:
