@@ -58,7 +58,7 @@ def before_work(settings: Any, spec: Spec, epsilon: float | int) -> Iterator[str
         epsilon: the budget; inf without privacy.
     """
     yield from odd_numbers(settings, spec)
-    lack = too_weak(spec, epsilon)
+    lack = too_weak(spec, epsilon, contributions=getattr(settings, "contributions", 1))
     if lack is not None:
         yield lack
     yield from misfits.few_bins(settings, spec)
@@ -115,19 +115,28 @@ def strength(spec: Spec, epsilon: float | int) -> float:
     return epsilon * spec.num_examples / (spec.num_classes * spec.records_per_person)
 
 
-def too_weak(spec: Spec, epsilon: float | int) -> str | None:
-    """Return a line where noise leaves little of the data, whatever the method."""
-    found = strength(spec, epsilon)
+def too_weak(spec: Spec, epsilon: float | int, *, contributions: int = 1) -> str | None:
+    """Return a line where noise leaves little of the data, whatever the method.
+
+    Args:
+        spec: facts about the data.
+        epsilon: the budget; inf without privacy.
+        contributions: as `jaxdp.privacy.relations.contributions` of the run's relation.
+    """
+    found = strength(spec, epsilon) / contributions
     if found >= LEAST_STRENGTH:
         return None
-    enough = math.ceil(10 * _ENOUGH_STRENGTH / strength(spec, 1)) / 10
+    enough = math.ceil(10 * _ENOUGH_STRENGTH * contributions / strength(spec, 1)) / 10
     most = spec.records_per_person
-    persons, fewer = "", "more examples or fewer classes"
+    divided, fewer = [], "more examples or fewer classes"
     if most > 1:
-        persons = f", divided by {most} records of a person,"
+        divided.append(f"by {most} records of a person")
         fewer = "more examples, fewer classes or a smaller --records_per_person"
+    if contributions > 1:
+        divided.append(f"by {contributions}, as records are replaced")
+    by = f", divided {' and '.join(divided)}," if divided else ""
     return (
-        f"epsilon times the examples of a class{persons} is {found:.3g}; below "
+        f"epsilon times the examples of a class{by} is {found:.3g}; below "
         f"{LEAST_STRENGTH:g} noise hides most, whatever the method: --eps={enough:g}, {fewer} "
         "change that"
     )

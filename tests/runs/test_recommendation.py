@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import shlex
@@ -15,10 +16,10 @@ import pytest
 from support import drivers
 
 from jaxdp.data import Spec
-from jaxdp.methods import warned
+from jaxdp.methods import teacher, warned
 from jaxdp.program.commands import recommend
 from jaxdp.program.run_flags import RunFlags
-from jaxdp.program.runs import commands, recommendation
+from jaxdp.program.runs import commands, expected_curve, recommendation
 from jaxdp.tables.schema import Schema
 
 ROOT = Path(__file__).parents[2]
@@ -125,6 +126,32 @@ def test_other_scores_are_those_of_the_strength_for_persons() -> None:
     found = recommendation.expected(spec.of_persons(10), 10, "dp_kip")
     assert found == recommendation.expected(spec, 1, "dp_kip")
     assert found != recommendation.expected(spec, 10, "dp_kip")
+
+
+def test_noise_that_hides_all_is_said_where_records_are_replaced() -> None:
+    spec = recommendation.spec_of((28, 28, 1), 400, 10)
+    zero_out, replace = (
+        teacher.Settings(eps=1.0, relation=r, match="teacher") for r in ("zero-out", "replace")
+    )
+    assert not any("noise hides" in line for line in warned.before_work(zero_out, spec, 1))
+    (line,) = (line for line in warned.before_work(replace, spec, 1) if "noise hides" in line)
+    assert "of a class, divided by 2, as records are replaced, is 20; below 30" in line
+    assert "--eps=4.5" in line
+    found = recommendation.better(spec, 1, method="teacher", settings=replace, source="")
+    assert found == line
+
+
+def test_what_is_expected_of_replaced_records_is_that_of_two_records_of_a_person() -> None:
+    spec = recommendation.spec_of((28, 28, 1), 3000, 10)
+    replace = teacher.Settings(eps=1.0, relation="replace", match="teacher")
+    found = recommendation.of_run("teacher", replace, spec)
+    assert found == recommendation.expected(spec.of_persons(2), 1.0, "teacher")
+    assert found != recommendation.expected(spec, 1.0, "teacher")
+    curve = expected_curve.of_run("teacher", replace, spec.of_persons(100))
+    same = expected_curve.curve(dataclasses.replace(spec, records_per_person=200), (1.0,))
+    assert curve is not None
+    assert same is not None
+    assert curve.at(1.0) == same.at(1.0)
 
 
 def test_what_does_better_is_another_command_or_a_larger_budget() -> None:

@@ -8,6 +8,7 @@ gains, `(accuracy - guess) / (100 - guess)`, are taken by their log odds there.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -131,7 +132,17 @@ def of_run(method: str, settings: Any, spec: Spec) -> Curve | None:
     measured = method == ("marginals" if is_table else "teacher")
     if not measured or getattr(settings, "match", "teacher") != "teacher":
         return None
-    return curve(spec, epsilons_with(settings.eps))
+    return curve(with_all_noise(spec, settings), epsilons_with(settings.eps))
+
+
+def with_all_noise(spec: Spec, settings: Any) -> Spec:
+    """Return the facts of data where a person has as many records as a neighbour of a run moves.
+
+    Measured runs are of zero-out. Where records are replaced, noise is as large as that of two
+    records of a person; that of a table's counts is less, by the square root of two.
+    """
+    moved = spec.records_per_person * settings.contributions
+    return dataclasses.replace(spec, records_per_person=moved)
 
 
 def why_none(spec: Spec, *, without: Collection[str] = ()) -> str:

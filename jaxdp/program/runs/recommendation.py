@@ -95,7 +95,8 @@ def better(spec: Spec, epsilon: float, *, method: str, settings: Any, source: st
         settings: of that method, complete.
         source: flags that name the data.
     """
-    lack = warned.too_weak(spec, epsilon)
+    contributions = getattr(settings, "contributions", 1)
+    lack = warned.too_weak(spec, epsilon, contributions=contributions)
     if lack is not None:
         return lack
     first = choices(spec, epsilon, source=source)[0]
@@ -338,7 +339,7 @@ def of_run(method: str, settings: Any, spec: Spec) -> str | None:
     else:
         counts = "table" if getattr(settings, "labels", None) == "teacher" else "counts"
         line = spec.kind.choose(images="generate", rows=counts, table=counts)
-    return expected(spec, settings.eps, line)
+    return expected(expected_curve.with_all_noise(spec, settings), settings.eps, line)
 
 
 def _distance(point: Point, spec: Spec, epsilon: float) -> float:
