@@ -19,7 +19,7 @@ from jaxdp.methods.dp_ntk.settings import COUNTS
 from jaxdp.methods.dp_ntk.story import COVERS
 from jaxdp.methods.made import Made
 from jaxdp.privacy import certificates
-from jaxdp.privacy.certificates import Certificate
+from jaxdp.privacy.promises import Certificate
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.program.runs.folder import RunFolder
 from jaxdp.tables.dialects import Dialect

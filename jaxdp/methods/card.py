@@ -13,7 +13,7 @@ from jaxdp.escapes import for_markdown
 from jaxdp.methods import learnt, table_code
 from jaxdp.methods.settings import DATA_PRIORS, EQUAL_PRIORS
 from jaxdp.privacy import wording
-from jaxdp.privacy.certificates import Certificate
+from jaxdp.privacy.promises import Certificate
 
 NAME = "README.md"
 _MARK = "<!-- jaxdp wrote this file, and may write it again. -->"

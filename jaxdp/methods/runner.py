@@ -29,11 +29,11 @@ from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import RowMap, Rows, Steps, Watch
 from jaxdp.methods.stored import NOTHING
 from jaxdp.numerics import ByBackend
-from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.dataset_ledger import DatasetLedger
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.ledger_file import TotalBudget
 from jaxdp.privacy.mechanism import private_key
+from jaxdp.privacy.promises import Certificate
 
 with warnings.catch_warnings():
     # A notebook without ipywidgets has bars of text, which do as well.

@@ -14,6 +14,7 @@ from . import (
     mechanism,
     ordered_counts,
     profiles,
+    promises,
     relations,
     releases,
     sampling,
@@ -28,7 +29,7 @@ from .accounting import (
     gaussian_epsilon,
 )
 from .calibration import UnreachableEpsilonError, calibrate
-from .certificates import Certificate, Terms, certify
+from .certificates import Terms, certify
 from .class_sums import LabelledChunks, labelled_chunks, release_sums
 from .clipping import clip, global_norm, norms_from_above, sum_clipped_grads
 from .contributions import bounded
@@ -38,6 +39,7 @@ from .ledger import Ledger, joint_epsilon, joint_profile
 from .ledger_file import TotalBudget
 from .mechanism import SubsampledGaussian, add_gaussian_noise, private_key
 from .profiles import Profile
+from .promises import Certificate
 from .releases import GaussianRelease, joint_noise_multiplier
 from .sampling import PoissonSample, poisson_sample, sum_over_chunks
 from .stored_certificates import recertified
@@ -90,6 +92,7 @@ __all__ = [
     "poisson_sample",
     "private_key",
     "profiles",
+    "promises",
     "recertified",
     "relations",
     "release_sums",

@@ -7,12 +7,9 @@ of the program, not a proof: it is not signed, and who can edit a file can edit 
 
 import copy
 import dataclasses
-import decimal
 import functools
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxdp.privacy import accounting, relations
 from jaxdp.privacy.ledger import (
@@ -25,20 +22,15 @@ from jaxdp.privacy.ledger import (
 from jaxdp.privacy.limits import LEAST_DELTA, MEDIUM, MOST, STRONG
 from jaxdp.privacy.profiles import FALSE_POSITIVES
 from jaxdp.privacy.wording import (
-    ALONE,
     ATTACK,
     COUNTED_CLASSES,
     FLAWED,
     MUST_STAY,
-    NO_PROMISE,
-    NO_SUM,
     NOT_COVERED,
-    PROMISE,
-    PROTECTED,
     PUBLIC,
     QUESTIONS,
-    TOGETHER,
-    VOID,
+    earlier_runs,
+    rounded_up,
     unit,
 )
 
@@ -76,224 +68,6 @@ class Terms:
     objection: str | None = None
     earlier: tuple[Ledger, ...] | None = None
     persons_declared: bool = False
-
-
-class Statement(NamedTuple):
-    """What a certificate says of its run, or of that run and all earlier ones together.
-
-    Attributes:
-        of: what it is of, in words; empty where nothing else is said.
-        runs: how many runs that are.
-        epsilon: what holds at the certificate's delta; inf where none does.
-        relation: what is exchanged for what, in words.
-        promise: the guarantee, for somebody who knows nothing of the field.
-        attack: what an attacker can do at most.
-    """
-
-    of: str
-    runs: int
-    epsilon: float
-    relation: str
-    promise: str
-    attack: str
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Certificate:
-    """A certificate for who calls the library: two sentences, and all of its facts.
-
-    Attributes:
-        facts: as `certify` gives them.
-
-    Examples:
-        >>> from jaxdp.privacy import Certificate, GaussianRelease, Ledger, Terms, certify
-        >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
-        >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
-        >>> terms = Terms(covers=("the means",), target_epsilon=1.0)
-        >>> certificate = Certificate(certify(ledger, terms))
-        >>> certificate
-        Certificate(epsilon=0.9264, delta=1e-05, releasable=True)
-        >>> print(certificate)
-        What was made is (0.9264, 1e-05)-differentially private for 1000 records (replace).
-        MAY BE RELEASED, under a strong guarantee (epsilon 0.9264).
-    """
-
-    facts: Mapping[str, Any]
-
-    @property
-    def epsilon(self) -> float:
-        """What is guaranteed at `delta`; inf without privacy."""
-        epsilon = self.facts["epsilon"]
-        return math.inf if epsilon is None else epsilon
-
-    @property
-    def delta(self) -> float:
-        """See `epsilon`."""
-        return self.facts["delta"]
-
-    @property
-    def mu(self) -> float:
-        """The least mu of Gaussian differential privacy that is certified; inf without privacy."""
-        mu = self.facts["gaussian_dp_mu"]
-        return math.inf if mu is None else mu
-
-    @property
-    def attack(self) -> str:
-        """What an attacker can do at most who sees this and all earlier runs; in plain words.
-
-        Empty where nothing keeps an attacker from more.
-        """
-        if math.isinf(self.promised_epsilon):
-            return ""
-        runs = " This counts all earlier runs on the same data." if self._earlier else ""
-        return f"{self._attack_on(together=bool(self._earlier))}{runs}"
-
-    def _attack_on(self, *, together: bool) -> str:
-        """Return what an attacker can do who sees this run, or who sees all of them."""
-        loss = self.facts["loss_with_earlier_runs"] if together else self.facts
-        if loss.get("attacker") is None:
-            return ""
-        mu = loss["gaussian_dp_mu"]
-        ledgers = (self.facts.get("ledger", {}), *(self._earlier if together else ()))
-        besides = beside_mu(each.get("threshold_delta", 0.0) for each in ledgers)
-        number = (
-            "" if mu is None else f" In numbers: {_up(mu)}-Gaussian differential privacy{besides}."
-        )
-        return f"{loss['attacker']['in_words']}{number}"
-
-    @property
-    def statements(self) -> tuple[Statement, ...]:
-        """What is guaranteed: by this run; before that, where others were counted, by all of them.
-
-        Examples:
-            >>> from jaxdp.privacy import Certificate, GaussianRelease, Ledger, Terms, certify
-            >>> release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
-            >>> ledger = Ledger(num_examples=1000, delta=1e-5, releases=(release,))
-            >>> terms = Terms(covers=("the means",), target_epsilon=1.0, earlier=(ledger,))
-            >>> for said in Certificate(certify(ledger, terms)).statements:
-            ...     print(f"{said.of}: epsilon {said.epsilon:.2f}")
-            This run and an earlier run on the same data, together: epsilon 1.36
-            This run by itself: epsilon 0.93
-        """
-        epsilon = math.inf if self.promises_nothing else self.epsilon
-        together = bool(self._earlier) and not math.isinf(epsilon)
-        of = ALONE if together else ""
-        attack = "" if math.isinf(epsilon) else self._attack_on(together=False)
-        alone = Statement(of, 1, epsilon, self.facts["relation"], self.promise, attack)
-        return (self._of_all(), alone) if together else (alone,)
-
-    def _of_all(self) -> Statement:
-        """Return what is guaranteed by this run and all earlier ones together."""
-        epsilon, number = self.promised_epsilon, len(self._earlier)
-        relation = self.facts["relation_with_earlier_runs"]
-        promise, attack = NO_SUM.format(delta=_up(self.delta)), ""
-        if not math.isinf(epsilon):
-            promise = self._promised(epsilon, relation, "all of them", "both times")
-            attack = self._attack_on(together=True)
-        elif self._num_flawed:
-            promise = FLAWED.format(number=self._num_flawed, of=number) + "."
-        of = TOGETHER.format(runs=_runs(self._earlier))
-        return Statement(of, 1 + number, epsilon, relation, promise, attack)
-
-    @property
-    def _earlier(self) -> tuple[Mapping[str, Any], ...]:
-        return tuple(self.facts.get("earlier_runs") or ())
-
-    @property
-    def promised_epsilon(self) -> float:
-        """What holds of this run and all earlier ones: inf where noise of one promises nothing.
-
-        So it is with noise that somebody knows, and with noise that may tell the sums under it.
-        """
-        if self.promises_nothing or self._num_flawed:
-            return math.inf
-        epsilon = self.facts["epsilon_with_earlier_runs" if self._earlier else "epsilon"]
-        return math.inf if epsilon is None else epsilon
-
-    @property
-    def promises_nothing(self) -> bool:
-        """Whether this run guarantees nothing, whatever its epsilon is."""
-        return math.isinf(self.epsilon) or self._void is not None
-
-    @property
-    def _void(self) -> str | None:
-        """Why this run's noise promises nothing, whatever its epsilon is."""
-        ledger = self.facts.get("ledger")
-        return None if ledger is None else why_void(Ledger.from_json(ledger))
-
-    @property
-    def _num_flawed(self) -> int:
-        return _flawed(tuple(map(Ledger.from_json, self._earlier)))
-
-    @property
-    def releasable(self) -> bool:
-        """Whether what it covers may be released."""
-        return self.facts["releasable"]
-
-    @property
-    def _most(self) -> int:
-        """Most records of a person."""
-        return self.facts.get("ledger", {}).get("records_per_person", 1)
-
-    @property
-    def promise(self) -> str:
-        """What this run guarantees by itself, for somebody who knows nothing of the field."""
-        if math.isinf(self.epsilon):
-            return NO_PROMISE
-        if self._void is not None:
-            return VOID.format(reason=self._void)
-        said = self._promised(self.epsilon, self.facts["relation"], "the program", "in both runs")
-        return f"{said} {PROTECTED.format(unit=self.facts['unit'])}"
-
-    def _promised(self, epsilon: float, relation: str, again: str, times: str) -> str:
-        emptied = relation.startswith("zero-out")
-        what, other = "one", "an empty one" if emptied else "any other"
-        if self._most > 1:
-            what, other = "all that one person has", "empty ones" if emptied else "any others"
-        return PROMISE.format(
-            what=f"{what} of the {self.facts['num_examples']} training records",
-            other=other,
-            again=again,
-            times=times,
-            epsilon=_up(epsilon),
-            delta=_up(self.delta),
-        )
-
-    def __str__(self) -> str:
-        """Return the guarantee in a sentence, and the verdict in another; the sum comes first."""
-        if math.isinf(self.epsilon):
-            return f"There is no privacy: no noise was added. {self.facts['verdict']}."
-        if self._void is not None:
-            return f"Nothing is guaranteed. {self.facts['verdict']}."
-        relation, epsilon = self.facts["relation"].split(":")[0], self.promised_epsilon
-        whom = "" if self._most == 1 else f"persons with up to {self._most} of "
-        records = f"{whom}{self.facts['num_examples']} records"
-        alone = f"is ({_up(self.epsilon)}, {_up(self.delta)})-differentially private"
-        if not self._earlier:
-            return f"What was made {alone} for {records} ({relation}). {self.facts['verdict']}."
-        runs = f"With {_runs(self._earlier)} on the same data"
-        if math.isinf(epsilon):
-            return (
-                f"{runs} no epsilon holds for what was made; by itself it {alone} for {records} "
-                f"({relation}). {self.facts['verdict']}."
-            )
-        of_all = self.facts["relation_with_earlier_runs"].split(":")[0]
-        return (
-            f"{runs}, what was made is ({_up(epsilon)}, {_up(self.delta)})-differentially private "
-            f"for {records} ({of_all}); by itself it is ({_up(self.epsilon)}, {_up(self.delta)}) "
-            f"({relation}). {self.facts['verdict']}."
-        )
-
-    def __repr__(self) -> str:
-        """Show the numbers and whether it may leave, in a line."""
-        return (
-            f"Certificate(epsilon={_up(self.epsilon)}, delta={_up(self.delta)}, "
-            f"releasable={self.releasable})"
-        )
-
-    def to_json(self) -> str:
-        """Return all facts as JSON: what a run writes as privacy.json."""
-        return json.dumps(dict(self.facts), indent=2, allow_nan=False)
 
 
 def certify(ledger: Ledger, terms: Terms) -> dict[str, Any]:
@@ -416,7 +190,7 @@ def why_not_releasable(ledger: Ledger, epsilon: float, terms: Terms) -> str | No
         )
     if math.isinf(epsilon):
         taken = math.fsum(each.threshold_delta for each in (ledger, *(terms.earlier or ())))
-        of_it = f", of which thresholds take {_up(taken)}" if taken else ""
+        of_it = f", of which thresholds take {rounded_up(taken)}" if taken else ""
         return f"no epsilon holds at delta = {ledger.delta:g}{of_it}; raise --delta"
     if epsilon > MOST and not terms.allow_epsilon:
         return (
@@ -437,22 +211,17 @@ def _verdict(
     if reason is not None:
         return f"MUST NOT BE RELEASED: {reason}"
     worst = math.inf if _flawed(earlier) else max(epsilon, together)
-    strength = "strong" if worst <= STRONG * 1.001 else "medium" if worst <= MEDIUM else "weak"
-    said = f"epsilon {_up(epsilon)}"
+    strength = "strong" if worst <= STRONG else "medium" if worst <= MEDIUM else "weak"
+    said = f"epsilon {rounded_up(epsilon)}"
     if earlier:
-        sum_of_all = f"epsilon {_up(together)}, {_relation(ledger, earlier)},"
+        sum_of_all = f"epsilon {rounded_up(together)}, {_relation(ledger, earlier)},"
         if _flawed(earlier):
             sum_of_all = "no epsilon holds"
         said = (
-            f"{sum_of_all} with {_runs(earlier)} on the same data; "
-            f"epsilon {_up(epsilon)}, {ledger.relation}, by itself"
+            f"{sum_of_all} with {earlier_runs(len(earlier))} on the same data; "
+            f"epsilon {rounded_up(epsilon)}, {ledger.relation}, by itself"
         )
     return f"MAY BE RELEASED, under a {strength} guarantee ({said})"
-
-
-def _runs(earlier: Sequence[Any]) -> str:
-    """Return how many earlier runs there are, in words."""
-    return "an earlier run" if len(earlier) == 1 else f"{len(earlier)} earlier runs"
 
 
 def _flawed(ledgers: tuple[Ledger, ...] | None) -> int:
@@ -466,16 +235,6 @@ def _sum(ledger: Ledger, earlier: tuple[Ledger, ...]) -> float:
 
 def _relation(ledger: Ledger, earlier: tuple[Ledger, ...]) -> str:
     return joint_relation((*earlier, ledger))
-
-
-def beside_mu(chances: Iterable[float]) -> str:
-    """Return what is to be said beside mu, which is of noise alone.
-
-    Args:
-        chances: `threshold_delta` of every ledger.
-    """
-    rare = math.fsum(chances)
-    return f", beside a chance of {_up(rare)} that a threshold fails" if rare else ""
 
 
 def whole_loss(ledgers: tuple[Ledger, ...]) -> dict[str, Any]:
@@ -507,9 +266,9 @@ def _computed_loss(ledgers: tuple[Ledger, ...]) -> dict[str, Any]:
             "true_positives_at_1_percent_false_ones": found,
             "in_words": ATTACK.format(
                 question=QUESTIONS[emptied, ledgers[0].records_per_person == 1],
-                right=_up(50 * (1 + advantage)),
+                right=rounded_up(50 * (1 + advantage)),
                 false=f"{100 * FALSE_POSITIVES:g}",
-                found=_up(100 * found),
+                found=rounded_up(100 * found),
             ),
         },
     }
@@ -523,16 +282,17 @@ def _warnings(
         found.append(FLAWED.format(number=number, of=len(earlier or ())))
     if together > max(epsilon, MEDIUM):
         found.append(
-            f"with earlier runs ({len(earlier or ())}) on the same data epsilon is {together:.4g} "
+            f"with earlier runs ({len(earlier or ())}) on the same data epsilon is "
+            f"{rounded_up(together)} "
             f"({_relation(ledger, earlier or ())}): what may leave of each of them is together a "
             "weak guarantee"
         )
     if epsilon > MEDIUM:
         best = 50 * (1 + joint_profile((ledger,)).advantage)
         found.append(
-            f"epsilon = {epsilon:.4g} is a weak guarantee: someone who knows all other records may "
-            f"tell whether one was used with a probability of up to {_up(best)} %; up "
-            f"to {MEDIUM:g} is usual"
+            f"epsilon = {rounded_up(epsilon)} is a weak guarantee: someone who knows all other "
+            f"records may tell whether one was used with a probability of up to {rounded_up(best)} "
+            f"%; up to {MEDIUM:g} is usual"
         )
     return tuple(found)
 
@@ -562,7 +322,11 @@ def _mechanism(ledger: Ledger) -> str:
 def _threshold(ledger: Ledger) -> str:
     """Say what part of delta goes to texts of an unknown domain."""
     rare = ledger.threshold_delta
-    return "" if not rare else f"; texts above a threshold that fails with a chance of {_up(rare)}"
+    return (
+        ""
+        if not rare
+        else f"; texts above a threshold that fails with a chance of {rounded_up(rare)}"
+    )
 
 
 def _other(ledger: Ledger) -> str:
@@ -572,16 +336,6 @@ def _other(ledger: Ledger) -> str:
 def _randomness(ledger: Ledger) -> str:
     source = "a known --noise_seed" if ledger.seeded_noise else "the operating system, not kept"
     return f"sampling and noise: keys from {source}; noise: {ledger.noise}"
-
-
-def _up(value: float) -> str:
-    """Return four digits that are never less than the value: for what limits a loss."""
-    if not math.isfinite(value):
-        return str(value)
-    rounded = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING).create_decimal(
-        repr(float(value))
-    )
-    return f"{float(rounded):g}"
 
 
 def _finite(value: float) -> float | None:

@@ -1,5 +1,9 @@
 """What certificates say in words, the same for every method."""
 
+import decimal
+import math
+from collections.abc import Iterable
+
 ANY_RECORD = "one image or one row"
 UNIT = (
     f"{ANY_RECORD} of the training split, as stored. A person with k records is protected "
@@ -102,3 +106,28 @@ def of_kind(said: str, record: str) -> str:
         'one image of the training split'
     """
     return said.replace(ANY_RECORD, record)
+
+
+def earlier_runs(number: int) -> str:
+    """Return how many earlier runs there are, in words."""
+    return "an earlier run" if number == 1 else f"{number} earlier runs"
+
+
+def beside_mu(chances: Iterable[float]) -> str:
+    """Return what is to be said beside mu, which is of noise alone.
+
+    Args:
+        chances: `threshold_delta` of every ledger.
+    """
+    rare = math.fsum(chances)
+    return f", beside a chance of {rounded_up(rare)} that a threshold fails" if rare else ""
+
+
+def rounded_up(value: float) -> str:
+    """Return four digits that are never less than the value: for what limits a loss."""
+    if not math.isfinite(value):
+        return str(value)
+    rounded = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING).create_decimal(
+        repr(float(value))
+    )
+    return f"{float(rounded):g}"

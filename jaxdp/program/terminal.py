@@ -49,7 +49,7 @@ def _named(names: Sequence[str]) -> str:
 
 def print_guarantee(certificate: dict[str, Any]) -> None:
     """Print what a certificate promises, and whether the result may be released."""
-    from jaxdp.privacy.certificates import Certificate  # accountants take a second to import
+    from jaxdp.privacy.promises import Certificate  # accountants take a second to import
 
     print(for_terminal(certificate["verdict"]))
     if certificate["epsilon"] is None:

@@ -282,7 +282,7 @@ MUTANTS = (
     ),
     Mutant(
         "words on all runs leave out the thresholds of earlier ones",
-        "jaxdp/privacy/certificates.py",
+        "jaxdp/privacy/promises.py",
         "*(self._earlier if together else ()))",
         ")",
         (f"{_L}test_guarantee_words_on_all_runs_tell_of_all_their_thresholds",),

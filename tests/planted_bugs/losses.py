@@ -5,6 +5,7 @@ from planted_bugs.mutant import Mutant
 _PROFILES, _P = "jaxdp/privacy/profiles.py", "tests/privacy/test_profiles.py::"
 _ACCOUNTING, _LEDGER = "jaxdp/privacy/accounting.py", "jaxdp/privacy/ledger.py"
 _CERTIFICATES, _C = "jaxdp/privacy/certificates.py", "tests/privacy/test_certificates.py::"
+_PROMISES = "jaxdp/privacy/promises.py"
 _ENTRY, _E = "jaxdp/program/commands/registry_entry.py", "tests/test_registry_entry.py::"
 _MU = f"{_P}test_guarantee_mu_covers_every_delta_that_the_arithmetic_supports"
 _JOINT = f"{_P}test_guarantee_a_joint_profile_counts_every_release_of_every_ledger"
@@ -92,21 +93,21 @@ MUTANTS = (
     ),
     Mutant(
         "the promise of all runs has the epsilon of one",
-        _CERTIFICATES,
+        _PROMISES,
         'self._promised(epsilon, relation, "all of them", "both times")',
         'self._promised(self.epsilon, relation, "all of them", "both times")',
         (f"{_C}test_guarantee_a_sum_with_earlier_runs_and_a_run_by_itself_are_said_apart",),
     ),
     Mutant(
         "a sum is promised with a run whose noise may tell the sums under it",
-        _CERTIFICATES,
+        _PROMISES,
         "if self.promises_nothing or self._num_flawed:",
         "if self.promises_nothing:",
         (f"{_C}test_guarantee_a_sum_without_any_epsilon_promises_nothing",),
     ),
     Mutant(
         "noise that somebody knows promises something",
-        _CERTIFICATES,
+        _PROMISES,
         "return math.isinf(self.epsilon) or self._void is not None",
         "return math.isinf(self.epsilon)",
         (f"{_C}test_guarantee_noise_that_hides_nothing_promises_nothing",),

@@ -120,13 +120,13 @@ MUTANTS = (
     Mutant(
         "the report rounds a promise to the next number",
         _VALUES,
-        "decimal.Context(prec=4, rounding=decimal.ROUND_CEILING)",
-        "decimal.Context(prec=4, rounding=decimal.ROUND_HALF_EVEN)",
+        "_short(rounded_up(value))",
+        '_short(f"{value:.4g}")',
         (f"{_R}test_printed_epsilon_is_never_below_the_true_one",),
     ),
     Mutant(
         "what an attacker can do is rounded to the next number",
-        "jaxdp/privacy/certificates.py",
+        "jaxdp/privacy/wording.py",
         "prec=4, rounding=decimal.ROUND_CEILING",
         "prec=4, rounding=decimal.ROUND_HALF_EVEN",
         ("tests/privacy/test_certificates.py::test_guarantee_no_limit_of_a_loss_is_rounded_down",),

@@ -14,10 +14,11 @@ from scipy.special import ndtr, ndtri
 from jaxdp.privacy import accounting, certificates, releases
 from jaxdp.privacy.accounting import epsilon
 from jaxdp.privacy.calibration import calibrate
-from jaxdp.privacy.certificates import Certificate, Terms, certify, delta_warnings
+from jaxdp.privacy.certificates import Terms, certify, delta_warnings
 from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, UNROUNDED_NOISE, Ledger, one_release
 from jaxdp.privacy.limits import LEAST_DELTA
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.privacy.promises import Certificate
 from jaxdp.privacy.relations import IN_WORDS, ZERO_OUT
 from jaxdp.privacy.stored_certificates import recertified
 from jaxdp.program.runs.folder import TEMPORARY

@@ -13,7 +13,7 @@ import pytest
 import scipy.optimize
 import scipy.stats
 
-from jaxdp.privacy import accounting, calibration, certificates, contributions, releases
+from jaxdp.privacy import accounting, calibration, certificates, contributions, promises, releases
 from jaxdp.privacy.certificates import Terms
 from jaxdp.privacy.ledger import Ledger, joint_epsilon, one_release
 from jaxdp.privacy.mechanism import SubsampledGaussian
@@ -138,7 +138,7 @@ def test_guarantee_a_ledger_of_persons_says_whom_it_protects(name: str) -> None:
     assert facts["unit"].startswith("one person with at most 3 records")
     assert facts["epsilon"] == ledger.epsilon()
     assert recertified(facts) == facts
-    assert "for persons with up to 3 of 1000 records" in str(certificates.Certificate(facts))
+    assert "for persons with up to 3 of 1000 records" in str(promises.Certificate(facts))
     edited = facts | {"ledger": of_records.to_json(), "epsilon": of_records.epsilon() / 2}
     with pytest.raises(ValueError, match="epsilon"):
         recertified(edited)

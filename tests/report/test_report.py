@@ -23,8 +23,8 @@ from support.report_pages import (
 )
 
 from jaxdp.methods.dp_ntk.story import STORY as GENERATED
-from jaxdp.privacy.certificates import Certificate
 from jaxdp.privacy.ledger import Ledger
+from jaxdp.privacy.promises import Certificate
 from jaxdp.privacy.relations import IN_WORDS, REPLACE, ZERO_OUT
 from jaxdp.privacy.releases import GaussianRelease
 from jaxdp.program.report.curves import accuracy_curve_png

@@ -111,9 +111,10 @@ def _parts(loaded: "Loaded") -> "list[Ledger]":
 
 def _loss(loaded: "Loaded", runs: "Sequence[Entry]") -> dict[str, Any]:
     """Return what all runs together lose: those of a ledger, or those that the certificate sums."""
-    from jaxdp.privacy.certificates import beside_mu, whole_loss, why_void
+    from jaxdp.privacy.certificates import whole_loss, why_void
     from jaxdp.privacy.ledger import Ledger, joint_epsilon, joint_relation
     from jaxdp.privacy.relations import IN_WORDS
+    from jaxdp.privacy.wording import beside_mu
 
     facts, flag = loaded.certificate.facts, loaded.folder.flag
     own = Ledger.from_json(facts["ledger"])
@@ -199,7 +200,7 @@ def _unit(facts: Any, runs: "Sequence[Entry]", relation: str) -> dict[str, str]:
 
 
 def _details(facts: Any, loss: dict[str, Any]) -> str:
-    from jaxdp.privacy.certificates import beside_mu
+    from jaxdp.privacy.wording import beside_mu
     from jaxdp.program.report.values import round_up
 
     own = beside_mu([facts["ledger"].get("threshold_delta", 0.0)])

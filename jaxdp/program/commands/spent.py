@@ -47,9 +47,9 @@ def lines(path: str, delta: float | None) -> list[str]:
     """
     # Accountants take a second to import: not before flags are parsed.
     from jaxdp.escapes import for_terminal
-    from jaxdp.privacy.certificates import beside_mu, whole_loss
+    from jaxdp.privacy.certificates import whole_loss
     from jaxdp.privacy.ledger import joint_epsilon, joint_relation
-    from jaxdp.privacy.wording import FLAWED
+    from jaxdp.privacy.wording import FLAWED, beside_mu
     from jaxdp.program.report.values import round_up
     from jaxdp.program.runs import dataset_ledgers
 

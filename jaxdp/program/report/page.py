@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxdp.methods.base import Story
 from jaxdp.privacy import wording
-from jaxdp.privacy.certificates import Certificate, Statement
+from jaxdp.privacy.promises import Certificate, Statement
 from jaxdp.program.report import curve_svg, headline, quality
 from jaxdp.program.report.style import CSS
 from jaxdp.program.report.values import as_html, as_list, escaped, round_up

@@ -1,12 +1,14 @@
 """Values of JSON files as HTML, and numbers rounded so that they promise no more than is true."""
 
-import decimal
 import html
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxdp.escapes import for_terminal
+from jaxdp.privacy.wording import rounded_up
+
+_LIMITS = ("epsilon", "epsilon_second_opinion", "epsilon_with_earlier_runs", "gaussian_dp_mu")
 
 
 def escaped(text: str) -> str:
@@ -18,7 +20,7 @@ def as_html(value: Any) -> str:
     """Return any JSON value as HTML."""
     if isinstance(value, Mapping):
         rows = (
-            f"<tr><th>{escaped(str(k))}</th><td>{as_html(v)}</td></tr>" for k, v in value.items()
+            f"<tr><th>{escaped(str(k))}</th><td>{_named(k, v)}</td></tr>" for k, v in value.items()
         )
         return f'<table class="keys"><tbody>{"".join(rows)}</tbody></table>' if value else "none"
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -30,12 +32,20 @@ def as_html(value: Any) -> str:
     return "none" if value is None or value == "" else escaped(str(value))
 
 
+def _named(name: str, value: Any) -> str:
+    """Return a value of a certificate or of settings by its name: what limits a loss is rounded up.
+
+    So a table never states less than the certificate's sentences do.
+    """
+    return round_up(value) if name in _LIMITS and isinstance(value, float) else as_html(value)
+
+
 def _sequence(values: Sequence[Any]) -> str:
     if not values:
         return "none"
     if all(isinstance(value, Mapping) for value in values):
         keys = list(dict.fromkeys(key for value in values for key in value))
-        rows = [[as_html(value.get(key)) for key in keys] for value in values]
+        rows = [[_named(key, value.get(key)) for key in keys] for value in values]
         head = "".join(f"<th>{escaped(str(key))}</th>" for key in keys)
         body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows)
         table = f"<table><tbody><tr>{head}</tr>{body}</tbody></table>"
@@ -67,8 +77,7 @@ def round_up(value: float | None) -> str:
     """
     if value is None:
         return "inf"
-    context = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING)
-    return _short(f"{float(context.create_decimal(repr(float(value)))):.6g}")
+    return _short(rounded_up(value))
 
 
 def _short(number: str) -> str:

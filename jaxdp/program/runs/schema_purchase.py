@@ -18,6 +18,7 @@ from jaxdp.privacy.certificates import Terms, certify
 from jaxdp.privacy.dataset_ledger import SCHEMA, DatasetLedger
 from jaxdp.privacy.ledger import Ledger
 from jaxdp.privacy.ledger_file import TotalBudget
+from jaxdp.privacy.wording import rounded_up
 from jaxdp.program.data import schema_files
 from jaxdp.program.data.load import AsIfComplete
 from jaxdp.program.data.outside_files import schema_file, table_name, user_path
@@ -270,7 +271,11 @@ def bought(
             "the target in the schema, and run again at no further cost"
         ) from error
     except SchemaError as error:
-        lost = "" if ledger is None else f"; epsilon {ledger.epsilon():.3g} is spent all the same"
+        lost = (
+            ""
+            if ledger is None
+            else f"; epsilon {rounded_up(ledger.epsilon())} is spent all the same"
+        )
         raise InputError(f"--schema: {error}{lost}") from error
     write(path, found)
     spent = "" if ledger is None else f" {_price(purchase, ledger)}"
@@ -300,7 +305,7 @@ def _price(purchase: Purchase, ledger: Ledger) -> str:
         return "without noise"
     return (
         f"with a share of {purchase.share:g} of the budget (--schema_share; by itself that would "
-        f"be epsilon {ledger.epsilon():.3g})"
+        f"be epsilon {rounded_up(ledger.epsilon())})"
     )
 
 
