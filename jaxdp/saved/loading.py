@@ -18,7 +18,7 @@ from jaxdp.methods.made import Classifier
 from jaxdp.methods.runner import PUBLIC_MAP, PlainRunner
 from jaxdp.methods.settings import InputError
 from jaxdp.methods.steps import Watch
-from jaxdp.privacy.certificates import Certificate
+from jaxdp.privacy.promises import Certificate
 from jaxdp.saved import classifier, public_cache, seal, sets, zips
 from jaxdp.saved.folder import SavedFolder
 
@@ -241,7 +241,7 @@ def opened(path: Path, flag: str, *, watch: Watch | None = None) -> Loaded:
         folder = SavedFolder(place, flag)
         seal.check(folder, every=packed)
         if packed:
-            seal.require_whole(folder)
+            seal.require_whole(folder, packed=True)
     except InputError:
         if packed:
             zips.remove(place)

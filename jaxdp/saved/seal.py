@@ -22,6 +22,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  ([^\n]+)")
 # Of files that were packed before there was this list, these had no digest.
 _BEFORE = (CONFIG, CARD)
 _DESCRIPTION, _NUMBERS_OF_GENERATOR = "generator/description.json", "generator/variables"
+_OF_FILE_MANAGERS = (".ds_store", "thumbs.db", "desktop.ini")
 _GROUP, _GROUPS = 4, 5
 
 
@@ -84,19 +85,32 @@ def check(folder: SavedFolder, *, every: bool) -> None:
                 raise InputError(f"{folder.flag}: {name} is not the file that {NAME} lists")
 
 
-def require_whole(folder: SavedFolder) -> None:
+def require_whole(folder: SavedFolder, *, packed: bool) -> None:
     """Check that a folder holds what is listed, and nothing beside.
+
+    Args:
+        folder: that was packed or exported.
+        packed: whether it is a zip file still; elsewhere a file manager may have left files of its
+            own, where somebody has looked at it.
 
     Raises:
         InputError: a file is covered by no digest, or one that is listed is missing.
     """
     before = () if folder.has(NAME) else _BEFORE
-    strangers = [name for name in uncovered(folder) if name not in before]
+    strangers = [
+        name
+        for name in uncovered(folder)
+        if name not in before and (packed or not _of_file_manager(name))
+    ]
     if strangers:
         raise InputError(f"{folder.flag}: holds {strangers[0]}, which is covered by no digest")
     gone = missing(folder)
     if gone:
         raise InputError(f"{folder.flag}: lacks {gone[0]}, which {NAME} lists")
+
+
+def _of_file_manager(name: str) -> bool:
+    return PurePosixPath(name).name.lower() in _OF_FILE_MANAGERS
 
 
 def uncovered(folder: SavedFolder) -> list[str]:

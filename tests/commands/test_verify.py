@@ -95,6 +95,19 @@ def test_exports_and_unpacked_packs_are_verified(
     assert "holds notes.txt, which is covered by no digest" in err
 
 
+def test_what_a_file_manager_leaves_in_an_unpacked_pack_is_told_and_no_fault(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.unpack_archive(packed, tmp_path / "there")
+    for name in (".DS_Store", "images/Thumbs.db", "Desktop.ini"):
+        (tmp_path / "there" / "run" / name).write_bytes(b"x")
+    code, out, _ = verified(tmp_path / "there" / "run", capsys)
+    assert code == 0
+    assert "covered by no digest: .DS_Store, Desktop.ini, images/Thumbs.db" in out
+    (tmp_path / "there" / "run" / "Thumbs.db.txt").write_bytes(b"x")
+    assert verified(tmp_path / "there" / "run", capsys)[0] == 1
+
+
 def test_guarantee_pictures_of_an_unpacked_pack_have_their_digests(
     packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +178,10 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, bytes]], Any], str]] = {
     "an added file": (
         lambda members: members.update({"run/notes.txt": b""}),
         "holds notes.txt, which is covered by no digest",
+    ),
+    "an added file of a file manager": (
+        lambda members: members.update({"run/images/Thumbs.db": b""}),
+        "holds images/Thumbs.db, which is covered by no digest",
     ),
     "an added picture": (
         lambda members: members.update({"run/images/none/99.png": b""}),

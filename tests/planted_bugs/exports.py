@@ -201,8 +201,8 @@ MUTANTS = (
     Mutant(
         "files that were added to what is verified are not seen",
         _VERIFY,
-        "        seal.require_whole(folder)\n",
-        "        seal.listed(folder)\n",
+        "        seal.require_whole(folder, packed=False)",
+        "        seal.listed(folder)",
         (f"{_V}test_exports_and_unpacked_packs_are_verified",),
     ),
     Mutant(

@@ -95,8 +95,9 @@ def _numbers(loaded: "Loaded") -> str:
     """Say what is guaranteed, as the ledger has it."""
     from jaxdp.methods import card
     from jaxdp.privacy import wording
-    from jaxdp.privacy.certificates import beside_mu, why_void
+    from jaxdp.privacy.certificates import why_void
     from jaxdp.privacy.ledger import Ledger
+    from jaxdp.privacy.wording import beside_mu
     from jaxdp.program.report.values import round_up
 
     facts = loaded.certificate.facts
@@ -136,7 +137,7 @@ def _files(loaded: "Loaded") -> str:
         if folder.is_there(name):
             folder.checked(name)
     if folder.has(seal.NAME):
-        seal.require_whole(folder)
+        seal.require_whole(folder, packed=False)  # a zip file was checked when it was opened
     strangers = seal.uncovered(folder)
     covered = len(seal.names_in(folder.path)) - len(strangers)
     gone = [name for name in folder.digests if not folder.is_there(name)]
