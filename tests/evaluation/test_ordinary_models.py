@@ -26,8 +26,8 @@ def metrics(own: float | None, **means: float) -> dict[str, Any]:
         ),
         (
             metrics(0.5, logistic=0.4, forest=0.6, cnn=0.9),
-            "ordinary models learn as much from the set: logistic regression 40.0%, random forest "
-            "60.0%",
+            "ordinary models learn about as much from the set: logistic regression 40.0%, random "
+            "forest 60.0%",
         ),
         (
             metrics(0.7, logistic=0.475),
@@ -58,3 +58,12 @@ def test_their_own_lines_are_left_out() -> None:
     found = metrics(0.7, logistic=0.475, forest=0.5, cnn=0.9)
     assert list(ordinary_models.without(found)["evaluation"]) == ["cnn"]
     assert len(found["evaluation"]) == 3
+
+
+@pytest.mark.parametrize(("upper", "said"), [(0.69, "less"), (0.72, "about as much")])
+def test_they_learn_less_only_where_their_interval_says_so(upper: float, said: str) -> None:
+    found = metrics(0.7, logistic=0.65)
+    found["evaluation"]["logistic"]["figures"] = {"interval": [0.6, upper]}
+    line = str(ordinary_models.line(found))
+    assert line.startswith(f"ordinary models learn {said} from the set: ")
+    assert line.endswith(f"logistic regression 65.0% (60.0 to {100 * upper:.1f}%)")

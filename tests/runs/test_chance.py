@@ -134,3 +134,41 @@ def test_a_test_split_of_one_class_says_nothing_of_chance() -> None:
         }
         found = chance.warnings(metrics, class_names=("a", "b"), num_test=40, instead="", missed="")
         assert found == ()
+
+
+# --- Without confusion: more than fifty classes --------------------------------------------------
+
+
+def of_many(named: np.ndarray, y_test: np.ndarray, c: int) -> dict[str, Any]:
+    """Return metrics of a kernel classifier of so many classes that no confusion is kept."""
+    probabilities = np.full((len(y_test), c), 1 / c)
+    found = figures(y_test, [Prediction(named, probabilities)], c)
+    assert found["confusion"] is None
+    return {"krr_test_accuracy": float(np.mean(named == y_test)), "figures": {"krr": found}}
+
+
+def test_of_many_classes_naming_the_commonest_one_is_chance() -> None:
+    y_test = np.concatenate([np.zeros(600, int), np.repeat(np.arange(60), 10)])
+    found = of_many(np.zeros(1200, int), y_test, 60)
+    assert found["krr_test_accuracy"] > 0.5
+    (line,) = said(found, c=60, m=1200)
+    assert "the balanced test accuracy of kernel ridge regression, 1.67%, cannot be told" in line
+    assert str(chance.guess(found)) == "guessing 1.7%, always the commonest class 50.8%"
+    metrics = {"mean": found["krr_test_accuracy"], "figures": found["figures"]["krr"]}
+    assert chance.are_guesses({"logistic": metrics})
+
+
+def test_of_many_classes_a_result_below_the_commonest_share_says_so() -> None:
+    y_test = np.concatenate([np.zeros(600, int), np.repeat(np.arange(60), 10)])
+    named = y_test.copy()
+    named[:600] = np.arange(600) % 60  # it knows the small ones
+    found = of_many(named, y_test, 60)
+    found["krr_test_accuracy"] = 0.5
+    (line,) = said(found, c=60, m=1200)
+    assert "is not above the 50.83% of always naming the commonest class of the test split" in line
+    assert "its balanced accuracy is 98.3" in line
+
+
+def test_of_many_classes_a_result_that_knows_them_is_no_guess() -> None:
+    y_test = np.repeat(np.arange(60), 10)
+    assert not said(of_many(y_test.copy(), y_test, 60), c=60, m=600)

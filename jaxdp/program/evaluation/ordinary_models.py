@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from jaxdp.program.report.values import span
 from jaxdp.program.runs import chance
 
 NAMES = {"logistic": "logistic regression", "forest": "random forest"}
@@ -15,11 +16,17 @@ def line(metrics: Mapping[str, Any]) -> str | None:
     means = {name: found[name]["mean"] for name in NAMES if name in found}
     if own is None or not means or any(mean is None for mean in means.values()):
         return None
-    much = "less" if max(means.values()) < own else "as much"
+    ends = {name: found[name].get("figures", {}).get("interval") for name in means}
+    # Less only where that is no chance of which test examples there are.
+    most = max(mean if ends[name] is None else ends[name][1] for name, mean in means.items())
+    much = "less" if most < own else "about as much"
     if chance.are_guesses({name: found[name] for name in means}):
         much = "no more than a guess"
-    told = ", ".join(f"{NAMES[name]} {mean:.1%}" for name, mean in means.items())
-    return f"ordinary models learn {much} from the set: {told}"
+    told = []
+    for name, mean in means.items():
+        beside = "" if ends[name] is None else f" ({span(ends[name])})"
+        told.append(f"{NAMES[name]} {mean:.1%}{beside}")
+    return f"ordinary models learn {much} from the set: {', '.join(told)}"
 
 
 def without(metrics: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from jaxdp.methods.base import Story
-from jaxdp.privacy.certificates import Certificate
+from jaxdp.privacy.promises import Certificate
 from jaxdp.program.report.values import escaped, percent, round_up, span
 from jaxdp.program.runs import chance, dataset_ledgers
 from jaxdp.program.runs.expected_curve import BAND_NAME, OVERLAP, Curve
@@ -56,7 +56,7 @@ def lead(
         )
     below = chance.not_above_one_class(metrics)
     if below is not None and below.label < len(class_names):
-        words = below.in_words(class_names[below.label])
+        words = below.in_words(below.commonest(class_names))
         what += f". By accuracy this is no better than a guess: {words}"
     said = ""
     if privacy.get("verdict"):  # which has a place of its own
@@ -145,8 +145,9 @@ def _accuracy(metrics: Mapping[str, Any]) -> tuple[str, str]:
         if metrics.get("teacher_test_accuracy") is not None:
             lines.append(f"teacher: {percent(metrics['teacher_test_accuracy'])}")
         return "test accuracy", "\n".join(lines)
-    lines = [
-        f"{name} {percent(found.get('mean'))}"
-        for name, found in metrics.get("accuracy", {}).items()
-    ]
+    lines = []
+    for name, found in metrics.get("accuracy", {}).items():
+        ends = found.get("figures", {}).get("interval")
+        beside = "" if ends is None else f" ({span(ends)} on new examples)"
+        lines.append(f"{name} {percent(found.get('mean'))}{beside}")
     return "test accuracy after training on it", "\n".join(lines) or _NOT_MEASURED

@@ -24,14 +24,18 @@ class Judged(NamedTuple):
         name: of it, in words.
         accuracy: a fraction.
         confusion: (c, c) counts, true classes in rows, over one or several trainings; None where
-            they were not kept.
+            they were not kept, as of many classes.
         auc: of two classes; None of more.
+        balanced: balanced accuracy, a fraction; None where it was not kept.
+        commonest: share of the commonest class of the test split; None where it was not kept.
     """
 
     name: str
     accuracy: float
     confusion: np.ndarray | None
     auc: float | None
+    balanced: float | None = None
+    commonest: float | None = None
 
     @property
     def sensitivities(self) -> np.ndarray:
@@ -55,7 +59,9 @@ def _of(name: str, accuracy: float, figures: Mapping[str, Any]) -> Judged:
     counts = figures.get("confusion")
     confusion = None if counts is None else np.asarray(counts)
     two = confusion is not None and len(confusion) == 2
-    return Judged(name, accuracy, confusion, figures.get("auc") if two else None)
+    auc = figures.get("auc") if two else None
+    balanced, commonest = (figures.get(each) for each in ("balanced_accuracy", "commonest_share"))
+    return Judged(name, accuracy, confusion, auc, balanced, commonest)
 
 
 class Guess(NamedTuple):
@@ -83,14 +89,18 @@ class Guess(NamedTuple):
 
 
 def guess(metrics: Mapping[str, Any]) -> Guess | None:
-    """Return what a guess reaches on the test split; None where no confusion was kept."""
+    """Return what a guess reaches on the test split; None where no figures were kept."""
     figures = [*metrics.get("figures", {}).values()]  # a teacher's, too: it saw the same split
     figures += [each.get("figures", {}) for each in metrics.get("accuracy", {}).values()]
     for each in figures:
-        counts = each.get("confusion") if isinstance(each, Mapping) else None
+        if not isinstance(each, Mapping):
+            continue
+        counts, sensitivity = each.get("confusion"), each.get("sensitivity") or ()
         if counts is not None and len(counts) > 1:
             sizes = np.asarray(counts).sum(axis=1)
             return Guess(1 / len(sizes), float(sizes.max() / sizes.sum()))
+        if each.get("commonest_share") is not None and len(sensitivity) > 1:
+            return Guess(1 / len(sensitivity), each["commonest_share"])
     return None
 
 
@@ -98,21 +108,29 @@ class NotAbove(NamedTuple):
     """The best accuracy, where always naming the commonest class would be right as often.
 
     Attributes:
-        judged: whose it is; its confusion was kept.
+        judged: whose it is.
         share: of the commonest class of the test split.
-        label: of that class.
+        balanced: its balanced accuracy, a fraction; None where it was not kept.
+        label: of the commonest class; None where no confusion was kept.
     """
 
     judged: Judged
     share: float
-    label: int
+    balanced: float | None
+    label: int | None
+
+    def commonest(self, class_names: Sequence[str]) -> str:
+        """Return the name of the commonest class; empty where nobody knows which it is."""
+        return "" if self.label is None else class_names[self.label]
 
     def in_words(self, commonest: str) -> str:
-        """Say so, by the name of the commonest class."""
+        """Say so, by the name of the commonest class; an empty one is left out."""
+        named = f"{commonest}, " if commonest else ""
+        beside = "" if self.balanced is None else f"; its balanced accuracy is {self.balanced:.2%}"
         return (
             f"the test accuracy of {self.judged.name}, {self.judged.accuracy:.2%}, is not above "
-            f"the {self.share:.2%} of always naming {commonest}, the commonest class of the test "
-            f"split; its balanced accuracy is {self.judged.sensitivities.mean():.2%}"
+            f"the {self.share:.2%} of always naming {named}the commonest class of the test split"
+            f"{beside}"
         )
 
 
@@ -123,11 +141,18 @@ def not_above_one_class(metrics: Mapping[str, Any]) -> NotAbove | None:
 
 def _not_above(found: Sequence[Judged]) -> NotAbove | None:
     best = max(found, key=lambda each: each.accuracy, default=None)
-    if best is None or best.confusion is None or len(best.confusion) < 2:
+    if best is None:
         return None
-    shares = best.confusion.sum(axis=1) / best.confusion.sum()
-    label = int(shares.argmax())
-    return NotAbove(best, float(shares[label]), label) if best.accuracy <= shares[label] else None
+    share, balanced, label = best.commonest, best.balanced, None
+    if best.confusion is not None:
+        if len(best.confusion) < 2:
+            return None
+        shares = best.confusion.sum(axis=1) / best.confusion.sum()
+        label = int(shares.argmax())
+        share, balanced = float(shares[label]), float(best.sensitivities.mean())
+    if share is None or best.accuracy > share:
+        return None
+    return NotAbove(best, share, balanced, label)
 
 
 def warnings(
@@ -167,8 +192,8 @@ def at_chance(
 
     A guess names class k with probability q_k, whatever the example. Its balanced accuracy over c
     classes with m_k test examples is `1/c` with variance `sum_k q_k (1 - q_k) / m_k / c^2`; a
-    result up to two deviations above is not told from it. Where no confusion was kept, accuracy
-    is taken for it, and classes for alike in number.
+    result up to two deviations above is not told from it. Where no confusion was kept, classes are
+    taken for alike in number, and where not even balanced accuracy was, accuracy for it.
 
     Args:
         found: what was tested, at least one.
@@ -195,10 +220,11 @@ def are_guesses(found: Mapping[str, Mapping[str, Any]]) -> bool:
         found: by name, as `evaluation` of metrics.json has them; at least one.
     """
     each = [_of(name, told["mean"], told.get("figures", {})) for name, told in found.items()]
-    num_test = next(iter(found.values())).get("figures", {}).get("num_test")
-    if num_test is None or each[0].confusion is None:
+    first = next(iter(found.values())).get("figures", {})
+    num_test, classes = first.get("num_test"), len(first.get("confusion") or ())
+    classes = classes or len(first.get("sensitivity") or ())  # of many no confusion is kept
+    if num_test is None or not classes:
         return False
-    classes = len(each[0].confusion)
     return bool(at_chance(each, num_classes=classes, num_test=num_test, instead=""))
 
 
@@ -206,7 +232,10 @@ def _told(each: Judged, num_classes: int, num_test: int) -> tuple[str, float, fl
     """Return whose figure it is, the figure, chance, and the deviation of a guess."""
     if each.confusion is None:
         p = 1 / num_classes
-        return f"test accuracy of {each.name}", each.accuracy, p, math.sqrt(p * (1 - p) / num_test)
+        deviation = math.sqrt(p * (1 - p) / num_test)
+        if each.balanced is None:
+            return f"test accuracy of {each.name}", each.accuracy, p, deviation
+        return f"balanced test accuracy of {each.name}", each.balanced, p, deviation
     there, total = each.confusion.sum(axis=1), each.confusion.sum()
     named = each.confusion.sum(axis=0)[there > 0] / total
     numbers = there[there > 0] * num_test / total  # several trainings see the same examples
@@ -241,4 +270,4 @@ def _no_more_than_one(found: Sequence[Judged], class_names: Sequence[str]) -> It
     """Yield a line where always naming the commonest class would be right as often."""
     below = _not_above(found)
     if below is not None:
-        yield below.in_words(ascii(class_names[below.label])[1:-1])
+        yield below.in_words(ascii(below.commonest(class_names))[1:-1])
