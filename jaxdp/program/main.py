@@ -7,6 +7,7 @@ and `TAKES_FILES` says that words are files. Only the module that is asked for i
 """
 
 import importlib
+import io
 import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
@@ -100,6 +101,10 @@ def start(module: str, words: Sequence[str] | None = None, *, program: str) -> N
 
     from jaxdp.program import command_line, help_text
 
+    for stream in (sys.stdout, sys.stderr):
+        # A name of a class that the terminal's encoding lacks is no reason to end a run.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     found = importlib.import_module(f"jaxdp.program.commands.{module}")
     words = list(sys.argv[1:] if words is None else words)
     asked = [word for word in words if word in _HELP]

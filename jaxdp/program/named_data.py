@@ -12,6 +12,10 @@ from typing import Any
 from jaxdp.program import command_line
 from jaxdp.program.errors import InputError
 
+_TABLES = (".csv", ".tsv", ".parquet")
+_INSTEAD = {".zip": "; unpack it, and name the folder with CLASS/*.png in it"}
+_INSTEAD |= dict.fromkeys(_TABLES, '; tables are of "jaxdp table"')
+
 
 def name_table(words: Sequence[str]) -> None:
     """Put --csv where a table is named.
@@ -55,7 +59,8 @@ def named(word: str) -> dict[str, Any]:
     if not path.exists() and path.name == word:
         return {"dataset": word}  # known by its name, or in --data_dir
     if path.exists() and not path.is_dir() and path.suffix != ".npz":
-        raise InputError(f"{word}: is neither a folder nor an npz file")
+        hint = _INSTEAD.get(path.suffix.lower(), "")
+        raise InputError(f"{word}: is neither a folder nor an npz file{hint}")
     _require_there(word, path)
     path = path.resolve() if path.name == ".." else path.absolute()
     name = path.stem if path.suffix == ".npz" else path.name

@@ -103,6 +103,23 @@ def test_bad_words_are_refused_before_a_run(
     assert ran == []
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("scans.zip", "an npz file; unpack it, and name the folder with CLASS/*.png in it"),
+        ("own.CSV", 'an npz file; tables are of "jaxdp table"'),
+        ("own.parquet", 'an npz file; tables are of "jaxdp table"'),
+    ],
+)
+def test_a_file_of_another_kind_is_answered_by_what_takes_it(
+    name: str, said: str, ran: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_bytes(b"x")
+    assert run(images.main, str(tmp_path / name)) == 2
+    assert capsys.readouterr().err.endswith(f"is neither a folder nor {said}\n")
+    assert ran == []
+
+
 def test_a_misspelt_path_is_answered_by_what_is_there(
     ran: list[Any],
     tmp_path: Path,

@@ -139,7 +139,11 @@ def test_image_folder_with_one_class(tmp_path: Path) -> None:
         save_image(tmp_path / "toy" / split / "cat/a.png", colour(1))
     with pytest.raises(InputError) as caught:
         load_folder(tmp_path)
-    check_message(caught.value, "toy", "image folder", "fewer than 2 classes")
+    check_message(caught.value, "toy", "image folder", "fewer than 2 classes, cat: there is")
+    # Before images are decoded: this one cannot be.
+    (tmp_path / "toy" / "train" / "cat" / "b.png").write_bytes(b"x")
+    with pytest.raises(InputError, match="labels in a table are not read"):
+        load_folder(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_different_sizes_become_64_by_default_and_a_line_says_so(
     )
     assert found.notes[-1] == (
         "images of different sizes are resized to 64x64; --image_size=WIDTHxHEIGHT takes another "
-        "size, --image_size=full keeps theirs"
+        "size"
     )
     assert "64x64 pixels: each was resized" in str(found.spec.preparation)
 

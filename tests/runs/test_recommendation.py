@@ -16,7 +16,7 @@ import pytest
 from support import drivers
 
 from jaxdp.data import Spec
-from jaxdp.methods import teacher, warned
+from jaxdp.methods import dp_kip, teacher, warned
 from jaxdp.program.commands import recommend
 from jaxdp.program.run_flags import RunFlags
 from jaxdp.program.runs import commands, expected_curve, recommendation
@@ -152,6 +152,32 @@ def test_what_is_expected_of_replaced_records_is_that_of_two_records_of_a_person
     assert curve is not None
     assert same is not None
     assert curve.at(1.0) == same.at(1.0)
+
+
+def test_commands_for_replaced_records_keep_the_relation() -> None:
+    spec = recommendation.spec_of((28, 28, 1), 3000, 10)
+    plain = recommendation.choices(spec, 1, source="--dataset=own")
+    replaced = recommendation.choices(spec, 1, source="--dataset=own", relation="replace")
+    for one, other in zip(plain, replaced, strict=True):
+        assert commands.parsed(other.command)[1]["relation"] == "replace"
+        assert "relation" not in commands.parsed(one.command)[1]
+    assert replaced[0].expected == recommendation.expected(spec.of_persons(2), 1, "teacher")
+    settings = dp_kip.Settings(eps=1.0, relation="replace")
+    found = recommendation.better(
+        spec, 1, method="dp_kip", settings=settings, source="--dataset=own"
+    )
+    assert "--relation=replace" in found
+
+
+def test_replaced_records_are_recommended_for(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("--shape=28,28,1", "--n=300", "--classes=10", "--eps=1")
+    assert drivers.drive(recommend.main, *flags) == 0
+    plain = capsys.readouterr().out
+    assert drivers.drive(recommend.main, *flags, "--relation=replace") == 0
+    replaced = capsys.readouterr().out
+    assert "WARNING" not in plain
+    assert "divided by 2, as records are replaced, is 15; below 30" in replaced
+    assert "jaxdp run teacher --dataset=NAME --relation=replace --ipc=3 --eps=1" in replaced
 
 
 def test_what_does_better_is_another_command_or_a_larger_budget() -> None:

@@ -73,6 +73,17 @@ def test_a_weak_case_is_warned_of() -> None:
     assert "noise" in inputs.ways(few, 0.3)[0].expected
 
 
+def test_a_typed_relation_is_expected_by_and_stands_in_no_way_twice() -> None:
+    more = "--steps=3 --relation=replace"
+    assert typed_words.relation_of(more) == "replace"
+    for unreadable in ("", "--relation=none", '--relation="'):
+        assert typed_words.relation_of(unreadable) == "zero-out"
+    plain, replaced = (inputs.ways(SPEC, 1.0, relation) for relation in ("zero-out", "replace"))
+    assert [way.words for way in plain] == [way.words for way in replaced]
+    assert plain[0].expected != replaced[0].expected
+    assert inputs.curve(SPEC, 1.0) != inputs.curve(SPEC, 1.0, "replace")
+
+
 def test_a_curve_is_a_picture_or_nothing() -> None:
     found = inputs.curve(SPEC, 1.0)
     assert found is not None

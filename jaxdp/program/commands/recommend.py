@@ -19,6 +19,7 @@ from jaxdp import new_files
 from jaxdp.data import Spec
 from jaxdp.methods import warned
 from jaxdp.methods.settings import bad, rules, setting
+from jaxdp.privacy import relations
 from jaxdp.program import command_line, named_data
 from jaxdp.program.data.outside_files import TABLE_ENDINGS
 from jaxdp.program.errors import InputError
@@ -34,6 +35,12 @@ class RecommendFlags(DataFlags):
 
     eps: float = setting(
         1.0, "Privacy budget epsilon; inf switches privacy off.", above=0, infinite=True
+    )
+    relation: str = setting(
+        relations.ZERO_OUT,
+        "Which datasets count as neighbours, as for runs: one record emptied, or replaced by any "
+        "other.",
+        among=relations.NAMES,
     )
     shape: str | None = setting(
         None,
@@ -74,13 +81,28 @@ _TO_BE_BOUGHT = (
 
 
 class Found(NamedTuple):
-    """Public facts, the flags that name the data, a line on it, notes, what of a schema is open."""
+    """What is recommended by.
+
+    Attributes:
+        spec: public facts.
+        source: the flags that name the data.
+        line: what the data are.
+        notes: on how they were read.
+        opened: their schema where something of it is still to be bought.
+        relation: which datasets are neighbours.
+    """
 
     spec: Spec
     source: str
     line: str
     notes: tuple[str, ...] = ()
     opened: OpenSchema | None = None
+    relation: str = relations.ZERO_OUT
+
+    @property
+    def contributions(self) -> int:
+        """As `relations.contributions`."""
+        return relations.contributions(self.relation)
 
 
 def _require_no_data() -> None:
@@ -128,7 +150,7 @@ def facts_from_flags(asked: RecommendFlags) -> Found:
     if asked.records_per_person is not None:
         spec = spec.of_persons(asked.records_per_person)
         source += f" --records_per_person={spec.records_per_person}"
-    return Found(spec, source, line + _persons(spec))
+    return Found(spec, source, line + _persons(spec), relation=asked.relation)
 
 
 def _in_words(shape: tuple[int, ...]) -> str:
@@ -161,12 +183,13 @@ def facts_of_data(asked: RecommendFlags) -> Found:
         opened = foreseen.opened
         notes += (_TO_BE_BOUGHT,) if opened.must_be_bought else ()
     source = recommendation.source_of(asked)
-    return Found(foreseen.likely(data.spec), source, line, notes, opened)
+    return Found(foreseen.likely(data.spec), source, line, notes, opened, asked.relation)
 
 
 def curve_of(found: Found, epsilon: float) -> Curve | None:
     """Return what is expected over epsilon; None where no measured set is like the data."""
-    return expected_curve.curve(found.spec, expected_curve.epsilons_with(epsilon))
+    spec = expected_curve.with_all_noise(found.spec, found.contributions)
+    return expected_curve.curve(spec, expected_curve.epsilons_with(epsilon))
 
 
 def drawn(found: Found, epsilon: float, encoding: str | None) -> str:
@@ -202,9 +225,11 @@ def write_curve(found: Found, epsilon: float, path: str) -> None:
 
 def text(found: Found, epsilon: float, encoding: str | None = "utf-8") -> str:
     """Return what is recommended, in lines for a terminal of an encoding."""
-    chosen = recommendation.choices(found.spec, epsilon, source=found.source)
+    chosen = recommendation.choices(
+        found.spec, epsilon, source=found.source, relation=found.relation
+    )
     parts = [found.line, *found.notes]
-    lack = warned.too_weak(found.spec, epsilon)
+    lack = warned.too_weak(found.spec, epsilon, contributions=found.contributions)
     parts += [f"WARNING: {lack}"] if lack else []
     for number, choice in enumerate(chosen):
         whole, phases = amounts.in_words(choice.estimate)

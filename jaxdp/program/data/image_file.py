@@ -97,6 +97,8 @@ def _unreadable(name: str, paths: Sequence[Path]) -> list[Path]:
             read(name, path)
         except InputError:
             found.append(path)
+            if len(found) > _NAMED:
+                break  # the message names no more, and each of the others takes its time
     return found
 
 

@@ -37,9 +37,27 @@ def is_image_folder(folder: Path) -> bool:
 
 
 def _is_unsplit(folder: Path) -> bool:
-    if not folder.is_dir():
+    return folder.is_dir() and any(map(_has_images, _class_folders(folder)))
+
+
+def _has_images(folder: Path) -> bool:
+    return any(map(_is_image, folder.iterdir()))
+
+
+def would_be_read(folder: Path, path: Path) -> bool:
+    """Return whether what is written to a folder would be read as a class, or as images of one.
+
+    Args:
+        folder: of class folders; where it has train and test, others are left alone.
+        path: of the folder that is written to.
+    """
+    if any((folder / split).is_dir() for split in _SPLITS) or not _is_unsplit(folder):
         return False
-    return any(_is_image(path) for each in _class_folders(folder) for path in each.iterdir())
+    if not path.resolve().is_relative_to(folder.resolve()):
+        return False
+    first, *below = (*path.resolve().relative_to(folder.resolve()).parts, "")
+    # Folders within a class are not read.
+    return not any(below) or not _has_images(folder / first)
 
 
 def not_understood(name: str, folder: Path) -> InputError:
@@ -124,7 +142,17 @@ def _raw(
     wanted: Wanted,
     notes: tuple[str, ...],
 ) -> RawData:
-    """Read the files of both splits."""
+    """Read the files of both splits.
+
+    What names of files and folders tell is refused before images are decoded, which takes minutes.
+    """
+    if len(classes) < 2 and wanted.class_names is None:
+        raise dataset_error(
+            name,
+            f"image folder {folder} has fewer than 2 classes, {_in_words(classes)}: there is "
+            f"nothing to tell apart; put images at {folder}/CLASS, a folder for each class; labels "
+            "in a table are not read",
+        )
     for split, of_split in zip(_SPLITS, files, strict=True):
         if not of_split:
             empty = folder / split
@@ -133,6 +161,8 @@ def _raw(
             )
     paths, labels = zip(*files[0], *files[1], strict=True)
     whose = persons.named_by([path for path, _ in files[0]], wanted.persons.separator)
+    if whose is not None:
+        wanted.persons.require_number(f"image folder {folder}")
     # Of both splits: a person's images may be in one or the other.
     begins = [each.name.split(wanted.persons.separator)[0] for each in paths]
     owners = None if whose is None else np.array(begins)

@@ -153,9 +153,10 @@ def _note(raw: RawData, size: tuple[int, int] | None, asked: ImageSize) -> tuple
         return ()
     before = f"{resizing.in_words(raw.size_before or raw.x_train.shape[1:3])} pixels"
     which = "different sizes" if raw.sizes_differ else before
+    kept = "" if raw.sizes_differ else ", --image_size=full keeps theirs"
     return (
         f"images of {which} are resized to {resizing.in_words(size)}; "
-        "--image_size=WIDTHxHEIGHT takes another size, --image_size=full keeps theirs",
+        f"--image_size=WIDTHxHEIGHT takes another size{kept}",
     )
 
 

@@ -52,17 +52,26 @@ class Persons(NamedTuple):
             )
         if persons is None:
             return None
-        if self.most is None:
-            raise InputError(
-                f"--records_per_person: {where} names the person of each record; say how many "
-                "records of a person are used at most"
-            )
+        most = self.require_number(where)
         if persons.dtype.kind in "OSU" and any(not str(person).strip() for person in persons):
             raise InputError(
                 f"{where} names no person for some records: all of these would be one person's; "
                 "give each a name of its own"
             )
-        return bounded(persons, most=self.most, seed=self.seed)
+        return bounded(persons, most=most, seed=self.seed)
+
+    def require_number(self, where: str) -> int:
+        """Return how many records of a person are used at most, of data that name persons.
+
+        Raises:
+            InputError: nobody says how many.
+        """
+        if self.most is None:
+            raise InputError(
+                f"--records_per_person: {where} names the person of each record; say how many "
+                "records of a person are used at most"
+            )
+        return self.most
 
 
 def named_by(paths: Sequence[Path], separator: str | None) -> np.ndarray | None:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from jaxdp.program.data import image_folder
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
 from jaxdp.program.evaluation import inception, registry
@@ -50,6 +51,7 @@ def _judges(run_flags: Any) -> None:
 
 def _folder(run_flags: Any) -> None:
     require_one(resume=run_flags.resume, overwrite=run_flags.overwrite)
+    _require_outside_of_data(run_flags)
     if run_flags.out_dir is None:  # its name depends on the data
         return
     folder = RunFolder(run_flags.out_dir, resume=run_flags.resume, overwrite=run_flags.overwrite)
@@ -57,6 +59,18 @@ def _folder(run_flags: Any) -> None:
     if run_flags.check_fidelity or getattr(run_flags, "check_copies", False):
         folder.require_not_for_release()
     require_apart(getattr(run_flags, "feature_cache", None), folder.path)
+
+
+def _require_outside_of_data(run_flags: Any) -> None:
+    """Raise an `InputError` where a run's folder would be one of the classes of its images."""
+    if run_flags.csv is not None:
+        return
+    data = user_path(run_flags.data_dir, "data_dir") / run_flags.dataset
+    out = user_path(run_flags.out_dir or "runs", "out_dir")
+    if image_folder.would_be_read(data, out):
+        raise InputError(
+            f"--out_dir={out}: lies in {data}, whose folders are classes; name a folder elsewhere"
+        )
 
 
 def _ledger(run_flags: Any, delta: float) -> None:

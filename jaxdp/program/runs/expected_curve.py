@@ -132,17 +132,20 @@ def of_run(method: str, settings: Any, spec: Spec) -> Curve | None:
     measured = method == ("marginals" if is_table else "teacher")
     if not measured or getattr(settings, "match", "teacher") != "teacher":
         return None
-    return curve(with_all_noise(spec, settings), epsilons_with(settings.eps))
+    return curve(with_all_noise(spec, settings.contributions), epsilons_with(settings.eps))
 
 
-def with_all_noise(spec: Spec, settings: Any) -> Spec:
+def with_all_noise(spec: Spec, contributions: int) -> Spec:
     """Return the facts of data where a person has as many records as a neighbour of a run moves.
 
     Measured runs are of zero-out. Where records are replaced, noise is as large as that of two
     records of a person; that of a table's counts is less, by the square root of two.
+
+    Args:
+        spec: facts about the data.
+        contributions: as `jaxdp.privacy.relations.contributions` of the run's relation.
     """
-    moved = spec.records_per_person * settings.contributions
-    return dataclasses.replace(spec, records_per_person=moved)
+    return dataclasses.replace(spec, records_per_person=spec.records_per_person * contributions)
 
 
 def why_none(spec: Spec, *, without: Collection[str] = ()) -> str:

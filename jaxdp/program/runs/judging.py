@@ -200,9 +200,11 @@ def _side_by_side(made: Made, private: Private, test: HeldOut, folder: RunFolder
 
     del test
     codec = made.spec.codec
+    # Without classes all that was made is of one, so the private images are shown as one, too.
+    y = private.y if len(made.class_names) > 1 else np.zeros_like(private.y)
     page = side_by_side.render(
         (made.x, made.y),
-        (private.x, private.y),
+        (private.x, y),
         made.class_names,
         low=codec.low,
         high=codec.high,

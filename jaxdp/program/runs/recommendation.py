@@ -14,6 +14,7 @@ from jaxdp.data import Spec
 from jaxdp.data.kinds import IMAGES
 from jaxdp.methods import warned
 from jaxdp.methods.marginals.settings import MOST_PAIRED
+from jaxdp.privacy import relations
 from jaxdp.program.run_flags import DataFlags
 from jaxdp.program.runs import commands, estimates, expectation, expected_curve
 from jaxdp.program.runs.measured import POINTS, Point
@@ -63,16 +64,20 @@ class Choice:
     estimate: estimates.Estimate
 
 
-def choices(spec: Spec, epsilon: float, *, source: str) -> tuple[Choice, ...]:
+def choices(
+    spec: Spec, epsilon: float, *, source: str, relation: str = relations.ZERO_OUT
+) -> tuple[Choice, ...]:
     """Return commands for a dataset, the best first.
 
     Args:
         spec: facts about it.
         epsilon: the budget; infinity for none.
         source: flags that name the data, such as --dataset=mnist.
+        relation: which datasets are neighbours.
     """
     choose = spec.kind.choose(images=_of_images, rows=_of_rows, table=_of_table)
-    return choose(spec, epsilon, source)
+    named = f" --relation={relation}" if relation != relations.ZERO_OUT else ""
+    return choose(spec, epsilon, f"{source}{named}".strip())
 
 
 def source_of(flags: DataFlags) -> str:
@@ -99,7 +104,8 @@ def better(spec: Spec, epsilon: float, *, method: str, settings: Any, source: st
     lack = warned.too_weak(spec, epsilon, contributions=contributions)
     if lack is not None:
         return lack
-    first = choices(spec, epsilon, source=source)[0]
+    relation = getattr(settings, "relation", relations.ZERO_OUT)
+    first = choices(spec, epsilon, source=source, relation=relation)[0]
     if not commands.is_of(first.command, method, settings):
         return f"this does better: {first.command}"
     return "a larger --eps, more examples or fewer classes do better"
@@ -235,12 +241,14 @@ def _ipc_of_teacher(spec: Spec) -> int:
 
 
 def _choice(spec: Spec, epsilon: float, line: str, words: str, purpose: str, why: str) -> Choice:
+    method, flags = commands.parsed(words)
+    contributions = relations.contributions(flags.get("relation", relations.ZERO_OUT))
     return Choice(
         purpose=purpose,
-        method=commands.parsed(words)[0],
+        method=method,
         command=words,
         why=why,
-        expected=expected(spec, epsilon, line),
+        expected=expected(expected_curve.with_all_noise(spec, contributions), epsilon, line),
         estimate=commands.estimate(spec, epsilon, words),
     )
 
@@ -339,7 +347,7 @@ def of_run(method: str, settings: Any, spec: Spec) -> str | None:
     else:
         counts = "table" if getattr(settings, "labels", None) == "teacher" else "counts"
         line = spec.kind.choose(images="generate", rows=counts, table=counts)
-    return expected(expected_curve.with_all_noise(spec, settings), settings.eps, line)
+    return expected(expected_curve.with_all_noise(spec, settings.contributions), settings.eps, line)
 
 
 def _distance(point: Point, spec: Spec, epsilon: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from jaxdp.methods.settings import SettingsError
-from jaxdp.program.ui import inputs, spending
+from jaxdp.program.ui import inputs, spending, typed_words
 from jaxdp.program.ui.tab import Tab, card, said, sets
 
 _STEP = "budget"
@@ -97,7 +97,8 @@ class BudgetPart:
         tab = self._tab
         assert tab.spec is not None
         assert tab.chosen is not None
-        ways = inputs.ways(tab.spec, tab.epsilon)
+        relation = typed_words.relation_of(tab.more)
+        ways = inputs.ways(tab.spec, tab.epsilon, relation)
         tab.way = min(tab.way, len(ways) - 1)
         if len(ways) > 1:
             ui.select(
@@ -107,7 +108,7 @@ class BudgetPart:
                 on_change=self._choose_way,
             ).classes("w-full")
         with ui.element("div").classes("outlook"):
-            _curve(inputs.curve(tab.spec, tab.epsilon) if tab.way == 0 else None)
+            _curve(inputs.curve(tab.spec, tab.epsilon, relation) if tab.way == 0 else None)
             with ui.column().classes("gap-3"):
                 self._say(ways[tab.way])
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxdp import new_files
 from jaxdp.methods import warned
+from jaxdp.privacy import relations
 from jaxdp.program import named_data
 from jaxdp.program.commands import recommend
 from jaxdp.program.data import answers, drafts, proposed_rules, schema_files, table_files, tables
@@ -328,13 +329,21 @@ class Way(NamedTuple):
     takes: str
 
 
-def ways(spec: Spec, epsilon: float) -> list[Way]:
-    """Return what can be made of data at an epsilon, the best first."""
-    lack = warned.too_weak(spec, epsilon)
-    found = []
-    for place, choice in enumerate(recommendation.choices(spec, epsilon, source="")):
+def ways(spec: Spec, epsilon: float, relation: str = relations.ZERO_OUT) -> list[Way]:
+    """Return what can be made of data at an epsilon, the best first.
+
+    Args:
+        spec: facts about the data.
+        epsilon: the budget.
+        relation: which datasets are neighbours.
+    """
+    contributions = relations.contributions(relation)
+    lack = warned.too_weak(spec, epsilon, contributions=contributions)
+    choices, found = recommendation.choices(spec, epsilon, source="", relation=relation), []
+    for place, choice in enumerate(choices):
         method, flags = commands.parsed(choice.command)
-        flags.pop("eps", None)
+        for typed in ("eps", "relation"):
+            flags.pop(typed, None)
         words = [f"--method={method}", *(f"--{name}={value}" for name, value in flags.items())]
         said = f"{choice.expected}. {lack}" if lack else choice.expected
         takes, _ = amounts.in_words(choice.estimate)
@@ -342,7 +351,14 @@ def ways(spec: Spec, epsilon: float) -> list[Way]:
     return found
 
 
-def curve(spec: Spec, epsilon: float) -> str | None:
-    """Return a picture of what is expected over epsilon, as SVG; None where nobody can say."""
+def curve(spec: Spec, epsilon: float, relation: str = relations.ZERO_OUT) -> str | None:
+    """Return a picture of what is expected over epsilon, as SVG; None where nobody can say.
+
+    Args:
+        spec: facts about the data.
+        epsilon: the budget.
+        relation: which datasets are neighbours.
+    """
+    spec = expected_curve.with_all_noise(spec, relations.contributions(relation))
     found = expected_curve.curve(spec, expected_curve.epsilons_with(epsilon))
     return None if found is None else curve_svg.alone(found, chosen=epsilon)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdp.methods.settings import types_of
+from jaxdp.privacy import relations
 from jaxdp.program.commands import recommend
 from jaxdp.program.data.outside_files import user_path
 from jaxdp.program.errors import InputError
@@ -192,3 +193,15 @@ def values_of(more: str) -> dict[str, str]:
     """
     words = (word.removeprefix("--").partition("=") for word in more_words(more, ()))
     return {name: value for name, equals, value in words if equals}
+
+
+def relation_of(more: str) -> str:
+    """Return which datasets are neighbours by what somebody has typed; zero-out where it is none.
+
+    What is none of them is refused where flags are read.
+    """
+    try:
+        found = values_of(more).get("relation", relations.ZERO_OUT)
+    except InputError:
+        return relations.ZERO_OUT
+    return found if found in relations.NAMES else relations.ZERO_OUT
