@@ -155,8 +155,15 @@ def test_tables_and_other_teachers_are_refused(
     assert "was made with" in capsys.readouterr().err
     assert drive(stored, "--match=both", out) == 2
     assert "without class means" in capsys.readouterr().err
-    assert drive(stored, "--priors=equal", out) == 2
-    assert "was trained already, leave it out" in capsys.readouterr().err
+    for trains in ("--priors=equal", "--steps=3", "--clip_norm=2.5", "--label_smoothing=0.2"):
+        assert drive(stored, trains, out) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"error: {trains}: --teacher=")
+        assert "was trained already, leave it out" in said
+    assert drive(stored, "--eps=0.5", out) == 2
+    assert "--eps=0.5: what is used again was released with 5; leave it out" in (
+        capsys.readouterr().err
+    )
     with np.load(finished / "teacher.npz") as saved:
         short = {name: saved[name] for name in saved if name != "view"}
         np.savez(tmp_path / "short.npz", **{**short, "weights": saved["weights"][:-1]})

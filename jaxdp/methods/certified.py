@@ -25,7 +25,8 @@ def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) ->
     Raises:
         ValueError: the method's ledger is about other data than the run, or keeps quiet about a
             noise that somebody knows.
-        SettingsError: a run asks for more than was promised of what it uses again.
+        SettingsError: a run asks for another epsilon, or for more, than was promised of what it
+            uses again.
     """
     settings, spec, story = plan.settings, plan.spec, plan.story
     used_again = reused(plan)
@@ -36,6 +37,13 @@ def certificate(plan: "Plan[Any]", earlier: tuple[Ledger, ...] | None = None) ->
             allow_epsilon=settings.allow_epsilon,
             covers=story.covers_again,
         )
+        promised = again["target_epsilon"]
+        if settings.eps not in (type(settings).eps, math.inf if promised is None else promised):
+            raise bad(
+                settings,
+                "eps",
+                f"what is used again was released with {promised or math.inf:g}; leave it out",
+            )
         if settings.relation == REPLACE != again["ledger"]["relation"]:
             raise bad(
                 settings, "relation", "what is used again was released under zero-out; leave it out"

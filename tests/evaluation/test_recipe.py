@@ -41,7 +41,8 @@ def test_recipes_are_the_published_ones() -> None:
     assert for_generated(images(32, 32, 3), fast=True) is GENERATED_QUICKLY
     rows = Spec.rows("rows", (9, 5000), class_names=["no", "yes"])
     assert for_generated(rows, fast=True) is GENERATED_ROWS
-    ours = {name: getattr(DISTILLED, name) for name in ("by_default", "krr", "most_values")}
+    names = ("by_default", "krr", "most_values", "most_counts")
+    ours = {name: getattr(DISTILLED, name) for name in names}
     assert dataclasses.replace(GENERATED_ROWS, **ours) == DISTILLED
 
 

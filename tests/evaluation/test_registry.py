@@ -166,6 +166,19 @@ def test_by_default_a_set_is_judged_by_what_fits_it() -> None:
         assert chosen(None, dataclasses.replace(facts, **change)) == expected
 
 
+def test_a_distilled_set_of_very_many_classes_is_judged_by_its_own_classifier_alone() -> None:
+    facts = dataclasses.replace(IMAGES, inception_weights=None)
+    for num_classes, num_made, expected in (
+        (200, 2000, ("logistic", "forest")),
+        (1000, 1000, ()),
+        (2000, 2000, ()),
+    ):
+        sizes = {"num_classes": num_classes, "num_made": num_made}
+        assert chosen(None, dataclasses.replace(facts, **sizes)) == expected
+    generated = dataclasses.replace(facts, recipe=GENERATED_ROWS, shape=(14,), num_made=10**6)
+    assert chosen(None, generated) == ("logistic", "mlp")
+
+
 def test_weights_name_inception() -> None:
     facts = dataclasses.replace(IMAGES, recipe=GENERATED)
     assert chosen("none", facts) == ("inception",)

@@ -20,7 +20,7 @@ from jaxdp.methods.settings import (
     require_one_length,
 )
 from jaxdp.methods.teacher import schedule
-from jaxdp.methods.teacher.settings import Settings
+from jaxdp.methods.teacher.settings import TRAINING, Settings
 from jaxdp.tables.schema import BINS
 
 # For images of one's own, whose classes may differ in brightness or colour alone. More of it costs
@@ -174,8 +174,8 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     uses_means = settings.match != "teacher" and images is None
     if stored is None and settings.networks and not uses_means:
         raise bad(settings, "networks", "there are no class means here, leave it out")
-    if stored is not None and settings.takes_equal_priors:
-        raise bad(settings, "priors", f"{stored.source} was trained already, leave it out")
+    if stored is not None:
+        _require_no_training(settings, stored.source)
     if settings.noise_seed is not None and not draws_noise(settings, earlier):
         raise bad(settings, "noise_seed", "nothing is released anew here, leave it out")
     networks = _networks_of(settings, spec) if uses_means else 0
@@ -192,6 +192,14 @@ def complete(settings: Settings, spec: Any, earlier: Any = None) -> Settings:
     if settings.match != "teacher":
         table["packing"] = _packing_of(spec)
     return _with_training(filled(settings, table), spec)
+
+
+def _require_no_training(settings: Settings, source: str) -> None:
+    """Raise a `SettingsError` where settings of a training are given beside a trained teacher."""
+    usual = {field.name: field.default for field in dataclasses.fields(settings)}
+    for name in TRAINING:
+        if getattr(settings, name) != usual[name]:
+            raise bad(settings, name, f"{source} was trained already, leave it out")
 
 
 def _with_training(settings: Settings, spec: Spec) -> Settings:

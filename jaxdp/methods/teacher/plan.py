@@ -46,7 +46,7 @@ from jaxdp.methods.teacher.probabilities import Last
 from jaxdp.methods.teacher.public_maps import mean_map, num_features, public_map
 from jaxdp.methods.teacher.regression import SeenSupport, Taught
 from jaxdp.methods.teacher.released import FORM, Released
-from jaxdp.methods.teacher.settings import MapOptions
+from jaxdp.methods.teacher.settings import TRAINING, MapOptions
 from jaxdp.methods.teacher.story import (
     COVERS,
     DERIVED,
@@ -62,11 +62,6 @@ from jaxdp.privacy.ledger import FLOAT32_NOISE, OLD_NOISE, Ledger, one_release, 
 # Rows at once. Of a CPU as many as its cache holds: a step reads them several times.
 _CHUNK_LIMIT = ByBackend(cpu=512, accelerator=8192)
 _CACHED_VALUES, _LEAST_ROWS = ByBackend(cpu=400_000, accelerator=2**32), 32
-# Settings of a training, which a run without one does not list.
-_TRAINING = (
-    *("epochs", "steps", "batch_size", "learning_rate", "clip_norm"),
-    *("label_smoothing", "mean_share", "calibration_share", "priors"),
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,7 +92,7 @@ class TeacherPlan(base.Plan[Released]):
             covers_again=again,
             objection=None if images is None else images.certificate["objection"],
             beside={} if images is None else {BESIDE: [images.digest]},
-            unlisted=() if trains else _TRAINING,
+            unlisted=() if trains else TRAINING,
             num_bytes=64 * self._num_made * spec.dim + 2**26,
             page_title=f"Distilled from {source}: {title}",
             picture_title=f"{title}, from {source}",

@@ -18,6 +18,11 @@ from jaxdp.methods.settings import (
 from jaxdp.methods.teacher import schedule
 
 MATCHES = ("teacher", "embedding", "both")
+TRAINING = (
+    *("epochs", "steps", "batch_size", "learning_rate", "clip_norm"),
+    *("label_smoothing", "mean_share", "calibration_share", "priors"),
+)
+"""Settings of a training, which a run without one neither takes nor lists."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -66,6 +66,8 @@ class Recipe:
         macro_f1: whether macro-F1 is told beside the accuracy.
         by_default: names of the judges of a set for which none are named.
         most_values: of larger examples none are: it would take long. None for no limit.
+        most_counts: of a set with more examples times classes none are: each node of a forest's
+            trees holds a number for every class. None for no limit.
         krr: whether the run judges the set by its own kernel ridge regression.
         least_images: of a set with fewer images no Frechet distance is measured.
         convnet: how the ConvNet is trained.
@@ -85,6 +87,7 @@ class Recipe:
     krr: bool
     least_images: int
     most_values: int | None = None
+    most_counts: int | None = None
     convnet: ConvNetRecipe = ConvNetRecipe()
     convnet_dsa: ConvNetRecipe = ConvNetRecipe(epochs=1000, siamese=True)
     cnn: CnnRecipe = CnnRecipe()
@@ -105,6 +108,7 @@ DISTILLED = Recipe(
     krr=True,
     least_images=100,
     most_values=64 * 64,
+    most_counts=500_000,  # a forest of so many takes half a gigabyte
 )
 """Small sets are used whole. Few images have a covariance that says nothing. What ordinary models
 learn is told by default: a set that trains its own kernel may train no other."""
@@ -127,7 +131,11 @@ GENERATED_QUICKLY = dataclasses.replace(
 _LARGE = 32 * 32
 
 GENERATED_ROWS = dataclasses.replace(
-    DISTILLED, by_default=GENERATED.by_default, krr=False, most_values=None
+    DISTILLED,
+    by_default=GENERATED.by_default,
+    krr=False,
+    most_values=None,
+    most_counts=None,
 )
 """Generated rows of tables, which are used whole."""
 

@@ -225,8 +225,10 @@ def chosen(text: str | None, facts: Facts) -> tuple[str, ...]:
         InputError: a name is unknown, or a judge does not work on such a set.
     """
     if text is None:
-        most, asked = facts.recipe.most_values, facts.recipe.by_default
-        asked = asked if most is None or math.prod(facts.shape) <= most else ()
+        recipe, sizes = facts.recipe, (math.prod(facts.shape), facts.num_made * facts.num_classes)
+        limits = (recipe.most_values, recipe.most_counts)
+        fits = all(most is None or size <= most for size, most in zip(sizes, limits, strict=True))
+        asked = recipe.by_default if fits else ()
         names = tuple(name for name in asked if _objection(name, facts) is None)
     else:
         names = parse(text)

@@ -55,7 +55,7 @@ def lead(
             "which other models may learn less"
         )
     below = chance.not_above_one_class(metrics)
-    if below is not None and below.label < len(class_names):
+    if below is not None:
         words = below.in_words(below.commonest(class_names))
         what += f". By accuracy this is no better than a guess: {words}"
     said = ""

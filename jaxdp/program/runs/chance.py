@@ -121,7 +121,8 @@ class NotAbove(NamedTuple):
 
     def commonest(self, class_names: Sequence[str]) -> str:
         """Return the name of the commonest class; empty where nobody knows which it is."""
-        return "" if self.label is None else class_names[self.label]
+        known = self.label is not None and self.label < len(class_names)
+        return class_names[self.label or 0] if known else ""
 
     def in_words(self, commonest: str) -> str:
         """Say so, by the name of the commonest class; an empty one is left out."""
