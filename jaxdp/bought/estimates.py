@@ -132,7 +132,7 @@ def range_of(
     inside = counts[1:-1].copy()
     inside[0] += counts[0]
     inside[-1] += counts[-1]
-    has_mirror = bool(edges[0] == -edges[-1])
+    has_mirror = math.isclose(edges[0], -edges[-1], rel_tol=0.01)  # one end lies past a bound
     first, last = _told(inside, stddev, likely, has_mirror=has_mirror)
     low, high = edges[first], edges[last + 1]
     zero = np.flatnonzero(edges == 0)

@@ -57,15 +57,15 @@ def numbers(wanted: Wanted, name: str, cuts: Cuts, spikes: Sequence[float]) -> d
         facts["lower"], facts["upper"] = low, end - column.is_whole
     else:
         inner |= {low, end}  # public bounds may lie far beyond the part in use
-        low, end = wanted.ends(name)
+        low, end = column.bounds[0], column.bounds[1] + column.is_whole
     facts = {key: column.as_json(value) for key, value in facts.items()}
     if not wanted.is_open(name, BINS):
         return facts
     if column.is_whole and end - low <= MOST_BINS:
         return facts | {"bins": max(int(end - low), 1)}
     facts["bins"] = _each_once(column, (edge for edge in inner if low < edge < end))
-    # A declared one may be the upper bound itself.
-    kept = _each_once(column, (v for v in spikes if low <= v < end or v in declared))
+    largest = end - column.is_whole  # which may be one
+    kept = _each_once(column, (v for v in spikes if low <= v <= largest or v in declared))
     return facts | ({"spikes": kept} if kept else {})
 
 

@@ -82,6 +82,8 @@ def roundest(low: float, high: float) -> float:
     """
     if low <= 0 < high:
         return 0.0
+    if high <= math.nextafter(low, math.inf):
+        return low
     power = math.ceil(math.log10(max(abs(low), abs(high)))) + 1
     while True:
         for factor in (1.0, 0.5):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 
 import numpy as np
 from jaxtyping import Float
@@ -13,7 +14,7 @@ from jaxdp.tables.bought import BINS, BOUNDS, CATEGORIES, NULLABLE
 from jaxdp.tables.columns import Column
 from jaxdp.tables.moments import TIME
 from jaxdp.tables.open_schema import OpenSchema
-from jaxdp.tables.scales import scales
+from jaxdp.tables.scales import finest, scales
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +83,11 @@ class Wanted:
         return np.array([low, *edges[(edges > low) & (edges < end)], end])
 
     def ends(self, name: str) -> tuple[float, float]:
-        """Return the public bounds of a column, where the last bin ends rather than the largest."""
-        low, high = self.columns[name].bounds
-        return low, high + self.columns[name].is_whole
+        """Return the public bounds of a column: the least number, and what lies past the largest.
+
+        Many records may have the largest, as of what is cut off there: it is told from what lies
+        before it.
+        """
+        column = self.columns[name]
+        low, high = column.bounds
+        return low, high + finest(column) if finest(column) else math.nextafter(high, math.inf)

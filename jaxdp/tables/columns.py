@@ -164,9 +164,25 @@ class Column:
         if isinstance(self.bins, int):
             equal = np.linspace(low, high + self.is_whole, self.bins + 1)[1:-1]
             edges = list(map(float, np.ceil(equal) if self.is_whole else equal))
-        for spike in self._numbers("spikes", self.spikes):
-            edges += [spike, spike + 1 if self.is_whole else math.nextafter(spike, math.inf)]
+        edges += self.edges_of_spikes
         return tuple(sorted({edge for edge in edges if low < edge < high + self.is_whole}))
+
+    @property
+    def edges_of_spikes(self) -> tuple[float, ...]:
+        """The ends of the bins of `spikes`: each a bin of that value alone.
+
+        It ends at the next number of float64. After the upper bound comes none: its bin begins at
+        the number before.
+        """
+        found, high = [], self.bounds[1]
+        for spike in self.numbers_of_spikes:
+            if self.is_whole:
+                found += [spike, spike + 1]
+            elif spike == high:
+                found += [math.nextafter(high, -math.inf)]
+            else:
+                found += [spike, math.nextafter(spike, math.inf)]
+        return tuple(found)
 
     @property
     def numbers_of_spikes(self) -> tuple[float, ...]:

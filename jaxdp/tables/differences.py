@@ -15,6 +15,7 @@ import itertools
 import numpy as np
 from jaxtyping import Float
 
+from jaxdp.tables import written
 from jaxdp.tables.columns import NUMERIC, Column
 from jaxdp.tables.layout import MISSING_NUMBER, positions, values_at
 from jaxdp.tables.rules import Order, in_turn
@@ -85,9 +86,10 @@ class Differences:
         found = np.array(stored)
         for name, first in self.before.items():
             at, before = self._place(name), self._place(first)
-            values, base = self._values(stored, at), self._values(stored, before)
+            far = self._values(stored, at) - self._values(stored, before)
+            are_one = np.abs(far) <= self._steps(stored, at) + self._steps(stored, before)
             column = self.counted.columns[at]
-            there = positions(column, np.clip(values - base, *column.bounds))
+            there = positions(column, np.clip(np.where(are_one, 0.0, far), *column.bounds))
             found[:, at] = np.where(stored[:, at] < 0, MISSING_NUMBER, there)
         return found
 
@@ -97,7 +99,9 @@ class Differences:
         for name, first in self.before.items():  # in turn, so what it is counted from is there
             at, before = self._place(name), self._place(first)
             values = values_at(self.counted.columns[at], counted[:, at])
-            there = positions(self.schema.columns[at], self._values(found, before) + values)
+            # As it is written, or a difference of 0 would be written as one.
+            base = written.numbers(self.schema.columns[before], found[:, before])
+            there = positions(self.schema.columns[at], base + values)
             found[:, at] = np.where(counted[:, at] < 0, MISSING_NUMBER, there)
         return found
 
@@ -106,6 +110,17 @@ class Differences:
 
     def _values(self, stored: np.ndarray, place: int) -> np.ndarray:
         return values_at(self.schema.columns[place], stored[:, place])
+
+    def _steps(self, stored: np.ndarray, place: int) -> np.ndarray:
+        """Return how far each number lies from the next that float32 tells from it."""
+        column, where = self.schema.columns[place], stored[:, place].astype(np.float32)
+        if column.is_whole:
+            return np.zeros(len(where))
+        above, below = (np.nextafter(where, np.float32(end)) for end in (2, -2))
+        return np.maximum(
+            values_at(column, above) - values_at(column, where),
+            values_at(column, where) - values_at(column, below),
+        )
 
 
 def _difference(first: Column, then: Column) -> Column:

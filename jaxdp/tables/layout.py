@@ -38,9 +38,27 @@ def positions(column: Column, values: Any) -> np.ndarray:
 
 
 def values_at(column: Column, where: np.ndarray) -> np.ndarray:
-    """Return the values at positions in [0, 1]; whole numbers where the column has these."""
+    """Return the values at positions in [0, 1]; whole numbers where the column has these.
+
+    Each of these lies in the bin that its position is counted in. A long bin before another has
+    many numbers within the last digit of float32.
+    """
     values = _between(column, where)
-    return np.clip(np.rint(values) if column.is_whole else values, *column.bounds)
+    if column.is_whole:
+        low, end = ends_of_bins(column, where)
+        values = np.clip(np.rint(values), low, end - 1)
+    return np.clip(values, *column.bounds)
+
+
+def ends_of_bins(column: Column, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edges before and after positions, as float32 tells it of both.
+
+    The number at a position near the first of a bin may lie a little before the bin.
+    """
+    ends = edges(column)
+    inner = positions(column, ends[1:-1]).astype(np.float32)
+    places = np.searchsorted(inner, np.asarray(where, np.float32), side="right")
+    return ends[places], ends[places + 1]
 
 
 def _between(column: Column, where: np.ndarray) -> np.ndarray:
@@ -301,18 +319,32 @@ def _drawn(
     """Return positions of numbers drawn from bins; a cell past the last is missing."""
     low, high = _ends(column)
     inside = np.minimum(cell, len(low) - 1)
-    at_low, at_high = positions(column, low)[inside], positions(column, high)[inside]
     part = rng.random(len(cell))
     part = np.where(inside == 0, 1 - _falling(1 - part, rates[0]), part)
     part = np.where(inside == len(low) - 1, _falling(part, rates[1]), part)
-    drawn = at_low + part * (at_high - at_low)
-    if column.is_whole:  # evenly in the column's own scale, and never across an edge
-        values = np.clip(values_at(column, drawn), low[inside], high[inside])
-        drawn = positions(column, values)
-    else:  # nor by rounding
+    if column.is_whole:
+        drawn = positions(column, _whole(column, low[inside], high[inside], part))
+    else:
+        at_low, at_high = positions(column, low)[inside], positions(column, high)[inside]
+        drawn = at_low + part * (at_high - at_low)
+        # No edge is crossed by rounding.
         below = np.nextafter(at_high.astype(np.float32), np.float32(0))
         drawn = np.where(inside == len(low) - 1, drawn, np.minimum(drawn, below))
     return np.where(cell == len(low), MISSING_NUMBER, drawn)
+
+
+def _whole(column: Column, low: np.ndarray, high: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Return the whole numbers that lie so far in [0, 1) between `low` and `high`, both included.
+
+    Each fills the column's own scale up to the next one, so the ends are drawn as often as others.
+    """
+    least = column.bounds[0]
+    if column.log and column.inner_edges is None:
+        start, end = np.log1p(low - least), np.log1p(high + 1 - least)
+        found = least + np.expm1(start + part * (end - start))
+    else:
+        found = low + part * (high + 1 - low)
+    return np.clip(np.floor(found), low, high)
 
 
 def _ends(column: Column) -> tuple[np.ndarray, np.ndarray]:

@@ -10,8 +10,6 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from jaxdp.tables import bought, rule_checks, totals
 from jaxdp.tables.columns import BOOLEAN, CATEGORICAL, NUM_BINS, NUMERIC, Column, SchemaError
 from jaxdp.tables.layout import edges
@@ -154,11 +152,10 @@ class OpenSchema:
 def _between(column: Column, low: float, high: float) -> dict[str, Any]:
     """Return the bins and spikes of a column that lie between other bounds."""
     ends = edges(column)
-    spikes = set(column.numbers_of_spikes)
-    ends_of_spikes = {float(np.nextafter(spike, np.inf)) for spike in spikes}
+    spikes = column.numbers_of_spikes
     inner = [float(edge) for edge in ends if low < edge < high + column.is_whole]
-    kept = [column.as_json(edge) for edge in inner if edge not in spikes | ends_of_spikes]
-    own = [column.as_json(spike) for spike in sorted(spikes) if low <= spike <= high]
+    kept = [column.as_json(edge) for edge in inner if edge not in column.edges_of_spikes]
+    own = [column.as_json(spike) for spike in spikes if low <= spike <= high]
     return {"bins": kept or 1} | ({"spikes": own} if own else {})
 
 

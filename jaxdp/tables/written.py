@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxdp.tables.columns import Column
-from jaxdp.tables.layout import edges, positions, values_at
+from jaxdp.tables.layout import ends_of_bins, values_at
 
 # Digits of a number that is no whole number, and of its distance from others between the bounds.
 _DIGITS = 6
@@ -26,36 +26,23 @@ def numbers(column: Column, stored: Float[np.ndarray, " n"]) -> Float[np.ndarray
     """
     values = values_at(column, stored)
     if not column.is_whole:
-        low, end = _bins_of(column, stored)
+        low, end = ends_of_bins(column, stored)
         rounded = np.clip(_rounded(values, column), *column.bounds)
         if column.decimals is not None:
             rounded = _within_bins(rounded, low, end, column)
-        values = _with_spikes(rounded, values, low, end, column)
+        values = _with_spikes(rounded, low, end, column)
     return np.where(stored < 0, np.nan, values)
 
 
-def _bins_of(
-    column: Column, stored: Float[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Return the ends of the bins that positions lie in, as float32 tells it of both.
-
-    The number at a position near the first of a bin may lie a little before the bin.
-    """
-    ends = edges(column)
-    inner = positions(column, ends[1:-1]).astype(np.float32)
-    places = np.searchsorted(inner, stored.astype(np.float32), side="right")
-    return ends[places], ends[places + 1]
-
-
 def _with_spikes(
-    rounded: np.ndarray, values: np.ndarray, low: np.ndarray, end: np.ndarray, column: Column
+    rounded: np.ndarray, low: np.ndarray, end: np.ndarray, column: Column
 ) -> Float[np.ndarray, " n"]:
     """Return rounded numbers, and each spike with all of its digits."""
     spikes = column.numbers_of_spikes
-    # The bin of a spike ends at the next number of float64, and the last one has no bin.
-    is_spike = np.isin(low, spikes) & (end <= np.nextafter(low, np.inf))
-    is_last = (values == column.bounds[1]) & (column.bounds[1] in spikes)
-    return np.where(is_spike, low, np.where(is_last, values, rounded))
+    # The bin of a spike is as short as float64 has it, and the upper bound's ends with it.
+    is_one = end <= np.nextafter(low, np.inf)
+    is_last = is_one & (end == column.bounds[1]) & np.isin(end, spikes)
+    return np.where(is_one & np.isin(low, spikes), low, np.where(is_last, end, rounded))
 
 
 def _within_bins(

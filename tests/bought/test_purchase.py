@@ -138,6 +138,22 @@ def test_bought_spikes_have_the_digits_of_their_column(bounds: tuple[Any, Any]) 
     assert spike in (49.9, 50.0)
 
 
+@pytest.mark.parametrize("facts", [{}, {"decimals": 1}, {"upper": 99.97}, {"integer": True}])
+def test_what_many_records_have_at_the_upper_bound_is_a_spike(facts: dict[str, Any]) -> None:
+    score: dict[str, Any] = {"type": "numeric", "lower": 0, "upper": 100} | facts
+    rng = np.random.default_rng(0)
+    values = np.round(rng.uniform(0, 90, NUM))
+    values[: NUM // 5] = 500  # it is read as the upper bound
+    values[: NUM // 8] = score["upper"]
+    frame = pd.DataFrame({"score": values})
+    schema = bought(frame, draft={"columns": {"score": score}}, epsilon=5.0, noise_seed=0)
+    assert score["upper"] in column(schema, "score").spikes
+    domain, rng = Domain(schema), np.random.default_rng(0)
+    x, y = domain.stored(domain.cells(*encode(frame, schema)), rng)
+    made = decode(x, y, schema)["score"].astype(float).to_numpy()
+    assert np.sum(made == score["upper"]) == NUM // 5
+
+
 def test_guarantee_a_number_of_few_records_is_no_spike() -> None:
     values = np.full(NUM, 5.0)
     values[: NUM // 2] = np.linspace(4.99, 5.01, NUM // 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from support import ruled_tables
 
@@ -87,3 +88,23 @@ def test_without_an_order_columns_are_counted_as_they_are() -> None:
     schema = ruled_tables.schema_of(rules=ruled_tables.RULES[1:])
     assert schema.rules
     assert Differences(schema).counted is schema
+
+
+@pytest.mark.parametrize("decimals", [None, 2])
+def test_numbers_that_are_alike_stay_so(decimals: int | None) -> None:
+    """Stored with float32 they lie a little apart, wherever their bounds do."""
+    pay: dict[str, object] = {"type": "numeric", "lower": 0, "upper": 700, "decimals": decimals}
+    columns = {"net": pay, "gross": pay | {"upper": 1300.5, "spikes": [19.5]}}
+    schema = Schema.from_json({"columns": columns, "rules": [{"order": ["net", "gross"]}]})
+    net = np.round(np.random.default_rng(0).uniform(0, 700, 400), 2)
+    gross = np.where(np.arange(400) < 300, net, net + 40)
+    frame = pd.DataFrame({"net": net, "gross": gross})
+    domain = Domain(schema)
+    x, y = frames.encode(frame, schema)
+    cells = domain.cells(x, y)
+    assert (cells[:300, 1] == 0).all()
+    assert (cells[300:, 1] > 1).all()
+    made = frames.decode(*domain.stored(cells, np.random.default_rng(1)), schema)
+    made = made.astype(float).to_numpy()
+    np.testing.assert_array_equal(made[:300, 0], made[:300, 1])
+    assert (made[300:, 1] > made[300:, 0] + 20).all()

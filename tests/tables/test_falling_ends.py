@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jaxdp.tables import Bought, Column, Layout, Schema
-from jaxdp.tables.layout import _falling, values_at
+from jaxdp.tables.layout import _falling, edges, values_at
 
 BINS = (10.0, 11.0, 12.0, 13.0)
 
@@ -34,6 +36,25 @@ def test_values_of_a_long_last_bin_lie_near_the_others(whole: bool) -> None:
     assert last.max() > 20
     assert np.mean(first > 10 - 2 * 2.5) > 0.85
     assert np.mean(values_of(column, 4, bought=False) < 500) == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("facts", [{"bins": (3, 7)}, {"bins": 2}, {"bins": 2, "spikes": (5,)}])
+def test_each_whole_number_of_a_bin_is_drawn_as_often(facts: dict[str, Any]) -> None:
+    column = Column(name="x", type="numeric", lower=0, upper=9, integer=True, **facts)
+    ends = edges(column).astype(int)
+    for cell, (low, end) in enumerate(itertools.pairwise(ends)):
+        drawn = values_of(column, cell, bought=False).astype(int)
+        shares = np.bincount(drawn - low, minlength=end - low) / len(drawn)
+        np.testing.assert_allclose(shares, 1 / (end - low), atol=0.02)
+
+
+def test_whole_numbers_of_a_log_scale_have_its_density_up_to_the_next() -> None:
+    column = Column(name="x", type="numeric", lower=10, upper=1000, integer=True, log=True, bins=2)
+    low, end = map(int, edges(column)[:2])
+    drawn = values_of(column, 0, bought=False).astype(int)
+    shares = np.bincount(drawn - low, minlength=end - low) / len(drawn)
+    ends = np.log1p(np.arange(low, end + 1) - 10)
+    np.testing.assert_allclose(shares, np.diff(ends) / (ends[-1] - ends[0]), atol=0.02)
 
 
 def test_bins_of_about_one_length_are_drawn_evenly() -> None:

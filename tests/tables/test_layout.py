@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.toy_tables import schema_of
 
 from jaxdp.tables import layout as layouts
+from jaxdp.tables import written
 from jaxdp.tables.columns import Column
 from jaxdp.tables.layout import Layout
 from jaxdp.tables.schema import BINS, FORMS, ONE_HOT, RAW, Schema
@@ -218,6 +219,29 @@ def test_few_whole_numbers_have_a_bin_each() -> None:
     for upper in (1, 2, 7, 15):
         column = Column(name="x", type="numeric", lower=0, upper=upper, integer=True)
         np.testing.assert_array_equal(layouts.edges(column), np.arange(upper + 2))
+
+
+def test_a_spike_at_the_upper_bound_is_a_bin_of_its_own() -> None:
+    facts: dict[str, Any] = {"name": "x", "type": "numeric", "lower": 0, "upper": 99.7}
+    for more in ({"bins": 4}, {"bins": (20, 95), "spikes": (0.0, 99.7)}):
+        column = Column(**facts, **({"spikes": (99.7,)} | more))
+        layout = Layout(Schema(columns=(column,), target=TARGET, order=()))
+        at = layouts.positions(column, [99.69, 99.7, 150.0])
+        before, own, beyond = layout.cells(at.astype(np.float32)[:, None])[:, 0]
+        assert before + 1 == own == beyond == len(layouts.edges(column)) - 2
+        drawn = layout.from_cells(np.full((50, 1), own), np.random.default_rng(0))
+        assert set(written.numbers(column, drawn[:, 0])) == {99.7}
+        drawn = layout.from_cells(np.full((50, 1), before), np.random.default_rng(0))
+        assert 99.7 not in set(written.numbers(column, drawn[:, 0]))
+
+
+def test_a_whole_spike_after_a_long_bin_is_told_exactly() -> None:
+    facts: dict[str, Any] = {"name": "x", "type": "numeric", "lower": 0, "upper": 2 * 10**9}
+    spikes = (999_999_937, 1_500_000_001)
+    column = Column(**facts, integer=True, bins=(7, 11), spikes=spikes)
+    stored = layouts.positions(column, spikes).astype(np.float32)
+    np.testing.assert_array_equal(layouts.values_at(column, stored), spikes)
+    np.testing.assert_array_equal(written.numbers(column, stored), spikes)
 
 
 def test_edges_make_bins_of_equal_length() -> None:
