@@ -138,6 +138,18 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_numbers_without_decimal
     assert settled["x"] == answers.NUMBER | {"decimals": 0}
 
 
+@pytest.mark.parametrize(
+    ("odd", "decimals"),
+    [("8.575e-07", None), ("4e-9", None), ("1.5E+01", 1), ("1.25e-1", 3), ("2.5e2", 1)],
+)
+def test_powers_of_ten_count_among_the_digits_of_numbers(odd: str, decimals: int | None) -> None:
+    """One digit of 8.575e-07 is 0.0."""
+    texts = [odd, *(f"{n}.5" for n in PLACES)]
+    for values in (pd.Series(texts, name="x"), pd.Series(list(map(float, texts)), name="x")):
+        drafted = {"x": guesses.column("x", values)}
+        assert answers.settled(drafted, values.to_frame())["x"].get("decimals") == decimals
+
+
 @pytest.mark.parametrize("mark", ["#N/A", "-", "n/a", "NULL", "None", "nan", "<NA>"])
 def test_usual_texts_for_missing_values_are_named(mark: str, tmp_path: Path) -> None:
     texts = [mark if n % 9 == 0 else str(n // 2) for n in PLACES]

@@ -87,8 +87,13 @@ def _decimals(values: pd.Series) -> dict[str, int]:
     """Return how many digits numbers are written with, where that is few."""
     texts = values.dropna().astype(str).str.strip()
     found = [_DIGITS.fullmatch(text) for text in texts if text]
-    digits = [len(match[1]) for match in found if match is not None]
+    digits = [_places_of(match) for match in found if match is not None]
     return {"decimals": max(digits)} if digits and max(digits) <= _FEW_DIGITS else {}
+
+
+def _places_of(written: re.Match[str]) -> int:
+    """Return how many digits behind the point a number needs: 8.5e-07 needs eight."""
+    return max(0, len(written["part"] or "") - int(written["power"] or 0))
 
 
 def of_classes(values: pd.Series) -> dict[str, Any] | None:
@@ -105,7 +110,10 @@ def of_classes(values: pd.Series) -> dict[str, Any] | None:
     return None
 
 
-_DIGITS = re.compile(r"[-+]?\d*\.(\d*)")
+# With a point, or a power of ten that moves it to the left.
+_DIGITS = re.compile(
+    r"[-+]?\d*(?:\.(?P<part>\d*)|(?<=\d)(?=[eE]-))(?:[eE](?P<power>[-+]?\d{1,4}))?"
+)
 _FEW_DIGITS = 4
 _MANY = 50
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,9})")
