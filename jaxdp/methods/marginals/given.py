@@ -119,8 +119,7 @@ def _equal(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray],
     elif value in column.values:
         places = [column.values.index(value)]
     else:
-        is_missing = value in schema.missing and column.nullable
-        places = [len(column.values)] if is_missing else []
+        places = [len(column.values)] if _is_missing(column, value, schema) else []
     if not places:
         known = ", ".join(schema.class_names if column is schema.target else column.values)
         raise SettingsError(f"--given={column.name}={value}: it can be {known}")
@@ -129,8 +128,12 @@ def _equal(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray],
 
 def _between(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray], np.ndarray]:
     is_total = column in schema.derived
-    if value in schema.missing and column.nullable:
+    if _is_missing(column, value, schema):
         return np.isnan if is_total else lambda stored: stored < 0
+    if not value:  # which would be a range without ends
+        raise SettingsError(
+            f"--given={column.name}=: it is never missing; say LOW..HIGH or a number"
+        )
     low, dots, high = value.partition(_RANGE)
     bounds = [
         _number(column, text) if text else bound
@@ -152,6 +155,10 @@ def _between(column: Column, value: str, schema: Schema) -> Callable[[np.ndarray
         return holds_of_numbers(numbers(column, stored))  # not of one that is missing
 
     return holds_of_numbers if is_total else holds
+
+
+def _is_missing(column: Column, value: str, schema: Schema) -> bool:
+    return column.nullable and (not value or value in schema.missing)
 
 
 def _number(column: Column, text: str) -> float:

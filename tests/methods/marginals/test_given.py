@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,28 @@ def test_an_end_of_a_range_may_be_a_number_that_is_missing_in_a_cell() -> None:
     x, y = np.array([[0.0], [0.4], [0.9], [-1.0]], np.float32), np.zeros(4, int)
     assert given.parse("degrees=-9..10", schema).holds(x, y).tolist() == [False, True, False, False]
     assert given.parse("degrees=-9", schema).holds(x, y).tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("facts", [{"integer": True}, {"decimals": 1}, {}])
+def test_what_is_never_missing_is_not_asked_to_be(facts: dict[str, Any]) -> None:
+    """It was a range without ends, which every record is in."""
+    column = {"type": "numeric", "lower": 0, "upper": 9, **facts}
+    with pytest.raises(jaxdp.SettingsError, match=r"--given=x=: it is never missing"):
+        given.parse("x=", Schema.from_json({"columns": {"x": column}}))
+    with pytest.raises(jaxdp.SettingsError, match=r"--given=day=: it is never missing"):
+        given.parse("day=,age=20", SCHEMA)
+
+
+def test_a_missing_value_is_an_empty_one_however_a_table_writes_it() -> None:
+    columns = {
+        "x": {"type": "numeric", "lower": 0, "upper": 9, "integer": True, "nullable": True},
+        "c": {"type": "categorical", "categories": ["a"], "other": False, "nullable": True},
+    }
+    schema = Schema.from_json({"missing": ["-9"], "columns": columns})
+    x = np.array([[0.5, 1], [-1, 0]], np.float32)
+    for text, expected in (("x=", [0, 1]), ("c=", [1, 0]), ("c=-9", [1, 0])):
+        found = given.parse(text, schema).holds(x, np.zeros(2, int))
+        assert found.astype(int).tolist() == expected
 
 
 def test_a_number_is_one_as_it_is_written() -> None:
