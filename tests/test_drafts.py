@@ -150,6 +150,73 @@ def test_powers_of_ten_count_among_the_digits_of_numbers(odd: str, decimals: int
         assert answers.settled(drafted, values.to_frame())["x"].get("decimals") == decimals
 
 
+def thousands(mark: str, *, are_large: bool = False) -> list[str]:
+    """Return whole numbers with a mark between thousands; a third is below, or none."""
+    numbers = [997 * (n + 2) if n % 3 or are_large else 7 * n + 1 for n in PLACES]
+    return [f"{number:,}".replace(",", mark) for number in numbers]
+
+
+LARGE = thousands(".", are_large=True)
+POINTS = {"integer": True, "thousands": ".", "decimal": ","}
+COMMAS = {"decimal": ",", "decimals": 3}
+DECIMAL, BETWEEN = "taken for a decimal mark", "taken for one between thousands"
+
+
+@pytest.mark.parametrize(
+    ("texts", "marks", "doubt"),
+    [
+        (LARGE, {}, DECIMAL),
+        (thousands("."), POINTS, BETWEEN),
+        ([f"-{text} EUR" for text in thousands(".")], POINTS | {"suffix": " EUR"}, BETWEEN),
+        (thousands(",", are_large=True), {"integer": True, "thousands": ","}, BETWEEN),
+        (thousands(","), {"integer": True, "thousands": ","}, None),
+        ([*thousands(".")[1:], "1.234.567"], POINTS, None),
+        ([*thousands(".")[1:], "0.125"], {}, None),
+        ([*thousands(".")[1:], "12.5"], {}, None),
+        ([*thousands(".")[1:], "1234.567"], {}, None),
+        ([*thousands(".")[1:], "5.0"], {}, None),
+        ([*LARGE[1:], "5.0"], {}, None),
+    ],
+)
+def test_marks_that_may_be_of_thousands_or_of_decimals_are_told(
+    texts: list[str], marks: dict[str, Any], doubt: str | None, tmp_path: Path
+) -> None:
+    found = column_of(texts, tmp_path)
+    about = found.pop("about", None)
+    assert about is None if doubt is None else doubt in about
+    assert found == {"type": "numeric", "lower": None, "upper": None, "nullable": None} | marks
+
+
+@pytest.mark.parametrize(
+    ("texts", "other", "marks"),
+    [
+        (LARGE, [f"{n},5" for n in PLACES], POINTS),
+        (thousands("."), [f"{n},5" for n in PLACES], POINTS),
+        (LARGE, [f"1.{n:03}.{n:03}" for n in PLACES], POINTS),
+        (LARGE, [f"{n}.5" for n in PLACES], {}),
+        (thousands("."), [f"{n}.5" for n in PLACES], {}),
+        (thousands(",", are_large=True), [f"{n},5 kg" for n in PLACES], COMMAS),
+        (thousands(","), [f"{n}.5" for n in PLACES], {"integer": True, "thousands": ","}),
+    ],
+)
+def test_other_columns_tell_what_a_mark_is(
+    texts: list[str], other: list[str], marks: dict[str, Any]
+) -> None:
+    frame = pd.DataFrame({"x": texts, "other": other, "whole": list(map(str, PLACES))})
+    found = drafts.draft(frame, {})["columns"]["x"]
+    assert found == {"type": "numeric", "lower": None, "upper": None, "nullable": None} | marks
+
+
+def test_columns_that_differ_or_are_typed_tell_no_mark() -> None:
+    others = {"a": [f"{n},5" for n in PLACES], "b": [f"{n}.5" for n in PLACES]}
+    typed = {"a": [n / 4 for n in PLACES], "b": [str(10**17 + n // 2) for n in PLACES]}
+    for more in (others, typed, {"a": LARGE}):
+        columns = drafts.draft(pd.DataFrame({"x": LARGE} | more), {})["columns"]
+        assert DECIMAL in columns["x"]["about"]
+    numbers = pd.Series([1.125 + n for n in PLACES], name="x")
+    assert "about" not in guesses.column("x", numbers)
+
+
 @pytest.mark.parametrize("mark", ["#N/A", "-", "n/a", "NULL", "None", "nan", "<NA>"])
 def test_usual_texts_for_missing_values_are_named(mark: str, tmp_path: Path) -> None:
     texts = [mark if n % 9 == 0 else str(n // 2) for n in PLACES]

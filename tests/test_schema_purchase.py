@@ -127,6 +127,15 @@ def test_an_order_of_day_and_month_that_nobody_can_tell_is_told(
     assert "\nday: day and month could be the other way round" in capsys.readouterr().err
 
 
+def test_a_mark_of_which_nobody_can_tell_what_it_means_is_told(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pay = [f"{1 + n}.{7 * n % 1000:03}" for n in range(NUM)]
+    frame_of().assign(pay=pay).to_csv(csv, index=False)
+    assert drive(csv, "--accept_guesses", "--budget=0.1") == 2
+    assert "\npay: three digits follow each point, which is taken for" in capsys.readouterr().err
+
+
 def test_a_guess_of_classes_that_later_records_break_says_what_to_do(
     csv: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -135,7 +135,8 @@ def _tell_odd(drafted: dict[str, Any]) -> None:
     """Say which columns may be of another type or format than was guessed, or have no missing."""
     for name, facts in drafted.items():
         about = str(facts.get("about", ""))
-        if about in (guesses.MIXED, guesses.NAMIBIA) or guessed_formats.is_of_order(about):
+        is_doubt = guessed_formats.is_of_order(about) or guessed_formats.is_of_marks(about)
+        if about in (guesses.MIXED, guesses.NAMIBIA) or is_doubt:
             print(f"{for_terminal(name)}: {for_terminal(about)}", file=sys.stderr)
 
 

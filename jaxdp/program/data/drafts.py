@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from jaxdp.program.data import guesses, proposed_rules, schema_files
+from jaxdp.program.data import guessed_formats, guesses, proposed_rules, schema_files
 from jaxdp.program.errors import InputError
 from jaxdp.tables.columns import NUMERIC
 from jaxdp.tables.dialects import PLAIN
@@ -47,6 +47,7 @@ def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
     for name in frame.columns:
         columns[str(name).strip()] = guesses.column(str(name), frame[name])
         missing |= guesses.missing_in(frame[name])
+    columns |= _with_marks_of_others(columns, frame)
     columns = {name: _in_file(facts, dialect) for name, facts in columns.items()}
     more: dict[str, Any] = {"csv": dialect} if dialect else {}
     rules = proposed_rules.of(columns)
@@ -57,6 +58,31 @@ def draft(frame: Any, dialect: dict[str, Any]) -> dict[str, Any]:
         **more,
         "columns": columns,
     }
+
+
+def _with_marks_of_others(columns: dict[str, Any], frame: Any) -> dict[str, Any]:
+    """Return guesses of columns whose marks leave doubt, where all others have one decimal mark."""
+    doubtful = [name for name, facts in columns.items() if _is_of_marks(facts)]
+    values = {str(name).strip(): frame[name] for name in frame.columns} if doubtful else {}
+    marks = {_decimal_mark(columns[name], own) for name, own in values.items()} - {None}
+    if len(marks) != 1:
+        return {}
+    mark = marks.pop()
+    return {name: guesses.column(name, values[name], mark) for name in doubtful}
+
+
+def _decimal_mark(facts: dict[str, Any], values: Any) -> str | None:
+    """Return the decimal mark that a column tells; None where no text has one, or it may be."""
+    if facts.get("type") != NUMERIC or _is_of_marks(facts):
+        return None
+    if facts.get("integer"):
+        return facts.get("decimal")
+    mark = facts.get("decimal", PLAIN.decimal)
+    return mark if any(isinstance(each, str) and mark in each for each in values) else None
+
+
+def _is_of_marks(facts: dict[str, Any]) -> bool:
+    return guessed_formats.is_of_marks(str(facts.get("about", "")))
 
 
 def _in_file(facts: dict[str, Any], dialect: dict[str, Any]) -> dict[str, Any]:

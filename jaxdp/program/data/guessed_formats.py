@@ -25,6 +25,17 @@ _OFFSET = re.compile(r"([-+]\d\d):?(\d\d)$")
 _BARE = (("%d", "%-d"), ("%m", "%-m"), ("%H", "%-H"), ("%I", "%-I"))
 _ORDER = "day and month could be the other way round"
 _ABOUT_ORDER = f"{_ORDER}, as in {{0!r}}: check the format"
+# Three digits may follow a decimal mark as well as one of thousands.
+_THREE = "three digits follow each"
+_IS_DECIMAL = (
+    f"{_THREE} point, which is taken for a decimal mark: if it stands between thousands, say "
+    '"integer": true, "thousands": "." and "decimal": ","'
+)
+_IS_THOUSANDS = (
+    f"{_THREE} {{1}}, which is taken for one between thousands: if it is a decimal mark, say "
+    '"decimal": "{0}" in the place of "integer" and "thousands"'
+)
+_NAMES = {".": "point", ",": "comma"}
 _OF_TIME = re.compile(r"time|date|stamp|unix|epoch|created|updated|_at$|^ts$", re.IGNORECASE)
 # Whole numbers that are days and months lie in these years, and so do seconds since 1970.
 _FIRST, _LAST = 1900, 2100
@@ -44,15 +55,22 @@ class Numbers(NamedTuple):
     Attributes:
         marks: what a schema says of it; empty for digits and a decimal point.
         are_whole: whether all are whole.
+        about: what a note says, where a mark could have another meaning; empty elsewhere.
     """
 
     marks: dict[str, Any]
     are_whole: bool
+    about: str = ""
 
 
 def is_of_order(about: str) -> bool:
     """Return whether a note says that day and month could be the other way round."""
     return about.startswith(_ORDER)
+
+
+def is_of_marks(about: str) -> bool:
+    """Return whether a note says that a mark of thousands could be a decimal mark, or it one."""
+    return about.startswith(_THREE)
 
 
 def of_type(values: pd.Series) -> dict[str, Any] | None:
@@ -131,26 +149,54 @@ def is_like_a_number(text: str) -> bool:
     return _WRITTEN.fullmatch(text) is not None or _POWER.fullmatch(text) is not None
 
 
-def of_numbers(texts: pd.Series) -> Numbers | None:
-    """Return how texts that are all numbers are written; None where some are none."""
+def of_numbers(texts: Iterable[str], decimal: str | None = None) -> Numbers | None:
+    """Return how texts that are all numbers are written; None where some are none.
+
+    Args:
+        texts: that are not missing.
+        decimal: the decimal mark, where something else than these texts tells it.
+    """
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return None
-    if all(_POWER.fullmatch(text) for text in distinct):
-        return Numbers({}, all(float(text) % 1 == 0 for text in distinct))
+    are_plain = all(_POWER.fullmatch(text) for text in distinct)
     found = [_WRITTEN.fullmatch(text) for text in distinct]
     parts = [match for match in found if match is not None]
     prefixes = {match["prefix"] or "" for match in parts}
     suffixes = {match["suffix"] or "" for match in parts}
-    if len(parts) < len(distinct) or len(prefixes) > 1 or len(suffixes) > 1:
-        return None
-    digits = [match["digits"].strip() for match in parts]
-    for thousands, decimal in _PAIRS:
-        form = NumberFormat(thousands=thousands, decimal=decimal)
+    are_alike = len(parts) == len(distinct) and len(prefixes) == len(suffixes) == 1
+    digits = [match["digits"].strip() for match in parts] if are_alike else []
+    pairs, about = _pairs_in_doubt(digits, decimal) or (_PAIRS, "")
+    if are_plain and pairs[0] == _PAIRS[0]:
+        return Numbers({}, all(float(text) % 1 == 0 for text in distinct), about)
+    for thousands, mark in pairs if digits else ():
+        form = NumberFormat(thousands=thousands, decimal=mark)
         # "0,125" is no 125.
         has_zero = thousands and any(each.startswith(f"0{thousands}") for each in digits)
         if not has_zero and all(form.read(each) is not None for each in digits):
-            return _numbers(digits, prefixes.pop(), suffixes.pop(), thousands, decimal)
+            written = _numbers(digits, prefixes.pop(), suffixes.pop(), thousands, mark)
+            return written._replace(about=about)
+    return None
+
+
+def _pairs_in_doubt(
+    digits: list[str], decimal: str | None
+) -> tuple[tuple[tuple[str, str], ...], str] | None:
+    """Return the marks of thousands and of decimals where one mark could be either, and a note.
+
+    None where some text leaves no doubt, as 12.5, 0.125 or 1.234.567 does.
+    """
+    for mark, other in ((".", ","), (",", ".")):
+        alike = re.compile(rf"0|[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})?")
+        num_marked = sum(mark in each for each in digits)
+        if not num_marked or not all(map(alike.fullmatch, digits)):
+            continue
+        # Numbers below 1000 have no mark of thousands, but all digits behind a decimal mark.
+        have_all = num_marked == len(digits)
+        is_decimal = mark == decimal if decimal else mark == "." and have_all
+        about = _IS_DECIMAL if is_decimal else _IS_THOUSANDS.format(mark, _NAMES[mark])
+        is_told = decimal is not None or (mark == "," and not have_all)
+        return (("", mark) if is_decimal else (mark, other),), "" if is_told else about
     return None
 
 

@@ -70,8 +70,14 @@ def missing_in(values: pd.Series) -> set[str]:
     return {mark for mark in _MISSING if is_written and bool((texts == mark).any())}
 
 
-def column(name: str, values: pd.Series) -> dict[str, Any]:
-    """Return what a draft says of a column; null where a person is to fill something in."""
+def column(name: str, values: pd.Series, decimal: str | None = None) -> dict[str, Any]:
+    """Return what a draft says of a column; null where a person is to fill something in.
+
+    Args:
+        name: of the column.
+        values: first records of it.
+        decimal: the decimal mark of other columns, where there is one alone.
+    """
     typed = guessed_formats.of_type(values)
     if typed is not None:
         return typed | {"nullable": None}
@@ -82,7 +88,8 @@ def column(name: str, values: pd.Series) -> dict[str, Any]:
         return {"type": "constant", "value": None, "about": _EMPTY}
     if len(there) == len(values) >= _SAME and there.nunique() == 1:
         return {"type": "constant", "value": None, "about": _ONE}
-    found = _code(there) or _measured(name, there) or _category(there)
+    mark = _own_decimal(values) or decimal
+    found = _code(there) or _measured(name, there, mark) or _category(there)
     if found["type"] == "categorical":
         found |= _about(name, there, has_na=bool((texts == "NA").any()))
     # Categories that are whole numbers are written as such anyway.
@@ -92,6 +99,13 @@ def column(name: str, values: pd.Series) -> dict[str, Any]:
         # No type of whole numbers is for those beyond 2^53, which count as others.
         dtype = {key: kind for key, kind in dtype.items() if "int" not in kind.lower()}
     return found | dtype
+
+
+def _own_decimal(values: pd.Series) -> str | None:
+    """Return the decimal mark of typed numbers, or of texts as 5.0; None where none tells it."""
+    there = values.dropna()
+    is_told = (not isinstance(value, str) or value.strip().endswith(".0") for value in there)
+    return "." if any(is_told) else None
 
 
 def _about(name: str, texts: pd.Series, *, has_na: bool) -> dict[str, str]:
@@ -151,12 +165,12 @@ def _code(texts: pd.Series) -> dict[str, Any] | None:
     return {"type": "categorical", "categories": None, "nullable": None, "about": _CODES}
 
 
-def _measured(name: str, texts: pd.Series) -> dict[str, Any] | None:
+def _measured(name: str, texts: pd.Series, decimal: str | None) -> dict[str, Any] | None:
     """Return what is said of dates, times and numbers."""
     found = guessed_formats.of_dates(list(texts), name)
     if found is not None:
         return found | {"nullable": None}
-    form = guessed_formats.of_numbers(texts)
+    form = guessed_formats.of_numbers(texts, decimal)
     if form is None:
         return None
     if texts.nunique() <= _FEW and not form.marks:
@@ -165,9 +179,8 @@ def _measured(name: str, texts: pd.Series) -> dict[str, Any] | None:
     if form.are_whole and not form.marks and are_numbered:
         return {"type": None, "about": _COUNTED}
     whole = guessed_formats.as_whole(texts) if form.are_whole else {}
-    return (
-        {"type": "numeric", "lower": None, "upper": None} | whole | form.marks | {"nullable": None}
-    )
+    found = {"type": "numeric", "lower": None, "upper": None} | whole | form.marks
+    return found | {"nullable": None} | ({"about": form.about} if form.about else {})
 
 
 def _category(texts: pd.Series) -> dict[str, Any]:
