@@ -111,6 +111,17 @@ def test_seconds_since_1970_are_such_where_the_name_tells(tmp_path: Path) -> Non
         ([f"0,{n:03}" for n in PLACES], {"decimal": ",", "decimals": 3}),
         ([f"1.{n:03}.{n:03}" for n in PLACES],
          {"thousands": ".", "decimal": ",", "integer": True}),
+        ([f"\u20ac {n},50" for n in PLACES], {"prefix": "\u20ac ", "decimal": ",", "decimals": 2}),
+        ([f"{n},50\u00a0\u20ac" for n in PLACES],
+         {"suffix": " \u20ac", "decimal": ",", "decimals": 2}),
+        *(([f"{n + 1}{mark}{n:03}{decimal}6" for n in PLACES],
+           {"thousands": mark, "decimals": 1} | ({"decimal": ","} if decimal == "," else {}))
+          for mark in " \u00a0\u202f'\u2019" for decimal in ",."),
+        ([f"{n + 1}\u202f{n:03}" for n in PLACES], {"thousands": "\u202f", "integer": True}),
+        ([f"{n},{575 + n}e+02" for n in PLACES], {"decimal": ","}),
+        ([f"{n}.{575 + n}e-07 kg" for n in PLACES], {"suffix": " kg"}),
+        ([f"{n},{n:014}" for n in PLACES], {"decimal": ","}),
+        ([f"\u20ac{n}.{n:014}" for n in PLACES], {"prefix": "\u20ac"}),
     ],
 )  # fmt: skip
 def test_numbers_are_as_people_write_them(
@@ -120,6 +131,19 @@ def test_numbers_are_as_people_write_them(
     assert found == {"type": "numeric", "lower": None, "upper": None, "nullable": None} | expected
     opened = OpenSchema.from_json({"columns": {"x": found}})
     assert len(raw.read(pd.DataFrame({"x": texts}), opened.schema)["x"]) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("8,575e+02", 857.5), ("8,575E-07", 8.575e-7), ("0,12345678901234", 0.12345678901234),
+     ("6 547.64", 6547.64), ("1\u202f234,5", 1234.5), ("\u20ac 12,50", 12.5), ("5 \u20ac", 5)],
+)  # fmt: skip
+def test_a_draft_reads_numbers_as_they_were_meant(text: str, number: float) -> None:
+    facts = {"x": guesses.column("x", pd.Series([text] + [f"-{text}"] * 3))}
+    frame = pd.DataFrame({"x": [text]})
+    opened = OpenSchema.from_json({"columns": answers.settled(facts, frame)})
+    assert raw.read(frame, opened.schema)["x"] == [number]
+    assert raw.read(pd.DataFrame({"x": [f"-{text}"]}), opened.schema)["x"] == [-number]
 
 
 def test_whole_numbers_that_floats_do_not_tell_apart_are_numbers_without_decimals(

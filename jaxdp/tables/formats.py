@@ -14,7 +14,8 @@ from jaxdp.tables.formulas import opens_as_formula
 
 _SIGNS = "+-"
 _MARKS = (".", ",", "'", " ", "\u00a0", "\u202f", "\u2019", "_")
-_MOST_DECIMALS = 12
+MOST_DECIMALS = 12
+"""Digits behind the decimal mark that a column may declare."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -53,8 +54,8 @@ class NumberFormat:
             raise ValueError('"thousands" and "decimal" must differ, else texts have two meanings')
         for name in ("prefix", "suffix"):
             _require_plain(name, getattr(self, name))
-        if self.decimals is not None and not 0 <= self.decimals <= _MOST_DECIMALS:
-            raise ValueError(f'"decimals" must be between 0 and {_MOST_DECIMALS}')
+        if self.decimals is not None and not 0 <= self.decimals <= MOST_DECIMALS:
+            raise ValueError(f'"decimals" must be between 0 and {MOST_DECIMALS}')
 
     def read(self, text: str) -> float | None:
         """Return the number that a text is; None where it is none."""

@@ -110,9 +110,9 @@ def of_classes(values: pd.Series) -> dict[str, Any] | None:
     return None
 
 
-# With a point, or a power of ten that moves it to the left.
+# With a point or a comma, or a power of ten that moves it to the left.
 _DIGITS = re.compile(
-    r"[-+]?\d*(?:\.(?P<part>\d*)|(?<=\d)(?=[eE]-))(?:[eE](?P<power>[-+]?\d{1,4}))?"
+    r"[-+]?\d*(?:[.,](?P<part>\d*)|(?<=\d)(?=[eE]-))(?:[eE](?P<power>[-+]?\d{1,4}))?"
 )
 _FEW_DIGITS = 4
 _MANY = 50

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxdp.tables.columns import LARGEST_WHOLE
-from jaxdp.tables.formats import NumberFormat
+from jaxdp.tables.formats import MOST_DECIMALS, NumberFormat
 from jaxdp.tables.moments import CLOCKS, DATE, DURATION, TIME, TIMESTAMP, Moment, moment_of
 
 if TYPE_CHECKING:
@@ -40,12 +40,17 @@ _OF_TIME = re.compile(r"time|date|stamp|unix|epoch|created|updated|_at$|^ts$", r
 # Whole numbers that are days and months lie in these years, and so do seconds since 1970.
 _FIRST, _LAST = 1900, 2100
 _SECONDS = (10**9, 2**31)
-_MONEY = r"[$\u20ac\u00a3\u00a5]|(?:USD|EUR|GBP|CHF|Rs\.?) "
-_UNIT = r" ?(?:%|[$\u20ac\u00a3\u00a5]|\u00b0[CF]|[A-Za-z]{1,3})"
-_DIGITS = r"[0-9][0-9.,'\u2019 ]*?|[.,][0-9]+"
+_SPACES = "\u00a0\u202f"  # which do not break lines; the second is narrow
+_SPACE = f"[ {_SPACES}]"
+_MONEY = rf"[$\u20ac\u00a3\u00a5]{_SPACE}?|(?:USD|EUR|GBP|CHF|Rs\.?){_SPACE}"
+_UNIT = rf"{_SPACE}?(?:%|[$\u20ac\u00a3\u00a5]|\u00b0[CF]|[A-Za-z]{{1,3}})"
+_SIDES = ("prefix", "suffix")
+_DIGITS = rf"(?:[0-9][0-9.,'\u2019 {_SPACES}]*?|[.,][0-9]+)(?P<power>[eE][-+]?[0-9]{{1,3}})?"
 _WRITTEN = re.compile(rf"[-+]?(?P<prefix>{_MONEY})?[-+]?(?P<digits>{_DIGITS})(?P<suffix>{_UNIT})?")
 # Marks of thousands and of decimals, those first that other texts cannot have.
-_PAIRS = (("", "."), (",", "."), ("", ","), (".", ","), ("'", "."), (" ", ","))
+_PAIRS = (("", "."), (",", "."), ("", ","), (".", ","),
+          *itertools.product("'\u2019", ".,"), *itertools.product(f" {_SPACES}", ",."),
+          )  # fmt: skip
 _POWER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -162,11 +167,12 @@ def of_numbers(texts: Iterable[str], decimal: str | None = None) -> Numbers | No
     are_plain = all(_POWER.fullmatch(text) for text in distinct)
     found = [_WRITTEN.fullmatch(text) for text in distinct]
     parts = [match for match in found if match is not None]
-    prefixes = {match["prefix"] or "" for match in parts}
-    suffixes = {match["suffix"] or "" for match in parts}
+    prefixes, suffixes = ({_plain(match[side]) for match in parts} for side in _SIDES)
     are_alike = len(parts) == len(distinct) and len(prefixes) == len(suffixes) == 1
     digits = [match["digits"].strip() for match in parts] if are_alike else []
     pairs, about = _pairs_in_doubt(digits, decimal) or (_PAIRS, "")
+    if any(match["power"] for match in parts):  # no thousands stand before a power of ten
+        pairs = tuple(pair for pair in pairs if not pair[0])
     if are_plain and pairs[0] == _PAIRS[0]:
         return Numbers({}, all(float(text) % 1 == 0 for text in distinct), about)
     for thousands, mark in pairs if digits else ():
@@ -177,6 +183,11 @@ def of_numbers(texts: Iterable[str], decimal: str | None = None) -> Numbers | No
             written = _numbers(digits, prefixes.pop(), suffixes.pop(), thousands, mark)
             return written._replace(about=about)
     return None
+
+
+def _plain(side: str | None) -> str:
+    """Return what stands beside a number, with a space that may break a line."""
+    return re.sub(_SPACE, " ", side or "")
 
 
 def _pairs_in_doubt(
@@ -214,12 +225,14 @@ def as_whole(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def _numbers(digits: list[str], prefix: str, suffix: str, thousands: str, decimal: str) -> Numbers:
-    lengths = {len(each.partition(decimal)[2]) for each in digits}
-    are_whole = lengths == {0}
+    has_powers = any("e" in each.lower() for each in digits)
+    most = max(len(each.partition(decimal)[2]) for each in digits)
+    are_whole = most == 0 and not has_powers
     marks: dict[str, Any] = {"prefix": prefix, "suffix": suffix, "thousands": thousands}
     marks = {key: value for key, value in marks.items() if value}
-    if not are_whole:
-        marks["decimals"] = max(lengths)
+    # Nobody rounds numbers to that many digits, or those whose powers of ten differ.
+    if not (are_whole or has_powers) and most <= MOST_DECIMALS:
+        marks["decimals"] = most
     # The point is no decimal mark where it stands between thousands.
     if decimal != "." and (not are_whole or thousands == "."):
         marks["decimal"] = decimal
