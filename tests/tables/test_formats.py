@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -23,6 +24,7 @@ FORMS = (
     NumberFormat(decimal=",", decimals=2),
     NumberFormat(suffix=" \u20ac", thousands=".", decimal=",", decimals=2),
     NumberFormat(prefix="CHF ", thousands="'", decimals=2),
+    *(NumberFormat(thousands=mark, suffix="%") for mark in "'\u2019_ \u202f"),
     NumberFormat(thousands="\u00a0", decimal=","),
     NumberFormat(suffix=" kg"),
     NumberFormat(prefix="USD "),
@@ -132,14 +134,28 @@ def test_negative_clock_durations_are_refused_and_units_are_not() -> None:
     one_column({"type": "duration", "format": "s", "lower": "-60 s", "upper": "60 s"})
 
 
-@pytest.mark.parametrize("text", ["-$5", "-5 kg", "-4 \u00b0C", "-1,234.50", "-\u20ac5"])
+AMOUNTS = ("-$5", "-5 kg", "-4 \u00b0C", "-1,234.50", "-\u20ac5", "-1'234.50", "-1 234 567,50",
+           "-1\u2019234", "-1_234", "-\u20ac 1\u202f234,5")  # fmt: skip
+NO_AMOUNTS = ("-5+A1", "-5 kg+cmd|'!'", "-$A1", "-5 kilo", "-5(1)", "-A5", "-1'234'!A1", "-1 23",
+              "-1 2345", "-1 234+5", "-1 A12", "-1:05", "-1''234", "-'234")  # fmt: skip
+
+
+@pytest.mark.parametrize("text", AMOUNTS)
 def test_amounts_below_zero_are_no_formulas(text: str) -> None:
     assert not opens_as_formula(text)
 
 
-@pytest.mark.parametrize("text", ["-5+A1", "-5 kg+cmd|'!'", "-$A1", "-5 kilo", "-5(1)", "-A5"])
+@pytest.mark.parametrize("text", NO_AMOUNTS)
 def test_what_only_begins_as_an_amount_is_one(text: str) -> None:
     assert opens_as_formula(text)
+
+
+@pytest.mark.parametrize("mark", ["'", "\u2019", " ", "\u00a0", "\u202f", "_"])
+def test_bounds_below_zero_may_have_marks_of_thousands(mark: str) -> None:
+    bounds = {"type": "numeric", "lower": -1234567, "upper": 5, "decimals": 1, "thousands": mark}
+    schema = one_column(bounds)
+    made = frames.decode(np.zeros((1, 1), np.float32), None, schema)
+    assert frames.to_csv(made, schema) == f"x\n-1{mark}234{mark}567.0\n"
 
 
 def test_typed_numbers_are_taken_as_they_are() -> None:
