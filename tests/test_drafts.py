@@ -174,6 +174,25 @@ def test_powers_of_ten_count_among_the_digits_of_numbers(odd: str, decimals: int
         assert answers.settled(drafted, values.to_frame())["x"].get("decimals") == decimals
 
 
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [("{}.0", {"decimals": 1}), ("-{}.000", {"decimals": 3}), ("{}", {}), ("{}e1", {})],
+)
+def test_zeros_behind_whole_numbers_are_kept(
+    write: str, said: dict[str, Any], tmp_path: Path
+) -> None:
+    texts = ["" if n % 5 == 0 else write.format(n // 2) for n in PLACES]
+    found = column_of(texts, tmp_path)
+    whole = {"type": "numeric", "lower": None, "upper": None, "integer": True, "nullable": None}
+    assert found == whole | said
+    mixed = column_of([*texts[:-1], "12"], tmp_path)
+    assert mixed == whole
+    frame = pd.DataFrame({"x": texts, "y": [f"{n},5" for n in PLACES]})
+    drafted = drafts.draft(frame, {"separator": ";", "decimal": ","})
+    assert drafted["columns"]["x"] == whole | said | ({"decimal": "."} if said else {})
+    raw.read(frame, OpenSchema.from_json(drafted).schema)
+
+
 def thousands(mark: str, *, are_large: bool = False) -> list[str]:
     """Return whole numbers with a mark between thousands; a third is below, or none."""
     numbers = [997 * (n + 2) if n % 3 or are_large else 7 * n + 1 for n in PLACES]

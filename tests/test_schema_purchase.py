@@ -494,6 +494,7 @@ def test_a_target_of_0_and_1_has_classes_however_rare_one_is(csv: Path, every: i
     ("facts", "words"),
     [
         (answers.NUMBER | {"decimals": 2}, "numbers with 2 decimals"),
+        (answers.WHOLE | {"decimals": 1}, "whole numbers as 1.0"),
         (
             answers.NUMBER | {"decimals": 2, "decimal": ",", "thousands": ".", "suffix": " EUR"},
             "numbers as 1 EUR with 2 decimals after ',', '.' between thousands",
@@ -602,6 +603,7 @@ def walked(facts: dict[str, Any], *lines: str, csv: dict[str, Any] | None = None
         ({"thousands": ".", "decimal": ",", "decimals": 2}, "0 30.000,00", (0.0, 30000.0)),
         ({"suffix": "%", "integer": True}, "0% 100%", (0, 100)),
         ({"suffix": "%", "integer": True}, "0 100", (0, 100)),
+        ({"decimals": 1, "integer": True}, "0 100.0", (0, 100)),
         ({"suffix": " EUR", "decimals": 2}, "-5 EUR  1.50 EUR", (-5.0, 1.5)),
         ({"prefix": "$", "thousands": ",", "integer": True}, "$1,000 $2,500", (1000, 2500)),
         ({"thousands": " ", "integer": True}, "0 1 000 000", (0, 1000000)),

@@ -96,7 +96,7 @@ def _as_asked(facts: Mapping[str, Any], csv: Mapping[str, Any]) -> str:
 def _number_format(facts: Mapping[str, Any], csv: Mapping[str, Any]) -> NumberFormat:
     marks = {key: facts[key] for key in ("prefix", "suffix", "thousands") if key in facts}
     decimal = facts.get("decimal", csv.get("decimal", PLAIN.decimal))
-    decimals = 0 if facts.get("integer") else facts.get("decimals")
+    decimals = facts.get("decimals", 0 if facts.get("integer") else None)
     return NumberFormat(decimal=decimal, decimals=decimals, **marks)
 
 

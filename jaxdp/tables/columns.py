@@ -75,7 +75,8 @@ class Column:
         suffix: likewise.
         thousands: likewise.
         decimal: likewise.
-        decimals: likewise; numbers that are made are rounded to it.
+        decimals: likewise; numbers that are made are rounded to it, and whole ones have as many
+            zeros.
         format: of dates and times: how their texts are written, as for `moments.Moment`.
         zone: of timestamps, likewise.
         dtype: the type of pandas that the column has in frames; None for numbers and texts.
@@ -214,7 +215,7 @@ class Column:
             suffix=self.suffix,
             thousands=self.thousands,
             decimal=self.decimal,
-            decimals=0 if self.integer else self.decimals,
+            decimals=self.decimals or 0 if self.integer else self.decimals,
         )
 
     def write(self, number: float | int) -> str:

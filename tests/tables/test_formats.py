@@ -177,6 +177,16 @@ def test_decimals_are_what_is_written_and_bounds_hold() -> None:
     assert frames.to_csv(made, schema) == "x\n3.14%\n9.99%\n0.25%\n"
 
 
+def test_whole_numbers_have_as_many_zeros_as_are_declared() -> None:
+    whole = {"type": "numeric", "lower": -5, "upper": 9, "integer": True, "nullable": True}
+    schema = one_column(whole | {"decimals": 1})
+    made = frames.decode(
+        frames.records(pd.DataFrame({"x": ["-3.0", "7", "", "9.0"]}), schema), None, schema
+    )
+    assert made["x"].tolist() == [-3, 7, pd.NA, 9]
+    assert frames.to_csv(made, schema).split() == ["x", "-3.0", "7.0", '""', "9.0"]
+
+
 @pytest.mark.parametrize("dtype", ["float64", "Int64", "int8", "category", "object"])
 def test_numbers_that_come_again_are_written_as_each_alone(dtype: str) -> None:
     schema = one_column({"type": "numeric", "lower": -9, "upper": 9, "suffix": " kg"})

@@ -154,10 +154,12 @@ def in_words(facts: Mapping[str, Any]) -> str:
 
 def _of_numbers(facts: Mapping[str, Any]) -> str:
     """Return how numbers are written."""
-    marks = f"{facts.get('prefix', '')}1{facts.get('suffix', '')}"
+    is_whole = facts.get("integer")
+    zeros = "." + "0" * facts["decimals"] if is_whole and facts.get("decimals") else ""
+    marks = f"{facts.get('prefix', '')}1{zeros}{facts.get('suffix', '')}"
     written = f" as {marks}" if marks != "1" else ""
-    found = ("whole numbers" if facts.get("integer") else "numbers") + written
-    if facts.get("decimals") is not None:
+    found = ("whole numbers" if is_whole else "numbers") + written
+    if facts.get("decimals") is not None and not is_whole:
         found += f" with {facts['decimals']} decimals"
     found += f" after {facts['decimal']!r}" if "decimal" in facts else ""
     return found + (f", {facts['thousands']!r} between thousands" if "thousands" in facts else "")

@@ -87,7 +87,8 @@ def _is_of_marks(facts: dict[str, Any]) -> bool:
 
 def _in_file(facts: dict[str, Any], dialect: dict[str, Any]) -> dict[str, Any]:
     """Return what is said of a column, with a decimal mark where that of the file is another."""
-    if facts.get("type") != NUMERIC or facts.get("integer"):  # which has no mark of the file
+    is_whole = facts.get("integer") and "decimals" not in facts
+    if facts.get("type") != NUMERIC or is_whole:  # which has no mark of the file
         return facts
     mark = facts.get("decimal", PLAIN.decimal)
     others = {key: value for key, value in facts.items() if key != "decimal"}

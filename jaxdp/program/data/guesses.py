@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxdp.program.data import guessed_formats
 from jaxdp.tables.columns import as_text
+from jaxdp.tables.formats import MOST_DECIMALS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,7 @@ _DIFFERENT, _ENOUGH = 0.5, 50
 _SAME = 5
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _ZERO = re.compile(r"0\d+")
+_WHOLE_WITH_ZEROS = re.compile(r"[-+]?[0-9]+\.(0+)")
 _SHAPES = ((r"[0-9]", r"\d"), (r"[a-z]", "[a-z]"), (r"[A-Z]", "[A-Z]"))
 _NAMES = (
     "all different: names, numbers of records or free text; drop it, or have new ones made by "
@@ -90,6 +92,8 @@ def column(name: str, values: pd.Series, decimal: str | None = None) -> dict[str
         return {"type": "constant", "value": None, "about": _ONE}
     mark = _own_decimal(values) or decimal
     found = _code(there) or _measured(name, there, mark) or _category(there)
+    if found.get("integer"):
+        found |= _zeros(values.loc[there.index])
     if found["type"] == "categorical":
         found |= _about(name, there, has_na=bool((texts == "NA").any()))
     # Categories that are whole numbers are written as such anyway.
@@ -99,6 +103,15 @@ def column(name: str, values: pd.Series, decimal: str | None = None) -> dict[str
         # No type of whole numbers is for those beyond 2^53, which count as others.
         dtype = {key: kind for key, kind in dtype.items() if "int" not in kind.lower()}
     return found | dtype
+
+
+def _zeros(values: pd.Series) -> dict[str, int]:
+    """Return how many zeros stand behind the point of whole numbers, as in 866.0, if in all."""
+    texts = [value.strip() for value in values if isinstance(value, str)]
+    found = [_WHOLE_WITH_ZEROS.fullmatch(text) for text in texts]
+    digits = {0 if match is None else len(match[1]) for match in found}
+    num = digits.pop() if len(digits) == 1 and len(texts) == len(values) else 0
+    return {"decimals": num} if 0 < num <= MOST_DECIMALS else {}
 
 
 def _own_decimal(values: pd.Series) -> str | None:
