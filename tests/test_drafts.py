@@ -250,6 +250,15 @@ def test_other_columns_tell_what_a_mark_is(
     assert found == {"type": "numeric", "lower": None, "upper": None, "nullable": None} | marks
 
 
+def test_thousands_that_are_all_different_are_told_too(tmp_path: Path) -> None:
+    found = column_of([f"{n + 1}.000" for n in PLACES], tmp_path)
+    assert (found["type"], found["decimals"]) == ("numeric", 3)
+    assert DECIMAL in found["about"]
+    drafted = {"x": [f"{n + 1}.000" for n in PLACES], "y": [f"{n},5" for n in PLACES]}
+    found = drafts.draft(pd.DataFrame(drafted), {})["columns"]["x"]
+    assert {key: found.get(key) for key in POINTS} == POINTS
+
+
 def test_columns_that_differ_or_are_typed_tell_no_mark() -> None:
     others = {"a": [f"{n},5" for n in PLACES], "b": [f"{n}.5" for n in PLACES]}
     typed = {"a": [n / 4 for n in PLACES], "b": [str(10**17 + n // 2) for n in PLACES]}

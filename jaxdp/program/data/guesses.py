@@ -189,7 +189,7 @@ def _measured(name: str, texts: pd.Series, decimal: str | None) -> dict[str, Any
     if texts.nunique() <= _FEW and not form.marks:
         return None
     are_numbered = len(texts) >= _ENOUGH and texts.nunique() == len(texts)
-    if form.are_whole and not form.marks and are_numbered:
+    if form.are_whole and not (form.marks or form.about) and are_numbered:
         return {"type": None, "about": _COUNTED}
     whole = guessed_formats.as_whole(texts) if form.are_whole else {}
     found = {"type": "numeric", "lower": None, "upper": None} | whole | form.marks
