@@ -16,6 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 from jaxtyping import Array, Key
 
 from jaxdp.data import Private, Spec
+from jaxdp.methods import bought_schema
 from jaxdp.methods.made import Classifier, Made
 from jaxdp.methods.settings import SettingsError
 from jaxdp.methods.steps import Runner
@@ -150,6 +151,24 @@ class Plan(abc.ABC, Generic[R]):
     @abc.abstractmethod
     def finish(self, released: R, runner: Runner) -> Made:
         """Make the result from a release. This is post-processing, and costs no privacy."""
+
+    def own_ledger(self, **released: Any) -> Ledger:
+        """Return the ledger of what a method releases, and of what was bought of the schema.
+
+        Whatever is released, how many records there are, what delta is, who is protected and
+        whether somebody knows the noise are facts of the run.
+
+        Args:
+            released: the other fields of a `Ledger`: `steps` and `also`, or `releases`.
+        """
+        own = Ledger(
+            num_examples=self.spec.num_examples,
+            delta=self.settings.delta,
+            seeded_noise=self.settings.noise_seed is not None,
+            records_per_person=self.spec.records_per_person,
+            **released,
+        )
+        return bought_schema.joint(own, self.spec)
 
     def config(self) -> dict[str, Any]:
         """Return the values, besides the settings, that a resumed run must share with its start."""

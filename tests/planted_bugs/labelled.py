@@ -36,8 +36,8 @@ MUTANTS = (
     Mutant(
         "the ledger of a teacher forgets the embedding",
         _PLAN,
-        "also=self.teaching.mechanisms.beside,",
-        "also=self.teaching.mechanisms.beside[1:],",
+        "also=released.beside)",
+        "also=released.beside[1:])",
         _BUDGET,
     ),
     Mutant(
@@ -46,13 +46,6 @@ MUTANTS = (
         "stddev=multiplier / n",
         "stddev=multiplier / (2 * n)",
         _BUDGET,
-    ),
-    Mutant(
-        "seeded noise of a teacher and an embedding is not noted",
-        _PLAN,
-        "seeded_noise=self.settings.noise_seed is not None,",
-        "seeded_noise=False,",
-        (f"{_L}test_seeded_noise_is_not_releasable",),
     ),
     Mutant(
         "the embedding beside a teacher is divided by the exact sizes of classes",

@@ -49,6 +49,16 @@ MUTANTS = (
         (f"{_NOISE}[labelled]",),
     ),
     Mutant(
+        "what a run releases is accounted to single records of persons",
+        "jaxdp/methods/base.py",
+        "            records_per_person=self.spec.records_per_person,\n",
+        "",
+        (
+            "tests/methods/marginals/test_release.py::"
+            "test_guarantee_persons_get_noise_for_all_of_their_records",
+        ),
+    ),
+    Mutant(
         "one record too many of a person is used",
         "jaxdp/privacy/contributions.py",
         "kept[records[ranks[most:]]] = False",

@@ -11,15 +11,15 @@ MUTANTS = (
     Mutant(
         "a difference is counted from another record",
         _DIFFERENCES,
-        "np.clip(values - base, *column.bounds)",
-        "np.clip(values - np.roll(base, 1), *column.bounds)",
+        " - self._values(stored, before)\n",
+        " - np.roll(self._values(stored, before), 1)\n",
         (f"{_D}test_guarantee_one_record_moves_no_cell_of_another",),
     ),
     Mutant(
         "a difference below 0 is counted where it lies",
         _DIFFERENCES,
-        "np.clip(values - base, *column.bounds)",
-        "np.abs(values - base)",
+        "np.clip(np.where(are_one, 0.0, far), *column.bounds)",
+        "np.abs(far)",
         (f"{_D}test_differences_come_back_as_what_they_are_of",),
     ),
     Mutant(

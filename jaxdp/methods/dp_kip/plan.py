@@ -16,7 +16,7 @@ from jaxdp.data import Private, Spec
 from jaxdp.images import smoothing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet, initial_support, predict
-from jaxdp.methods import base, bought_schema
+from jaxdp.methods import base
 from jaxdp.methods.base import DISTILLED_TABLE, Story
 from jaxdp.methods.dp_kip import corruption
 from jaxdp.methods.dp_kip import release as algorithm
@@ -80,15 +80,7 @@ class KipPlan(base.Plan[SupportSet]):
     @property
     def ledger(self) -> Ledger:
         """What the run is accounted by."""
-        own = Ledger(
-            num_examples=self.spec.num_examples,
-            delta=self.settings.delta,
-            steps=self.mechanism,
-            accountant=self.settings.accountant,
-            seeded_noise=self.settings.noise_seed is not None,
-            records_per_person=self.spec.records_per_person,
-        )
-        return bought_schema.joint(own, self.spec)
+        return self.own_ledger(steps=self.mechanism, accountant=self.settings.accountant)
 
     @property
     def keeps_features(self) -> bool:

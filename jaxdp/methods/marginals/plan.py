@@ -113,14 +113,7 @@ class MarginalsPlan(base.Plan[Released]):
         """Everything that the run's epsilon is computed from; None with earlier counts."""
         if self.earlier.stored is not None:
             return None
-        own = Ledger(
-            num_examples=self.spec.num_examples,
-            delta=self.settings.delta,
-            releases=self.releases,
-            seeded_noise=self.settings.noise_seed is not None,
-            records_per_person=self.spec.records_per_person,
-        )
-        return bought_schema.joint(own, self.spec)
+        return self.own_ledger(releases=self.releases)
 
     @property
     def form(self) -> Form:

@@ -20,7 +20,7 @@ from jaxdp.features.random_networks import RandomNetworks, random_networks
 from jaxdp.images.packing import Packing
 from jaxdp.kernels import krr
 from jaxdp.kernels.kip import SupportSet
-from jaxdp.methods import base, bought_schema, certified
+from jaxdp.methods import base, certified
 from jaxdp.methods.base import DISTILLED_TABLE, Story
 from jaxdp.methods.made import (
     Classifier,
@@ -125,22 +125,15 @@ class TeacherPlan(base.Plan[Released]):
         stored, images = self.earlier
         if stored is not None or (images is not None and not self.uses_teacher):
             return None
-        own = Ledger(
-            num_examples=self.spec.num_examples,
-            delta=self.settings.delta,
-            steps=self.mechanisms.steps,
-            also=self.mechanisms.beside,
-            seeded_noise=self.settings.noise_seed is not None,
-            records_per_person=self.spec.records_per_person,
+        own = self.own_ledger(steps=self.mechanisms.steps, also=self.mechanisms.beside)
+        if images is None:
+            return own
+        before = images.certificate["ledger"]
+        return dataclasses.replace(
+            own,
+            seeded_noise=own.seeded_noise or before["seeded_noise"],
+            noise=worst_noise(own.noise, before["noise"]),
         )
-        if images is not None:
-            before = images.certificate["ledger"]
-            own = dataclasses.replace(
-                own,
-                seeded_noise=own.seeded_noise or before["seeded_noise"],
-                noise=worst_noise(own.noise, before["noise"]),
-            )
-        return bought_schema.joint(own, self.spec)
 
     @property
     def uses_teacher(self) -> bool:

@@ -48,9 +48,14 @@ _SIDES = ("prefix", "suffix")
 _DIGITS = rf"(?:[0-9][0-9.,'\u2019 {_SPACES}]*?|[.,][0-9]+)(?P<power>[eE][-+]?[0-9]{{1,3}})?"
 _WRITTEN = re.compile(rf"[-+]?(?P<prefix>{_MONEY})?[-+]?(?P<digits>{_DIGITS})(?P<suffix>{_UNIT})?")
 # Marks of thousands and of decimals, those first that other texts cannot have.
-_PAIRS = (("", "."), (",", "."), ("", ","), (".", ","),
-          *itertools.product("'\u2019", ".,"), *itertools.product(f" {_SPACES}", ",."),
-          )  # fmt: skip
+_PAIRS = (
+    ("", "."),
+    (",", "."),
+    ("", ","),
+    (".", ","),
+    *itertools.product("'\u2019", ".,"),
+    *itertools.product(f" {_SPACES}", ",."),
+)
 _POWER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 

@@ -73,15 +73,8 @@ class LabelledPlan(base.Plan[Released]):
         """Teacher and embedding under one relation; None where an earlier release is used."""
         if self.earlier.stored is not None:
             return None
-        own = Ledger(
-            num_examples=self.spec.num_examples,
-            delta=self.settings.delta,
-            steps=self.teaching.mechanisms.steps,
-            also=self.teaching.mechanisms.beside,
-            seeded_noise=self.settings.noise_seed is not None,
-            records_per_person=self.spec.records_per_person,
-        )
-        return bought_schema.joint(own, self.spec)
+        released = self.teaching.mechanisms
+        return self.own_ledger(steps=released.steps, also=released.beside)
 
     @property
     def form(self) -> Form:
