@@ -54,8 +54,8 @@ def calibrate(
         target_epsilon: > 0.
         delta: in (0, 1).
         accountant: `"pld"` or `"rdp"`.
-        tolerance: relative, of epsilon, of which at most so much is left over.
-        also: as for `event`; what they spend is not the mechanism's to spend.
+        tolerance: relative, of epsilon, of which at most so much is left over; in (0, 1).
+        also: as for `accounting.epsilon`; what they spend is not the mechanism's to spend.
 
     Raises:
         ValueError: an argument is out of range.
@@ -81,6 +81,8 @@ def calibrate(
     """
     if not 0 < target_epsilon < math.inf:
         raise ValueError(f"target_epsilon must be > 0 and finite, got {target_epsilon}")
+    if not 0 < tolerance < 1:  # the search ends when it is that near
+        raise ValueError(f"tolerance must be in (0, 1), got {tolerance}")
 
     @functools.cache
     def excess(exponent: float) -> float:

@@ -59,7 +59,15 @@ class GaussianRelease:
 
 
 def joint_noise_multiplier(releases: Sequence[GaussianRelease]) -> float:
-    """Return the noise multiplier of the one Gaussian release that all are together; 0 for none.
+    """Return the noise multiplier of the one Gaussian release that all are together.
+
+    It is 0 where one of them has no noise.
+
+    Args:
+        releases: one or more, of the same data.
+
+    Raises:
+        ValueError: there are none.
 
     Examples:
         >>> from jaxdp.privacy import GaussianRelease, joint_noise_multiplier
@@ -68,6 +76,8 @@ def joint_noise_multiplier(releases: Sequence[GaussianRelease]) -> float:
         >>> round(joint_noise_multiplier([means, counts]), 3)
         3.536
     """
+    if not releases:
+        raise ValueError("nothing was released: there is no noise multiplier of no releases")
     if any(release.stddev == 0 for release in releases):
         return 0.0
     return 1 / math.sqrt(sum((r.sensitivity / r.stddev) ** 2 for r in releases))
@@ -88,16 +98,19 @@ def calibrate(
         sensitivities: of each statistic under the relation, by name.
         target_epsilon: > 0; `math.inf` for no noise at all.
         delta: in (0, 1).
-        shares: positive numbers by the same names; only their ratios count. Equal by default.
-        records_per_person: most examples k that the unit of privacy has: all of them together
-            move a statistic by k sensitivities at most.
+        shares: positive finite numbers by the same names; only their ratios count. Equal by
+            default.
+        records_per_person: most examples k that the unit of privacy has, a whole number from 1 to
+            100: all of them together move a statistic by k sensitivities at most.
         relation: which datasets are neighbours.
 
     Raises:
-        ValueError: a share or a budget that is out of range, or names that differ.
+        ValueError: a share, a budget or a number of records that is out of range or not a number,
+            or names that differ.
 
     Guarantee:
         Releasing every statistic once with the noise given is jointly (target_epsilon, delta)-DP.
+        Nothing but an infinite `target_epsilon` gives a release without noise.
 
     Examples:
         >>> from jaxdp.privacy import releases
@@ -108,8 +121,11 @@ def calibrate(
         >>> round(releases.epsilon(found, delta=1e-5), 3)
         1.0
     """
+    if not target_epsilon > 0:  # so that what is not a number is refused as well
+        raise ValueError(f"target_epsilon must be > 0, or math.inf, got {target_epsilon}")
+    records_per_person = plain_numbers.records_per_person(records_per_person, "records_per_person")
     shares = shares or dict.fromkeys(sensitivities, 1.0)
-    if set(shares) != set(sensitivities) or not all(s > 0 for s in shares.values()):
+    if set(shares) != set(sensitivities) or not all(0 < s < math.inf for s in shares.values()):
         raise ValueError(f"need one share > 0 for each of {list(sensitivities)}, got {shares}")
     total = sum(shares.values())
     unit = 0.0
@@ -134,9 +150,12 @@ def epsilon(
     """Return the exact joint epsilon of releases at `delta`; infinity without noise.
 
     Args:
-        releases: of the same data.
+        releases: one or more, of the same data.
         delta: in (0, 1).
         records_per_person: as for `calibrate`.
+
+    Raises:
+        ValueError: there are no releases, or a number is out of range.
 
     Examples:
         >>> from jaxdp.privacy import GaussianRelease, releases
@@ -144,5 +163,6 @@ def epsilon(
         >>> round(releases.epsilon([release], delta=1e-5), 2)
         0.93
     """
+    records_per_person = plain_numbers.records_per_person(records_per_person, "records_per_person")
     multiplier = joint_noise_multiplier(releases) / records_per_person
     return math.inf if multiplier == 0 else accounting.gaussian_epsilon(multiplier, delta=delta)

@@ -174,6 +174,21 @@ MUTANTS = (
         (f"{_R}test_equal_shares_give_the_k_fold_noise",),
     ),
     Mutant(
+        "an epsilon that is not a number gives no noise",
+        _RELEASES,
+        "if not target_epsilon > 0:",
+        "if target_epsilon <= 0:",
+        (f"{_R}test_guarantee_no_epsilon_but_an_infinite_one_gives_no_noise",),
+    ),
+    Mutant(
+        "half a record of a person has half of the noise",
+        _RELEASES,
+        "    records_per_person = plain_numbers.records_per_person("
+        'records_per_person, "records_per_person")\n    shares',
+        "    shares",
+        (f"{_R}test_guarantee_less_than_one_record_of_a_person_is_refused",),
+    ),
+    Mutant(
         "shares are not under a root",
         _RELEASES,
         "unit / math.sqrt(shares[name] / total)",

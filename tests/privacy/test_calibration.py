@@ -120,3 +120,10 @@ def test_a_budget_that_hardly_any_draw_could_spend_needs_no_logarithm_of_zero() 
         delta=DELTA,
     )
     assert epsilon(tiny, delta=DELTA) <= 1e-4
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1e-3, math.nan, 1.0])
+def test_a_tolerance_that_no_search_meets_is_refused(tolerance: float) -> None:
+    """A search by steps of 0 would never end."""
+    with pytest.raises(ValueError, match=r"tolerance must be in \(0, 1\)"):
+        calibrate(run(1.0), target_epsilon=1.0, delta=DELTA, tolerance=tolerance)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -96,7 +98,35 @@ def test_impossible_releases_are_refused(bad: dict[str, float]) -> None:
         GaussianRelease(**({"name": "x", "sensitivity": 1.0, "stddev": 1.0} | bad))
 
 
-@pytest.mark.parametrize("shares", [{"a": 1.0}, {"a": 1.0, "b": 0.0}, {"a": 1.0, "c": 1.0}])
+@pytest.mark.parametrize(
+    "shares", [{"a": 1.0}, {"a": 1.0, "b": 0.0}, {"a": 1.0, "c": 1.0}, {"a": 1.0, "b": math.inf}]
+)
 def test_shares_must_fit(shares: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="share"):
         releases.calibrate({"a": 1.0, "b": 1.0}, target_epsilon=1.0, delta=DELTA, shares=shares)
+
+
+@pytest.mark.parametrize("epsilon", [math.nan, 0.0, -0.0, -1.0, -math.inf])
+def test_guarantee_no_epsilon_but_an_infinite_one_gives_no_noise(epsilon: float) -> None:
+    with pytest.raises(ValueError, match="target_epsilon must be > 0"):
+        releases.calibrate({"mean": 1.0}, target_epsilon=epsilon, delta=DELTA)
+
+
+@pytest.mark.parametrize("records", [0, -2, 0.5, math.nan])
+def test_guarantee_less_than_one_record_of_a_person_is_refused(records: float) -> None:
+    """Half a record would have half of the noise, and half of the epsilon."""
+    one = GaussianRelease(name="mean", sensitivity=1.0, stddev=4.0)
+    # As users have them: annotations are not checked.
+    calibrate, epsilon = (inspect.unwrap(each) for each in (releases.calibrate, releases.epsilon))
+    wrong: dict[str, Any] = {"delta": DELTA, "records_per_person": records}
+    with pytest.raises(ValueError, match="records_per_person must be a whole number"):
+        calibrate({"mean": 1.0}, target_epsilon=1.0, **wrong)
+    with pytest.raises(ValueError, match="records_per_person must be a whole number"):
+        epsilon([one], **wrong)
+
+
+def test_no_releases_have_neither_noise_nor_epsilon() -> None:
+    with pytest.raises(ValueError, match="nothing was released"):
+        releases.joint_noise_multiplier([])
+    with pytest.raises(ValueError, match="nothing was released"):
+        releases.epsilon([], delta=DELTA)
