@@ -18,6 +18,7 @@ LAYERS = {
     "numerics": 0,
     "escapes": 0,
     "large_arrays": 0,
+    "rows": 0,
     "devices": 1,
     "processes": 1,
     "images": 1,

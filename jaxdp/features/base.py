@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
 
 from jaxdp.numerics import rounded_once
+from jaxdp.rows import require_floats, require_rows
 
 # Norms stay so far below 1: more than what rounding takes from a float32 norm (1e-6), and than what
 # it adds where one of fifty rows that are added up is another (3e-4, `jaxdp.privacy.class_sums`).
@@ -137,7 +138,8 @@ def unit_features(
             `v = phi^2 / |phi^2|` (elementwise), whose mean tells the spread of every feature.
 
     Raises:
-        ValueError: another number of moments.
+        ValueError: another number of moments or, from the map, rows of another width.
+        TypeError: from the map, rows or features that are not of floats.
 
     Guarantee:
         Every row's features have norm at most 1, whatever the row: norm and sum read one rounding
@@ -161,7 +163,9 @@ def unit_features(
     size = moments * jax.eval_shape(feature_fn, row).shape[1]
 
     def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
+        require_rows(x, dim)
         phi = rounded_once(feature_fn(finite_rows(x)), weights)
+        require_floats(phi)
         weights = finite_weights(x, weights)
         phi = jnp.where(jnp.all(jnp.isfinite(phi), axis=1, keepdims=True), phi, 0.0)
         parts = [_unit_sum(phi**k, weights) for k in range(1, moments + 1)]
@@ -193,6 +197,9 @@ def summed_features(weighted_sum: WeightedSum, size: int, *, diameter: float = 2
         size: number p of features.
         diameter: bound on `|phi(x) - phi(z)|`.
 
+    Raises:
+        TypeError: from the map, rows that are not of floats.
+
     Guarantee:
         What the features' own guarantee says; rows that are not finite contribute exactly zero.
 
@@ -205,6 +212,7 @@ def summed_features(weighted_sum: WeightedSum, size: int, *, diameter: float = 2
     """
 
     def safe_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
+        require_floats(x)
         scaled = finite_weights(x, weights) / (1 + _MARGIN)
         return weighted_sum(finite_rows(x), scaled)
 

@@ -2,8 +2,6 @@
 
 import math
 
-from jaxtyping import Array
-
 
 def require_columns(dim: int) -> None:
     """Raise a `ValueError` unless rows have a column."""
@@ -15,9 +13,3 @@ def require_positive(name: str, value: float) -> None:
     """Raise a `ValueError` unless a number is above 0 and finite."""
     if not 0 < value < math.inf:
         raise ValueError(f"{name} must be > 0 and finite, got {value}")
-
-
-def require_width(x: Array, dim: int) -> None:
-    """Raise a `ValueError` unless rows have as many columns as a map is for."""
-    if x.shape[1] != dim:
-        raise ValueError(f"features are for rows of width {dim}, got {x.shape[1]}")

@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxdp.features.map_parts import FeatureFn
+from jaxdp.rows import require_floats, require_rows
 
 MOST = 256
 """So many directions are kept."""
@@ -47,6 +48,7 @@ def public_directions(
 
     Raises:
         ValueError: `gamma`, `most` or the images are not of this kind.
+        TypeError: from the map, rows or features that are not of floats.
 
     Examples:
         >>> import jax
@@ -61,6 +63,7 @@ def public_directions(
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
         phi = feature_fn(x)
+        require_floats(phi)
         centred = phi - mean.astype(phi.dtype)
         return jnp.matmul(centred, matrix.astype(phi.dtype), precision=_HIGHEST)
 
@@ -83,7 +86,8 @@ def directions_of_kernel(
         most: see there.
 
     Raises:
-        ValueError: see there.
+        ValueError: see there; from the map, rows of another width.
+        TypeError: from the map, rows that are not of floats.
     """
     _check(gamma, most)
     compiled = jax.jit(cross)
@@ -94,6 +98,7 @@ def directions_of_kernel(
     shift, matrix = jnp.asarray(to_mean, jnp.float32), jnp.asarray(columns, jnp.float32)
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        require_rows(x, images.shape[1])
         k = cross(x, images.astype(x.dtype)) - shift.astype(x.dtype)
         centred = k - jnp.mean(k, axis=1, keepdims=True)
         return jnp.matmul(centred, matrix.astype(x.dtype), precision=_HIGHEST)

@@ -15,8 +15,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from jaxdp.features.checks import require_columns, require_positive, require_width
+from jaxdp.features.checks import require_columns, require_positive
 from jaxdp.features.circle import cos_sin
+from jaxdp.rows import require_floats, require_rows
 
 # TF32 products on GPUs would cost the kernel three digits, and a mean its bound 1/n.
 _HIGHEST = jax.lax.Precision.HIGHEST
@@ -41,6 +42,7 @@ def fourier_features(
 
     Raises:
         ValueError: a number out of range or, from the map, rows of another width.
+        TypeError: from the map, rows that are not of floats.
 
     Guarantee:
         `|phi(x)| = 1` up to rounding for every finite row, since `cos^2 + sin^2 = 1` at each
@@ -63,7 +65,7 @@ def fourier_features(
     frequencies = jax.random.normal(key, (dim, num_features // 2), jnp.float32) / length_scale
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
-        require_width(x, dim)
+        require_rows(x, dim)
         return _waves(jnp.matmul(x, frequencies.astype(x.dtype), precision=_HIGHEST))
 
     return features
@@ -93,6 +95,7 @@ def directional_fourier_features(
 
     Raises:
         ValueError: a number out of range.
+        TypeError: from the map, features f that are not of floats.
 
     Guarantee:
         That of `fourier_features`, whatever `f` and the matrix.
@@ -107,6 +110,7 @@ def directional_fourier_features(
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
         f = feature_fn(x)
+        require_floats(f)
         angles = jnp.matmul(f, projections.astype(f.dtype), precision=_HIGHEST)
         squares = jnp.mean(angles**2, axis=1, keepdims=True)
         some = squares > 0  # a row of zeros stays one, with a gradient of zero

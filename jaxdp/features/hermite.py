@@ -25,8 +25,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from jaxdp.features.checks import require_columns, require_positive, require_width
+from jaxdp.features.checks import require_columns, require_positive
 from jaxdp.numerics import ByBackend, map_rows
+from jaxdp.rows import require_floats, require_rows
 
 _HIGHEST = jax.lax.Precision.HIGHEST
 # Degrees per iteration of a compiled loop: the copies of what it carries are most of its time.
@@ -56,6 +57,7 @@ def hermite_features(
 
     Raises:
         ValueError: a number out of range or, from the map, rows of another width.
+        TypeError: from the map, rows that are not of floats.
 
     Guarantee:
         `|phi(x)| <= 1` for every row: by Mehler's formula at `x = z` the squares of all `phi_k`
@@ -76,7 +78,7 @@ def hermite_features(
     _require_hermite(order, variance)
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
-        require_width(x, dim)
+        require_rows(x, dim)
         phi = _hermite(x, order, variance) / math.sqrt(dim)
         return jnp.moveaxis(phi, 0, 1).reshape(x.shape[0], -1)
 
@@ -103,6 +105,7 @@ def hermite_weighted_sum(
 
     Raises:
         ValueError: a number out of range or, from the function, rows of another width.
+        TypeError: from the function, rows that are not of floats.
 
     Guarantee:
         A record with weights `w_i` contributes at most `|w_i|` in Euclidean norm, `1 / n` for
@@ -112,7 +115,7 @@ def hermite_weighted_sum(
     _require_hermite(order, variance)
 
     def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, "n *c"]) -> Float[Array, "p *c"]:
-        require_width(x, dim)
+        require_rows(x, dim)
         w = weights.reshape(x.shape[0], -1).astype(x.dtype)
         sums = _hermite_sum(x, w, order, variance) / math.sqrt(dim)
         return jnp.moveaxis(sums, 1, 2).reshape(-1, *weights.shape[1:])
@@ -139,6 +142,7 @@ def hermite_product_features(
     Raises:
         ValueError: a number out of range, or column numbers that rows do not have; of traced
             ones that exceed the width, features are 0.
+        TypeError: from the map, rows that are not of floats.
 
     Guarantee:
         `|phi(x)| <= 1` for every row: a pair's features are an outer product, whose norm is
@@ -157,6 +161,7 @@ def hermite_product_features(
             raise ValueError(f"columns must be >= 0, got {numbers.min()}")
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        require_floats(x)
         if largest >= x.shape[1]:
             raise ValueError(f"there is no column {largest} in rows of width {x.shape[1]}")
         pairs = jnp.take(x, columns, axis=1, mode="fill", fill_value=jnp.nan)

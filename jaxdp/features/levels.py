@@ -10,6 +10,7 @@ References:
 """
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxdp.features.map_parts import FeatureFn
+from jaxdp.rows import require_rows
 
 COARSE = 32
 """Images whose sides are at most so long are seen as they are."""
@@ -56,21 +58,31 @@ def shrunk(image_shape: Shape, largest: int) -> FeatureFn:
         largest: longest side of what is returned, >= 1.
 
     Raises:
-        ValueError: `largest` is below 1.
+        ValueError: `largest` is below 1 or, from the map, rows of another width.
+        TypeError: from the map, rows that are not of floats.
     """
     if largest < 1:
         raise ValueError(f"largest must be >= 1 pixel, got {largest}")
     smaller = shrunk_shape(image_shape, largest)
     if smaller == image_shape:
-        return lambda rows: rows
+        return _as_they_are(image_shape)
     high, wide = (averaging(*sizes) for sizes in zip(image_shape[:2], smaller[:2], strict=True))
 
     def see(rows: Float[Array, "n d"]) -> Float[Array, "n e"]:
+        require_rows(rows, math.prod(image_shape))
         images = rows.reshape(-1, *image_shape)
         over_rows, over_columns = (jnp.asarray(matrix, rows.dtype) for matrix in (high, wide))
         images = jnp.einsum("ih,nhwc->niwc", over_rows, images, precision="highest")
         images = jnp.einsum("jw,niwc->nijc", over_columns, images, precision="highest")
         return images.reshape(len(rows), -1)
+
+    return see
+
+
+def _as_they_are(image_shape: Shape) -> FeatureFn:
+    def see(rows: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        require_rows(rows, math.prod(image_shape))
+        return rows
 
     return see
 
@@ -147,11 +159,20 @@ def _spread(parts: Array, size: int, *, axis: int) -> Array:
 
 
 def brightness(image_shape: Shape) -> FeatureFn:
-    """Return the map of rows to those of grey images, the mean over up to three colours."""
+    """Return the map of rows to those of grey images, the mean over up to three colours.
+
+    Args:
+        image_shape: (h, w, channels) of the rows to be given.
+
+    Raises:
+        TypeError: from the map, rows that are not of floats.
+        ValueError: from the map, rows of another width.
+    """
     if image_shape[2] == 1:
-        return lambda rows: rows
+        return _as_they_are(image_shape)
 
     def see(rows: Float[Array, "n d"]) -> Float[Array, "n e"]:
+        require_rows(rows, math.prod(image_shape))
         return jnp.mean(rows.reshape(len(rows), -1, image_shape[2])[..., :3], axis=2)
 
     return see

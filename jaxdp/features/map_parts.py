@@ -22,6 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxdp.rows import require_floats, require_rows
+
 FeatureFn = Callable[[Array], Array]
 
 # Rows: luminance, red against blue, green against both.
@@ -36,11 +38,15 @@ def with_opponent_colours(feature_fn: FeatureFn, *, channels: int = 3) -> Featur
     Args:
         feature_fn: takes rows of as many channels.
         channels: 3 or more; those after blue, such as opacity, stay as they are.
+
+    Raises:
+        TypeError: from the map, rows that are not of floats.
     """
     matrix = np.eye(channels)
     matrix[:3, :3] = OPPONENT
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        require_floats(rows)
         colours = jnp.asarray(matrix.T, rows.dtype)
         opponent = jnp.matmul(rows.reshape(len(rows), -1, channels), colours, precision="highest")
         return feature_fn(opponent.reshape(rows.shape))
@@ -64,13 +70,15 @@ def padded(
         more: rows below and columns right that are there beside, >= 0.
 
     Raises:
-        ValueError: a negative margin.
+        ValueError: a negative margin or, from the map, rows of another width.
+        TypeError: from the map, rows that are not of floats.
     """
     if min(margins) < 0 or min(more) < 0:
         raise ValueError(f"margins must be >= 0, got {margins} and {more} more")
     high, wide = ((margin, margin + one) for margin, one in zip(margins, more, strict=True))
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        require_rows(rows, math.prod(image_shape))
         images = rows.reshape(-1, *image_shape)
         images = jnp.pad(images, ((0, 0), high, wide, (0, 0)))
         return feature_fn(images.reshape(len(rows), -1))
@@ -144,7 +152,8 @@ def symmetrised(feature_fn: FeatureFn, grid: tuple[int, int], paths: np.ndarray)
     half = columns // 2
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
-        maps = feature_fn(x).reshape(-1, len(paths), rows, columns)
+        phi = feature_fn(x)
+        maps = phi.reshape(len(phi), len(paths), rows, columns)
         both = maps + maps[:, paths, :, ::-1]
         # A pair of columns has half of its energy on either side; the middle one is by itself.
         kept = jnp.concatenate(

@@ -21,6 +21,7 @@ References:
         quantization" (random patches as words, soft thresholds).
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ from jaxdp.features.map_parts import FeatureFn
 from jaxdp.features.public_images import dead_leaves_images
 from jaxdp.features.whitening import whitening
 from jaxdp.numerics import ByBackend, map_rows
+from jaxdp.rows import require_rows
 
 SIDE = 6
 """Pixels of a side of a patch."""
@@ -139,7 +141,9 @@ def patch_features(
             features.
 
     Raises:
-        ValueError: a side is too short, or filters are of another number of channels.
+        ValueError: a side is too short, or filters are of another number of channels; from the
+            map, rows of another width.
+        TypeError: from the map, rows that are not of floats.
     """
     found = strengths(image_shape, filters)
     return in_chunks(lambda rows: pooled(found(rows), mirror=mirror))
@@ -156,7 +160,8 @@ def strengths(
 
     Raises:
         ValueError: a side is too short, filters are of another number of channels, or their second
-            half does not mirror the first.
+            half does not mirror the first; from the map, rows of another width.
+        TypeError: from the map, rows that are not of floats.
     """
     channels, num_words = filters.shape[2:]
     require(image_shape, num_words)
@@ -169,6 +174,7 @@ def strengths(
     even_words, odd_words = _halves_of_words(words - words.mean(axis=(0, 1, 2), keepdims=True))
 
     def found(rows: Float[Array, "n d"]) -> Strengths:
+        require_rows(rows, math.prod(image_shape))
         even, odd = _halves(rows.reshape(-1, *image_shape))
         values = SIDE**2 * channels
         mean = np.sqrt(2) / values * jnp.sum(even, axis=-1, keepdims=True)

@@ -26,6 +26,7 @@ from jaxtyping import Array, Float, Key
 
 from jaxdp.networks.classifiers import ResNet18Trunk
 from jaxdp.numerics import ByBackend, map_rows
+from jaxdp.rows import require_rows
 
 NORMALISATIONS = ("none", "unit", "group")
 
@@ -55,7 +56,9 @@ def perceptual_features(
             proportional to it.
 
     Raises:
-        ValueError: channels, width or normalisation that do not work, found at once.
+        ValueError: channels, width or normalisation that do not work, found at once; from the map,
+            rows of another width.
+        TypeError: from the map, rows that are not of floats.
     """
     rows, columns, channels = image_shape
     if channels not in (1, 3):
@@ -77,6 +80,7 @@ def perceptual_features(
         return normalise(phi, normalisation)
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        require_rows(x, math.prod(image_shape))
         return map_rows(one, x, at_most=_CHUNK.here)
 
     return features

@@ -17,6 +17,7 @@ References:
 
 import functools
 import hashlib
+import math
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from jaxdp.features.levels import region_means
 from jaxdp.features.map_parts import FeatureFn
 from jaxdp.features.patches import Shape
 from jaxdp.networks.encoder import EncoderTrunk
+from jaxdp.rows import require_rows
 
 LEAST_SIDE = 16
 """Shortest side in pixels of images that it sees: two places of its third block."""
@@ -94,7 +96,8 @@ def encoder_features(image_shape: Shape, *, mirror: bool) -> FeatureFn:
         mirror: whether to keep only what an image and its mirror image share.
 
     Raises:
-        ValueError: see `require` and `weights`.
+        ValueError: see `require` and `weights`; from the map, rows of another width.
+        TypeError: from the map, rows that are not of floats.
     """
     require(image_shape)
     params, network = {"params": weights()}, EncoderTrunk()
@@ -105,6 +108,7 @@ def encoder_features(image_shape: Shape, *, mirror: bool) -> FeatureFn:
         return jnp.concatenate(means, axis=-1).reshape(len(images), -1)
 
     def seen(rows: Float[Array, "n d"]) -> Float[Array, "n h w 3"]:
+        require_rows(rows, math.prod(image_shape))
         images = centred(rows.reshape(-1, *image_shape)[..., :_CHANNELS])
         return jnp.repeat(images, _CHANNELS, axis=3) if image_shape[2] == 1 else images
 

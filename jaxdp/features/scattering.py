@@ -18,6 +18,7 @@ References:
 
 import functools
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from kymatio.scattering2d.filter_bank import filter_bank as kymatio_filters
 from kymatio.scattering2d.utils import compute_padding
 
 from jaxdp.numerics import ByBackend, map_rows
+from jaxdp.rows import require_floats, require_rows
 
 NORMALISATIONS = ("none", "pointwise", "group", "unit")
 
@@ -132,7 +134,9 @@ def scattering(
 
     Raises:
         ValueError: see `filter_bank`.
+        TypeError: images are not of floats.
     """
+    require_floats(x)
     one = _transform_of(x.shape[1], x.shape[2], max_scale, num_angles)
     x = _with_even_sides(x)
     # Larger images, fewer at once.
@@ -270,7 +274,9 @@ def scatter_features(
     `num_groups` see `normalise`.
 
     Raises:
-        ValueError: a size, scale or normalisation that does not work, found at once.
+        ValueError: a size, scale or normalisation that does not work, found at once; from the
+            map, rows of another width.
+        TypeError: from the map, rows that are not of floats.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -288,6 +294,7 @@ def scatter_features(
     )
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n features"]:
+        require_rows(rows, math.prod(shape))
         images = jnp.moveaxis(rows.reshape(-1, height, width, channels), 3, 1)
         coefficients = scattering(
             images.reshape(-1, height, width), max_scale=max_scale, num_angles=num_angles

@@ -193,7 +193,7 @@ def layer_features(
         mirror: whether to keep only what an image and its mirror image share.
 
     Raises:
-        ValueError: see `require` and `patches.strengths`.
+        ValueError, TypeError: see `require` and `patches.strengths`.
     """
     require(image_shape, len(layer.mean))
     found = patches.strengths(image_shape, filters)

@@ -24,6 +24,7 @@ from jaxdp.features.base import (
 )
 from jaxdp.networks.gradients import Factors, balanced, dense_factors, entk_norms, is_dense
 from jaxdp.numerics import rounded_once
+from jaxdp.rows import require_rows
 
 # Ten classes, 784-800 network, CPU: 50 rows of each are a quarter faster together, 200 equally
 # fast, 500 slower.
@@ -42,6 +43,10 @@ def entk_map(apply_fn: Callable[[Any, Array], Array], params: Any, dim: int) -> 
         params: its parameters, all of whose leaves count.
         dim: number d of values in a row.
 
+    Raises:
+        TypeError: from the map, rows that are not of floats.
+        ValueError: from the map, rows of another width.
+
     Guarantee:
         Every row's features have norm at most 1, whatever the row and the parameters. Gradients
         whose norm is below 2^-40 or beyond float32 count as zero.
@@ -59,6 +64,7 @@ def entk_map(apply_fn: Callable[[Any, Array], Array], params: Any, dim: int) -> 
     size = sum(leaf.size for leaf in jax.tree.leaves(params))
 
     def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " p"]:
+        require_rows(x, dim)
         weights = finite_weights(x, weights)
         x = finite_rows(x)
         wide = jax.tree.map(lambda leaf: jnp.asarray(leaf, x.dtype), params)
@@ -71,6 +77,7 @@ def entk_map(apply_fn: Callable[[Any, Array], Array], params: Any, dim: int) -> 
         return jnp.concatenate([leaf.reshape(-1) for leaf in leaves])
 
     def factors(x: Float[Array, "n d"]) -> list[tuple[Array, Array]]:
+        require_rows(x, dim)
         wide = jax.tree.map(lambda leaf: jnp.asarray(leaf, x.dtype), params)
         weights = finite_weights(x, jnp.ones(len(x), x.dtype))
         with jax.default_matmul_precision("highest"):

@@ -29,6 +29,9 @@ def augmented(
         max_scaling: each side's factor is uniform in [1 - max_scaling, 1 + max_scaling]; below 1.
         max_rotation: in degrees, uniform in [-max_rotation, max_rotation].
 
+    Raises:
+        TypeError: images are not of floats.
+
     References:
         Zhao, Mopuri & Bilen (2021), "Dataset condensation with gradient matching" (one of crop,
             scale and rotate at a time, for digits).

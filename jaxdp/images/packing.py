@@ -9,9 +9,12 @@ References:
 """
 
 import dataclasses
+import math
 
 import jax
 from jaxtyping import Array, Float
+
+from jaxdp.rows import require_rows
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,7 +26,9 @@ class Packing:
         factor: k >= 1, how many lie side by side; 1 for whole images as they are.
 
     Raises:
-        ValueError: the sides are not multiples of the factor, which is at least 1.
+        ValueError: the sides are not multiples of the factor, which is at least 1; from a method,
+            rows are of another width.
+        TypeError: from a method, rows are not of floats.
 
     Examples:
         >>> from jaxdp import images
@@ -53,6 +58,7 @@ class Packing:
 
     def enlarged(self, x: Float[Array, "n e"]) -> Float[Array, "n d"]:
         """Return small images as large as whole ones, by linear interpolation between pixels."""
+        require_rows(x, math.prod(self.small_shape))
         if self.factor == 1:
             return x
         images = x.reshape(-1, *self.small_shape)
@@ -61,6 +67,7 @@ class Packing:
 
     def reduced(self, x: Float[Array, "n d"]) -> Float[Array, "n e"]:
         """Return whole images as small as those that they hold; a pixel is a mean of k x k."""
+        require_rows(x, math.prod(self.image_shape))
         height, width, channels = self.small_shape
         k = self.factor
         blocks = x.reshape(-1, height, k, width, k, channels)
@@ -68,6 +75,7 @@ class Packing:
 
     def packed(self, x: Float[Array, "m e"]) -> Float[Array, "n d"]:
         """Return the whole images that hold small ones, k x k after each other in each."""
+        require_rows(x, math.prod(self.small_shape))
         height, width, channels = self.small_shape
         k = self.factor
         tiles = x.reshape(-1, k, k, height, width, channels)
@@ -75,6 +83,7 @@ class Packing:
 
     def unpacked(self, x: Float[Array, "n d"]) -> Float[Array, "m e"]:
         """Return the small images that whole ones hold; undoes `packed`."""
+        require_rows(x, math.prod(self.image_shape))
         height, width, channels = self.small_shape
         k = self.factor
         tiles = x.reshape(-1, k, height, k, width, channels)

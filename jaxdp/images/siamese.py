@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from jaxdp.images.views import resampled, turned_and_stretched
+from jaxdp.rows import require_floats
 
 _BRIGHTNESS, _SATURATION, _CONTRAST = 0.5, 1.0, 0.5
 _SHIFT, _BLANK = 0.125, 0.5  # parts of a side
@@ -39,7 +40,11 @@ def siamese_augmented(
         images: brought to deviation 1, as brightness is moved by up to a half.
         reflect: whether left and right may be changed: for photographs, not for digits.
         alike: whether all images are moved in the same way, which the key alone decides.
+
+    Raises:
+        TypeError: images are not of floats.
     """
+    require_floats(images)
     kind_key, draw_key = jax.random.split(key)
     movements = [
         _coloured,

@@ -5,10 +5,14 @@ noisy gradient keeps most of the signal and removes most of the noise, and as po
 a release it costs no privacy.
 """
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Array, Float
+
+from jaxdp.rows import require_rows
 
 
 def smooth_rows(
@@ -23,6 +27,10 @@ def smooth_rows(
         shape: height, width and channels, whose product is d.
         width: standard deviation of the filter in pixels, > 0.
 
+    Raises:
+        TypeError: rows are not of floats.
+        ValueError: rows are of another width.
+
     Examples:
         >>> import jax.numpy as jnp
         >>> from jaxdp import images
@@ -31,6 +39,7 @@ def smooth_rows(
         >>> int(smooth.argmax()), bool(smooth.max() < 1)
         (12, True)
     """
+    require_rows(x, math.prod(shape))
     height, columns, channels = shape
     images = x.reshape(-1, height, columns, channels)
     rows, cols = (jnp.asarray(_filter(size, width), x.dtype) for size in (height, columns))

@@ -13,12 +13,15 @@ References:
     transformation of real and of distilled images; there, at random).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
+
+from jaxdp.rows import require_floats, require_rows
 
 FeatureFn = Callable[[Array], Array]
 
@@ -54,6 +57,10 @@ def viewed(
 ) -> FeatureFn:
     """Return `feature_fn` of all views side by side, of rows that hold images of `image_shape`.
 
+    Raises:
+        TypeError: from the map, rows that are not of floats.
+        ValueError: from the map, rows of another width.
+
     Guarantee:
         A row's features depend on that row alone, where those of `feature_fn` do.
 
@@ -67,6 +74,7 @@ def viewed(
     matrices = jnp.stack([view.matrix for view in views])
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        require_rows(rows, math.prod(image_shape))
         images = rows.reshape(-1, *image_shape)
         of_views = jax.vmap(resampled, in_axes=(None, 0, None))
         seen = jax.vmap(of_views, in_axes=(0, None, None))(
@@ -112,6 +120,9 @@ def resampled(
         matrix: of places in rows and columns.
         shift: in pixels, along rows and columns.
 
+    Raises:
+        TypeError: the image is not of floats.
+
     Examples:
         >>> import jax.numpy as jnp
         >>> from jaxdp import images
@@ -119,6 +130,7 @@ def resampled(
         >>> images.resampled(image, jnp.eye(2), jnp.array([0.0, 1.0])).reshape(3).tolist()
         [0.0, 0.0, 1.0]
     """
+    require_floats(image)
     size = image.shape[:2]
     middle = (jnp.asarray(size, image.dtype) - 1) / 2
     grid = jnp.stack(jnp.meshgrid(*(jnp.arange(side) for side in size), indexing="ij"))

@@ -20,6 +20,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxdp.rows import require_floats
+
 # TF32 products on GPUs would cost a Gram matrix three digits.
 _HIGHEST = jax.lax.Precision.HIGHEST
 
@@ -79,17 +81,24 @@ class Kernel:
 def squared_norms(x: Float[Array, "n d"]) -> Float[Array, " n"]:
     """Return the squared Euclidean norm of every row.
 
+    Raises:
+        TypeError: rows are not of floats: squares of bytes overflow.
+
     Examples:
         >>> import jax.numpy as jnp
         >>> from jaxdp import kernels
         >>> kernels.squared_norms(jnp.array([[3.0, 4.0], [0.0, 1.0]])).tolist()
         [25.0, 1.0]
     """
+    require_floats(x)
     return jnp.sum(x * x, axis=-1)
 
 
 def inner_products(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Array, "n m"]:
     """Return all inner products of the rows of `x` with those of `z`, at full precision.
+
+    Raises:
+        TypeError: rows are not of floats: products of bytes overflow.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -98,11 +107,16 @@ def inner_products(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Arra
         >>> kernels.inner_products(x, z).tolist()
         [[11.0, 2.0]]
     """
+    require_floats(x)
+    require_floats(z)
     return jnp.matmul(x, z.T, precision=_HIGHEST)
 
 
 def from_dot_product(dot_product: DotProduct) -> Kernel:
     """Build the kernel on rows from its elementwise form.
+
+    Raises:
+        TypeError: from the kernel, rows that are not of floats.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -305,6 +319,9 @@ def from_features(feature_fn: Callable[[Array], Array]) -> Kernel:
         feature_fn: `(n, d) -> (n, p)`, row by row, in the float type of its argument. A row's
             features must not depend on the other rows: no statistics of a batch.
 
+    Raises:
+        TypeError: from the kernel, features that are not of floats.
+
     Examples:
         >>> import jax.numpy as jnp
         >>> from jaxdp import kernels
@@ -332,6 +349,9 @@ def unit_scale(
         feature_fn: as for `from_features`.
         probes: rows that are not private, e.g. noise.
 
+    Raises:
+        TypeError: features, or rows that are given to the result, are not of floats.
+
     Examples:
         >>> import jax.numpy as jnp
         >>> from jaxdp import kernels
@@ -339,8 +359,13 @@ def unit_scale(
         >>> print(scaled(jnp.array([[1.0, 2.0, 0.0]])))
         [[1. 2. 0.]]
     """
-    size = jnp.sqrt(jnp.mean(jnp.sum(feature_fn(probes) ** 2, axis=1)))
-    return lambda rows: feature_fn(rows) / size.astype(rows.dtype)
+    size = jnp.sqrt(jnp.mean(squared_norms(feature_fn(probes))))
+
+    def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        require_floats(rows)
+        return feature_fn(rows) / size.astype(rows.dtype)
+
+    return features
 
 
 LINEAR = DotProduct(cross=lambda inner, xx, zz, d: inner, diagonal=lambda xx, d: xx)
@@ -375,11 +400,13 @@ def from_neural_tangents(
 
     Raises:
         ValueError: `get` is neither of the two.
+        TypeError: from the kernel, rows that are not of floats.
     """
     if get not in ("ntk", "nngp"):
         raise ValueError(f"get must be 'ntk' or 'nngp', got {get!r}")
 
     def examples(x: Array) -> Array:
+        require_floats(x)
         return x if input_shape is None else x.reshape((x.shape[0], *input_shape))
 
     def cross(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Array, "n m"]:

@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Key
 from jaxdp.kernels.base import Kernel, inner_products
 from jaxdp.networks import gradients
 from jaxdp.numerics import map_rows
+from jaxdp.rows import require_rows
 
 ApplyFn = Callable[[Any, Array], Array]
 
@@ -38,6 +39,9 @@ def entk_features(
 
     Returns:
         The map, which computes row by row and in the float type of its argument.
+
+    Raises:
+        TypeError: from the map, rows that are not of floats.
     """
     full = gradients.of_row(gradients.full_gradient, apply_fn, params, image_shape)
 
@@ -62,7 +66,8 @@ def one_layer_features(
         width: hidden units, >= 1; `p = width (d + 1)`.
 
     Raises:
-        ValueError: `width` is below 1.
+        ValueError: `width` is below 1 or, from the map, rows have another width.
+        TypeError: from the map, rows that are not of floats.
 
     References:
         Jacot, Gabriel & Hongler (2018), section 4.
@@ -71,6 +76,7 @@ def one_layer_features(
     into, out = (2 / dim) ** 0.5, (2 / width) ** 0.5
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        require_rows(x, dim)
         weights, signs = hidden.astype(x.dtype), output.astype(x.dtype)
         units = jnp.matmul(x, weights, precision="highest") * into
         slopes = jnp.where(units > 0, signs, 0.0) * out
@@ -92,7 +98,8 @@ def one_layer_entk(key: Key[Array, ""], *, dim: int, width: int) -> Kernel:
         width: hidden units, >= 1.
 
     Raises:
-        ValueError: `width` is below 1.
+        ValueError: `width` is below 1 or, from the kernel, rows have another width.
+        TypeError: from the kernel, rows that are not of floats.
 
     Examples:
         >>> import jax
@@ -106,6 +113,7 @@ def one_layer_entk(key: Key[Array, ""], *, dim: int, width: int) -> Kernel:
     hidden, output = _one_layer(key, dim, width)
 
     def parts(x: Array) -> tuple[Array, Array]:
+        require_rows(x, dim)
         units = jnp.matmul(x, hidden.astype(x.dtype), precision="highest") * (2 / dim) ** 0.5
         slopes = jnp.where(units > 0, output.astype(x.dtype), 0.0)
         out = (2 / width) ** 0.5
@@ -142,6 +150,9 @@ def entk(module_apply: ApplyFn, params: Any, image_shape: tuple[int, ...] | None
         params: its parameters, all of whose leaves count. A kernel or bias that belongs to one
             layer must not be used outside of it as well.
         image_shape: shape of one example; rows are reshaped to it. None passes them as they are.
+
+    Raises:
+        TypeError: from the kernel, rows that are not of floats.
     """
     compact = gradients.of_row(gradients.compact_gradient, module_apply, params, image_shape)
 

@@ -27,6 +27,7 @@ from jaxtyping import Array, Float
 
 from jaxdp.networks.linear_calls import LinearCall, Window, record_linear_calls
 from jaxdp.numerics import ByBackend, map_rows
+from jaxdp.rows import require_floats
 
 ApplyFn = Callable[[Any, Array], Array]
 
@@ -73,6 +74,9 @@ def entk_norms(
         x: rows or images.
         image_shape: shape of one example, or None.
         chunk_size: rows at once; by default what convolutional networks have memory for.
+
+    Raises:
+        TypeError: rows are not of floats.
     """
     compact = of_row(compact_gradient, apply_fn, params, image_shape)
 
@@ -147,9 +151,14 @@ def of_row(
     params: Any,
     image_shape: tuple[int, ...] | None,
 ) -> Callable[[Array], Any]:
-    """Return the gradient as a function of a row, at full precision and in the row's type."""
+    """Return the gradient as a function of a row, at full precision and in the row's type.
+
+    Raises:
+        TypeError: from the function, a row that is not of floats.
+    """
 
     def of_row(row: Array) -> Any:
+        require_floats(row)
         image = row.reshape((1, *(row.shape if image_shape is None else image_shape)))
         # A derivative has the type of its parameter: float32 parameters would round it.
         wide = jax.tree.map(lambda leaf: jnp.asarray(leaf, row.dtype), params)

@@ -43,7 +43,8 @@ def test_every_side_is_averaged_by_itself() -> None:
     seen = levels.shrunk((12, 5, 3), 6)(x).reshape(2, 6, 5, 3)
     pairs = x.reshape(2, 6, 2, 5, 3)
     np.testing.assert_allclose(seen, jnp.mean(pairs, axis=2), rtol=1e-5)
-    assert levels.shrunk((6, 5, 3), 6)(x) is x
+    small = x[:, : 6 * 5 * 3]
+    assert levels.shrunk((6, 5, 3), 6)(small) is small
     with pytest.raises(ValueError, match="largest must be >= 1"):
         levels.shrunk((6, 5, 3), 0)
 

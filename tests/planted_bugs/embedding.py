@@ -12,6 +12,13 @@ _SPY = (f"{_N}test_guarantee_every_statistic_has_float64_noise_of_its_own",)
 
 MUTANTS = (
     Mutant(
+        "features of bytes have a norm that overflows",
+        _MAPS,
+        "        require_floats(phi)\n",
+        "",
+        ("tests/test_wrong_rows.py::test_guarantee_features_of_bytes_have_no_norm_that_overflows",),
+    ),
+    Mutant(
         "class shares are released without noise",
         _NTK,
         "noisy_sums(weights_key, exact, stddev=stddev,",
