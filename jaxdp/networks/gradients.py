@@ -68,6 +68,8 @@ def entk_norms(
 ) -> Float[Array, " n"]:
     """Return `|phi(x)|` of every row, one chunk's `CompactGradient` at a time.
 
+    Where it is 0 its own gradient is taken as 0.
+
     Args:
         apply_fn: as for `entk`.
         params: as for `entk`.
@@ -84,7 +86,9 @@ def entk_norms(
         formed, factors = compact(row)
         gradient = CompactGradient(formed, tuple(balanced(pair) for pair in factors))
         alone = jax.tree.map(lambda part: part[None], gradient)
-        return jnp.sqrt(inner_products(gradient, alone)[0])
+        square = inner_products(gradient, alone)[0]
+        is_zero = square == 0  # what is not a number stays so, as callers look for it
+        return jnp.where(is_zero, 0.0, jnp.sqrt(jnp.where(is_zero, 1.0, square)))
 
     return map_rows(norm, x, at_most=chunk_size or ROWS_AT_ONCE.here)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array
 from support.example_maps import CLASSES, explicit_maps, rows
 
 from jaxdp.data import Codec
@@ -83,6 +86,41 @@ def test_guarantee_no_row_spoils_the_sum_of_the_others(name: str) -> None:
         both = np.concatenate([good, np.full((1, 6), bad, np.float32)])
         found = np.asarray(total(jnp.asarray(both), jnp.ones(4)))
         assert np.linalg.norm(found - alone) <= 1 + 1e-6
+
+
+def test_guarantee_gradients_that_are_no_numbers_add_exactly_nothing() -> None:
+    """Their norm is no number either: 0 in its place would be taken for a row of zeros."""
+
+    def network(params: Any, x: Array) -> Array:
+        squares = x * x
+        return jnp.sum((squares - squares / 2) * params["scale"], axis=1)
+
+    features = entk_map(network, {"scale": jnp.ones(3)}, 3)
+    good = jnp.array([[1.0, 2.0, 3.0]])
+    both = jnp.concatenate([good, jnp.full((1, 3), 1e20)])  # infinity less infinity
+    total = jax.jit(features.weighted_sum)
+    np.testing.assert_allclose(total(both, jnp.ones(2)), total(good, jnp.ones(1)), rtol=1e-6)
+
+
+def test_gradients_of_a_network_move_no_row_that_has_none() -> None:
+    """A black image may have a gradient of 0, and its generator learns from the other images."""
+
+    def network(params: Any, x: Array) -> Array:
+        return jax.nn.relu(x @ params["first"]) @ params["last"]
+
+    params = {"first": jnp.eye(3, 4), "last": jnp.ones(4)}
+    features = entk_map(network, params, 3)
+    assert features.factors is None  # two passes
+    rows = jnp.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
+
+    @jax.jit
+    @jax.grad
+    def moved(x: Array) -> Array:
+        return jnp.sum(features.weighted_sum(x, jnp.ones(len(x))) ** 2)
+
+    found = np.asarray(moved(rows))
+    np.testing.assert_array_equal(found[0], 0)
+    np.testing.assert_allclose(found[1:], moved(rows[1:]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("moments", [1, 2])

@@ -19,6 +19,13 @@ MUTANTS = (
         ("tests/test_wrong_rows.py::test_guarantee_features_of_bytes_have_no_norm_that_overflows",),
     ),
     Mutant(
+        "a gradient that is no number has norm 0",
+        "jaxdp/networks/gradients.py",
+        "is_zero = square == 0",
+        "is_zero = ~(square > 0)",
+        (f"{_F}test_guarantee_gradients_that_are_no_numbers_add_exactly_nothing",),
+    ),
+    Mutant(
         "class shares are released without noise",
         _NTK,
         "noisy_sums(weights_key, exact, stddev=stddev,",
