@@ -44,6 +44,16 @@ def loss(
 ) -> Float[Array, ""]:
     """Return the KIP loss of one target, `|K_ts (K_ss + lambda I)^-1 y_s - y_t|^2 / (2 c)`.
 
+    Args:
+        kernel: of the regression.
+        support: rows (s, d) and labels (s, c).
+        x_t: the target's row (d,).
+        y_t: its label (c,), as the support's are: `preprocess.centred_one_hot` for a class.
+        ridge: relative ridge, >= 0.
+
+    Raises:
+        TypeError, ValueError: see `total_loss`.
+
     References:
         Nguyen, Chen & Lee (2021), eq. 7, with the mean over classes of Vinaroz & Park (2024).
 
@@ -67,10 +77,48 @@ def total_loss(
     *,
     ridge: float,
 ) -> Float[Array, ""]:
-    """Return the sum of the losses of the targets that `mask` selects."""
+    """Return the sum of the losses of the targets that `mask` selects.
+
+    Args:
+        kernel: of the regression.
+        support: rows (s, d) and labels (s, c).
+        x_t: rows (n, d) of the targets.
+        y_t: their labels (n, c), as the support's are: `preprocess.centred_one_hot` for classes.
+        mask: (n,) booleans.
+        ridge: relative ridge, >= 0.
+
+    Raises:
+        TypeError: labels are not of floats, or the mask is not of booleans.
+        ValueError: labels or mask are of other shapes, which would be spread over all targets.
+    """
+    _require_targets(support, len(x_t), y_t, mask)
     alpha = krr.fit(kernel.symmetric(support.x), support.y, ridge=ridge)
     residuals = krr.predict(kernel.cross(x_t, support.x), alpha) - y_t
     return jnp.sum(jnp.where(mask, jnp.mean(residuals**2, axis=1) / 2, 0.0))
+
+
+def _require_targets(support: SupportSet, num_targets: int, y_t: Array, mask: Array) -> None:
+    labels = _floating_labels("support", support.y)
+    _floating_labels("target", y_t)
+    if y_t.shape != (num_targets, labels.shape[1]):
+        raise ValueError(
+            f"targets need labels of shape {(num_targets, labels.shape[1])}, one row for each and "
+            f"as wide as the support's, got {y_t.shape}"
+        )
+    if mask.dtype != bool:
+        raise TypeError(f"the mask must be of booleans, got {mask.dtype}")
+    if mask.shape != (num_targets,):
+        raise ValueError(f"the mask must have shape {(num_targets,)}, got {mask.shape}")
+
+
+def _floating_labels(whose: str, labels: Array) -> Array:
+    labels = jnp.asarray(labels)
+    if labels.ndim != 2 or not jnp.issubdtype(labels.dtype, jnp.floating):
+        raise TypeError(
+            f"the {whose}'s labels are {labels.dtype} of shape {labels.shape}; regression needs "
+            "floats (s, c), as jaxdp.kernels.preprocess.centred_one_hot makes of whole numbers"
+        )
+    return labels
 
 
 def predict(
@@ -103,12 +151,7 @@ def predict(
         >>> scores.argmax(axis=1).tolist()
         [0, 1]
     """
-    labels = jnp.asarray(support.y)
-    if labels.ndim != 2 or not jnp.issubdtype(labels.dtype, jnp.floating):
-        raise TypeError(
-            f"the support's labels are {labels.dtype} of shape {labels.shape}; regression needs "
-            "floats (s, c), as jaxdp.kernels.preprocess.centred_one_hot makes of whole numbers"
-        )
+    _floating_labels("support", support.y)
     with numerics.float64():
         x_s, y_s = (jnp.asarray(z, jnp.float64) for z in support)
         alpha = krr.fit(_gram(kernel, x_s), y_s, ridge=ridge)
