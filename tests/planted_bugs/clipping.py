@@ -177,10 +177,17 @@ MUTANTS = (
         (f"{_P}test_clipping_in_pixels_equals_autodiff",),
     ),
     Mutant(
+        "a record may be several targets",
+        _KIP,
+        "        if len(rows) != len(y_t):\n",
+        "        if len(rows) < len(y_t):\n",
+        (f"{_P}test_guarantee_a_record_is_one_target",),
+    ),
+    Mutant(
         "targets are centred by their private mean",
         _KIP,
-        "config.target_fn(x_t[indices])",
-        "config.target_fn(x_t[indices] - jnp.mean(x_t, axis=0))",
+        "rows = target_fn(x_t[indices])",
+        "rows = target_fn(x_t[indices] - jnp.mean(x_t, axis=0))",
         (f"{_KG}test_guarantee_nothing_but_the_sample_and_the_noise_depends_on_data",),
     ),
     Mutant(

@@ -38,6 +38,7 @@ from jaxdp.methods.steps import RowMap, Runner, Steps
 from jaxdp.privacy import clipping, dp_sgd
 from jaxdp.privacy.dp_sgd import ClippedSum
 from jaxdp.privacy.mechanism import SubsampledGaussian
+from jaxdp.rows import require_rows
 
 
 class KIPState(NamedTuple):
@@ -65,7 +66,8 @@ class KIPConfig:
         target_fn: public map from rows as stored (e.g. uint8) to what the support is compared
             with, row by row: scaled rows, or rows of features where the kernel has `features`.
             The guarantee needs a row's result to depend on that row alone.
-            Applied to a chunk at a time so that the data stay small in memory.
+            Applied to a chunk at a time so that the data stay small in memory. None takes rows,
+            scaled like the support's, as they are, or the kernel's features of them.
         clip_space: for kernels with `features`, whether gradients are clipped and noised with
             respect to `"pixels"` or to `"features"`; see `jaxdp.methods.dp_kip.clipped.pixels`.
         free: columns of the support that are distilled, `(d,)` booleans drawn independently of
@@ -81,7 +83,7 @@ class KIPConfig:
     optimizer: optax.GradientTransformation
     average_decay: float = 0.0
     chunk_size: int = 128
-    target_fn: Callable[[Array], Array] = lambda rows: rows
+    target_fn: Callable[[Array], Array] | None = None
     clip_space: str = "pixels"
     free: Bool[Array, " d"] | None = None
     bounds: tuple[float, float] | None = None
@@ -120,8 +122,11 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
     would be told of a single record.
 
     Raises:
-        ValueError: (`update`) the data does not have `mechanism.num_examples` rows, or labels are
-            not classes of the support, one for each row.
+        ValueError: gradients are to be clipped in features, and the kernel has none; (`update`) the
+            data does not have `mechanism.num_examples` rows, labels are not classes of the support,
+            one for each row, or `target_fn` gives other than one row for each, as wide as what it
+            is compared with.
+        TypeError: (`update`) rows are not of floats where the kernel's features are taken of them.
 
     Guarantee:
         All states together are a function of at most `mechanism.num_steps` releases of the
@@ -129,6 +134,12 @@ def dp_kip(kernel: Kernel, mechanism: SubsampledGaussian, config: KIPConfig) -> 
         zero-out relation (`jaxdp.privacy.ledger`), and of nothing else that depends on `x_t` and
         `labels`.
     """
+
+    if config.clip_space == "features" and not _takes_features(kernel):
+        raise ValueError(
+            'clip_space="features" needs a kernel of features, as kernels.from_features makes; '
+            "gradients of this one are clipped in pixels"
+        )
 
     def init(support: SupportSet) -> KIPState:
         return KIPState(
@@ -235,13 +246,21 @@ def clipped_sum(
 
     Private data are read here alone, a chunk at a time.
 
+    Raises:
+        TypeError, ValueError: see `dp_kip`.
+
     Guarantee:
         That of `ClippedSum`, for `mechanism.clip_norm`.
     """
+    target_fn = config.target_fn or _usual_targets(kernel, support.x.shape[1])
 
     def examples(indices: Array) -> tuple[Array, Array]:
         y_t = preprocess.centred_one_hot(labels[indices], support.y.shape[1])
-        return config.target_fn(x_t[indices]), y_t
+        rows = target_fn(x_t[indices])
+        # A label is spread over several rows of one record: each would be clipped by itself.
+        if len(rows) != len(y_t):
+            raise ValueError(f"target_fn gives {len(rows)} rows for {len(y_t)} examples")
+        return rows, y_t
 
     if kernel.dot_product is not None:
         return _of_inner_products(
@@ -250,6 +269,24 @@ def clipped_sum(
     if kernel.features is not None:
         return _of_features(kernel.features, mechanism, config, support, examples)
     return _of_any_kernel(kernel, mechanism, config, support, examples)
+
+
+def _takes_features(kernel: Kernel) -> bool:
+    """Return whether targets are rows of features; inner products of rows come first."""
+    return kernel.features is not None and kernel.dot_product is None
+
+
+def _usual_targets(kernel: Kernel, dim: int) -> Callable[[Array], Array]:
+    """Return what `KIPConfig.target_fn` is by default, for supports of width `dim`."""
+    feature_fn = kernel.features
+    if feature_fn is None or not _takes_features(kernel):
+        return lambda rows: rows
+
+    def features(rows: Array) -> Array:
+        require_rows(rows, dim)
+        return feature_fn(rows)
+
+    return features
 
 
 def _of_inner_products(
@@ -273,8 +310,14 @@ def _of_inner_products(
     )
 
     def chunk(indices: Array, mask: Array) -> kip_grads.Moments:
+        rows, y_t = examples(indices)
+        if rows.shape[1:] != support.x.shape[1:]:
+            raise ValueError(
+                f"target_fn gives rows of shape {rows.shape[1:]}, and what they are compared with "
+                f"has rows of shape {support.x.shape[1:]}"
+            )
         return kip_grads.clipped_moments(
-            dot_product, terms, *examples(indices), mask, mechanism.clip_norm, norms_fn=norms_fn
+            dot_product, terms, rows, y_t, mask, mechanism.clip_norm, norms_fn=norms_fn
         )
 
     assemble = functools.partial(kip_grads.assemble, terms)

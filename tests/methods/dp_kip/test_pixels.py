@@ -270,3 +270,76 @@ def test_pixel_norms_refuse_features_without_float64(support: dp_kip.SupportSet)
 def test_unknown_clip_space() -> None:
     with pytest.raises(ValueError, match="clip_space"):
         config("pixel")
+
+
+@pytest.mark.parametrize("space", ["pixels", "features"])
+def test_the_usual_targets_of_a_kernel_of_features_are_features(
+    space: str, data: tuple, support: dp_kip.SupportSet
+) -> None:
+    """Rows as they are would be taken for features, where both have one width in silence."""
+    named = config(space)
+    usual = dataclasses.replace(named, target_fn=None)
+    runs = [dp_kip.dp_kip(KERNEL, mechanism(1e-2), each) for each in (named, usual)]
+    after = [kip.update(kip.init(support), private_key(0), *data, 1) for kip in runs]
+    np.testing.assert_array_equal(after[0].support.x, after[1].support.x)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "target_fn", "said"),
+    [
+        (KERNEL, lambda rows: rows, r"rows of shape \(6,\), .* has rows of shape \(15,\)"),
+        (kernels.fc_ntk(), features, r"rows of shape \(15,\), .* has rows of shape \(6,\)"),
+        (kernels.fc_ntk(), lambda rows: rows[:, 0], r"rows of shape \(\)"),
+    ],
+    ids=["no features", "features", "numbers"],
+)
+def test_targets_of_another_width_than_what_they_are_compared_with_are_refused(
+    kernel: kernels.Kernel,
+    target_fn: Any,
+    said: str,
+    data: tuple,
+    support: dp_kip.SupportSet,
+) -> None:
+    of_others = dataclasses.replace(config("pixels"), target_fn=target_fn)
+    kip = dp_kip.dp_kip(kernel, mechanism(1e-2), of_others)
+    with pytest.raises(ValueError, match=said):
+        kip.update(kip.init(support), private_key(0), *data, 1)
+
+
+def test_rows_of_which_usual_features_cannot_be_taken_are_refused(
+    data: tuple, support: dp_kip.SupportSet
+) -> None:
+    x, labels = data
+    usual = dataclasses.replace(config("features"), target_fn=None)
+    kip = dp_kip.dp_kip(KERNEL, mechanism(1e-2), usual)
+    with pytest.raises(ValueError, match="need rows of width 6, got 4"):
+        kip.update(kip.init(support), private_key(0), x[:, :4], labels, 1)
+    with pytest.raises(TypeError, match="rows must be of floats, got uint8"):
+        kip.update(kip.init(support), private_key(0), x.astype(jnp.uint8), labels, 1)
+
+
+@pytest.mark.parametrize("chunk_size", [1, 7])
+@pytest.mark.parametrize("kernel", [kernels.linear(), kernels.fc_ntk(), KERNEL])
+def test_guarantee_a_record_is_one_target(
+    kernel: kernels.Kernel, chunk_size: int, data: tuple, support: dp_kip.SupportSet
+) -> None:
+    """One label is spread over several rows, each of which would be clipped by itself.
+
+    So a record of two rows, as images are that are read as smaller ones, moved a sum by two norms.
+    """
+
+    def two_rows(rows: jax.Array) -> jax.Array:
+        return jnp.repeat(rows if kernel is not KERNEL else features(rows), 2, axis=0)
+
+    of_two = dataclasses.replace(config("pixels"), target_fn=two_rows, chunk_size=chunk_size)
+    kip = dp_kip.dp_kip(kernel, mechanism(1e-2), of_two)
+    with pytest.raises(ValueError, match=f"gives {2 * chunk_size} rows for {chunk_size} examples"):
+        kip.update(kip.init(support), private_key(0), *data, 1)
+
+
+def test_kernels_without_features_are_not_clipped_in_them() -> None:
+    general = kernels.Kernel(cross=KERNEL.cross, symmetric=KERNEL.symmetric)
+    both = dataclasses.replace(kernels.linear(), features=features)
+    for kernel in (kernels.fc_ntk(), general, both):
+        with pytest.raises(ValueError, match="needs a kernel of features"):
+            dp_kip.dp_kip(kernel, mechanism(1.0), config("features"))
