@@ -13,6 +13,7 @@ References:
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -243,6 +244,14 @@ class _FullyConnected:
 
 
 def _fully_connected(depth: int, weight_std: float, bias_std: float, tangent: bool) -> Kernel:
+    """Return the same kernel for the same numbers: jax knows by it what it has compiled."""
+    try:
+        return _kept_fully_connected(depth, weight_std, bias_std, tangent)
+    except TypeError:  # arrays, which have no hash
+        return _new_fully_connected(depth, weight_std, bias_std, tangent)
+
+
+def _new_fully_connected(depth: int, weight_std: float, bias_std: float, tangent: bool) -> Kernel:
     if depth < 0:
         raise ValueError(f"depth must be >= 0 hidden layers, got {depth}")
     if not (weight_std > 0 and bias_std >= 0):
@@ -256,6 +265,10 @@ def _fully_connected(depth: int, weight_std: float, bias_std: float, tangent: bo
     return from_dot_product(DotProduct(cross=network.cross, diagonal=network.diagonal))
 
 
+# Types, too: a depth of 1.0 is none, and must not stand for 1.
+_kept_fully_connected = functools.lru_cache(maxsize=64, typed=True)(_new_fully_connected)
+
+
 def fc_nngp(*, depth: int = 1, weight_std: float = 2**0.5, bias_std: float = 0.1) -> Kernel:
     """Return the NNGP kernel of an infinitely wide fully connected ReLU network.
 
@@ -265,7 +278,8 @@ def fc_nngp(*, depth: int = 1, weight_std: float = 2**0.5, bias_std: float = 0.1
         bias_std: standard deviation of the biases, >= 0.
 
     Returns:
-        The kernel; every kernel value is finite for finite inputs.
+        The kernel, the same one for the same numbers; every kernel value is finite for finite
+        inputs.
 
     Raises:
         ValueError: an argument is out of range.
@@ -294,6 +308,9 @@ def fc_ntk(*, depth: int = 1, weight_std: float = 2**0.5, bias_std: float = 0.1)
         depth: number of hidden (ReLU) layers, >= 0; `depth + 1` dense layers in all.
         weight_std: standard deviation of the weights in NTK parameterisation, > 0.
         bias_std: standard deviation of the biases, >= 0.
+
+    Returns:
+        The kernel, the same one for the same numbers.
 
     Raises:
         ValueError: an argument is out of range.
@@ -370,10 +387,11 @@ def unit_scale(
 
 LINEAR = DotProduct(cross=lambda inner, xx, zz, d: inner, diagonal=lambda xx, d: xx)
 """The kernel `x . z`: what every kernel of features is to rows of features."""
+_LINEAR = from_dot_product(LINEAR)
 
 
 def linear() -> Kernel:
-    """Return the kernel `x . z`.
+    """Return the kernel `x . z`, the same one each time.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -381,7 +399,7 @@ def linear() -> Kernel:
         >>> kernels.linear().cross(jnp.array([[1.0, 2.0]]), jnp.array([[3.0, 4.0]])).tolist()
         [[11.0]]
     """
-    return from_dot_product(LINEAR)
+    return _LINEAR
 
 
 def from_neural_tangents(

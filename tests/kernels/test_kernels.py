@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from pathlib import Path
 from typing import Any
@@ -291,3 +292,32 @@ def test_unit_scale_divides_by_the_norm_on_probes() -> None:
     probes = jnp.array([[3.0, 4.0], [0.0, 5.0]])
     features = kernels.unit_scale(lambda rows: 2 * rows, probes)
     np.testing.assert_allclose(features(jnp.array([[1.0, -2.0]])), [[0.2, -0.4]], rtol=1e-6)
+
+
+def test_the_same_numbers_have_the_same_kernel() -> None:
+    """So jax knows what it has compiled: a kernel is static in programs of its user."""
+    traced = []
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def gram(kernel: kernels.Kernel, x: jax.Array) -> jax.Array:
+        traced.append(kernel)
+        return kernel.symmetric(x)
+
+    for factory in (kernels.linear, kernels.fc_ntk, kernels.fc_nngp):
+        for _ in range(3):
+            gram(factory(), jnp.eye(2))
+    assert len(traced) == 3
+    assert kernels.fc_ntk(depth=2, bias_std=0.5) is kernels.fc_ntk(depth=2, bias_std=0.5)
+    assert kernels.fc_ntk(depth=2) is not kernels.fc_ntk(depth=1)
+    assert kernels.fc_ntk() is not kernels.fc_nngp()
+
+
+def test_numbers_without_a_hash_make_a_kernel() -> None:
+
+    class Unhashed(float):
+        __hash__ = None  # type: ignore[assignment]
+
+    made = kernels.fc_ntk(bias_std=Unhashed(0.5))
+    np.testing.assert_allclose(
+        made.symmetric(jnp.eye(2)), kernels.fc_ntk(bias_std=0.5).symmetric(jnp.eye(2)), rtol=1e-6
+    )

@@ -1,6 +1,8 @@
 """Drawing examples from a trained generator: post-processing, in whatever number."""
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -97,13 +99,7 @@ def draw_rows(
 ) -> np.ndarray:
     """Return one generated row in [0, 1] per label, in chunks of one size."""
     size = min(_CHUNK, len(labels))
-
-    @jax.jit
-    def chunk_rows(variables: Any, chunk_key: Array, chunk: Array) -> Array:
-        codes = generators.sample_codes(chunk_key, chunk, code_dim)
-        rows, _ = generators.generate(module, variables, codes, chunk, train=False)
-        return rows
-
+    chunk_rows = _program(module, code_dim)
     found = np.empty(0, np.float32)
     for number in watch(range(-(-len(labels) // size))):
         chunk = labels[number * size : (number + 1) * size]
@@ -116,6 +112,28 @@ def draw_rows(
             found = np.zeros((len(labels), rows.shape[1]), rows.dtype)
         found[number * size : number * size + len(chunk)] = rows[: len(chunk)]
     return found
+
+
+def _program(module: Any, code_dim: int) -> Callable[[Any, Array, Array], Array]:
+    """Return the compiled map from weights, a key and labels to rows, the same for one network."""
+    try:
+        return _kept_program(module, code_dim)
+    except TypeError:  # a network that a list describes has no hash
+        return _new_program(module, code_dim)
+
+
+def _new_program(module: Any, code_dim: int) -> Callable[[Any, Array, Array], Array]:
+    @jax.jit
+    def chunk_rows(variables: Any, chunk_key: Array, chunk: Array) -> Array:
+        codes = generators.sample_codes(chunk_key, chunk, code_dim)
+        rows, _ = generators.generate(module, variables, codes, chunk, train=False)
+        return rows
+
+    return chunk_rows
+
+
+# Weights are arguments of a program: none is kept with it.
+_kept_program = functools.lru_cache(maxsize=8)(_new_program)
 
 
 def balanced_labels(class_weights: np.ndarray, count: int, *, seed: int) -> np.ndarray:

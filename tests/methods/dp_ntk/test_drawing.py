@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxdp import networks
 from jaxdp.data import Codec
 from jaxdp.methods.dp_ntk import drawing
 from jaxdp.methods.dp_ntk.drawing import Generator, balanced_labels
@@ -53,6 +56,37 @@ def test_labels_of_no_class_are_refused(labels: list) -> None:
     )
     with pytest.raises(ValueError, match="labels must be"):
         generator(np.array(labels), seed=0)
+
+
+def test_a_generator_is_traced_once_for_all_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its network: one that is opened again is another object."""
+    module, traced = networks.DenseGen(dim=4, hidden=(5, 6)), []
+    variables = networks.generators.init(module, jax.random.key(0), 3, 2)
+    generate = networks.generators.generate
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        traced.append(args[0])
+        return generate(*args, **kwargs)
+
+    monkeypatch.setattr(drawing.generators, "generate", counted)
+    labels, key = np.array([0, 1, 1], np.int32), jax.random.key(1)
+    found = []
+    for scale in (1, 1, 2):
+        weights = jax.tree.map(lambda leaf, scale=scale: scale * leaf, variables)
+        again = networks.DenseGen(dim=4, hidden=(5, 6))
+        found.append(drawing.draw_rows(again, weights, labels, key, code_dim=3))
+    assert len(traced) == 1
+    np.testing.assert_array_equal(found[0], found[1])
+    assert np.any(found[0] != found[2])
+
+
+def test_a_network_without_a_hash_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that is described by a list."""
+    monkeypatch.setattr(
+        drawing.generators, "generate", lambda module, *_, **__: (jnp.asarray(module), None)
+    )
+    found = drawing.draw_rows([[0.5]], None, np.array([0]), jax.random.key(0), code_dim=2)
+    np.testing.assert_array_equal(found, [[0.5]])
 
 
 def test_every_row_is_of_its_own_label_however_many_chunks_there_are(
