@@ -98,7 +98,8 @@ def directional_fourier_features(
         TypeError: from the map, features f that are not of floats.
 
     Guarantee:
-        That of `fourier_features`, whatever `f` and the matrix.
+        That of `fourier_features`, whatever `f` and the matrix: `phi(x) = 0` where projections, or
+        their squares, overflow or are not numbers.
 
     References:
         Gretton et al. (2012), "A kernel two-sample test" (characteristic kernels).
@@ -112,10 +113,13 @@ def directional_fourier_features(
         f = feature_fn(x)
         require_floats(f)
         angles = jnp.matmul(f, projections.astype(f.dtype), precision=_HIGHEST)
+        # What is not a number, or too large to have a direction, is no row of zeros.
+        known = jnp.isfinite(jnp.mean(angles**2, axis=1, keepdims=True))
+        angles = jnp.where(known, angles, 0.0)
         squares = jnp.mean(angles**2, axis=1, keepdims=True)
-        some = squares > 0  # a row of zeros stays one, with a gradient of zero
+        some = known & (squares > 0)  # a row of zeros stays one, with a gradient of zero
         norms = length_scale * jnp.sqrt(jnp.where(some, squares, 1.0))
-        return _waves(jnp.where(some, angles / norms, 0.0))
+        return jnp.where(known, _waves(jnp.where(some, angles / norms, 0.0)), 0.0)
 
     return features
 

@@ -92,6 +92,28 @@ def test_guarantee_directional_fourier_features_have_norm_at_most_one() -> None:
     np.testing.assert_array_equal(gradient, 0.0)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38])
+def test_guarantee_rows_without_a_direction_have_directional_features_of_zero(bad: float) -> None:
+    """They had those of a row of zeros, of norm 1, as if they were one."""
+    features = waves_of_squares(8)
+    x = np.array([[1, 2, 3], [bad, 0, 1], [0, 0, 0]], np.float32)
+    found = np.asarray(features(x))
+    np.testing.assert_array_equal(found[1], 0.0)
+    np.testing.assert_allclose(np.linalg.norm(found[[0, 2]], axis=1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(found[[0, 2]], np.asarray(features(x[[0, 2]])))
+
+
+def test_a_row_without_a_direction_has_no_gradient() -> None:
+    linear = random_features.directional_fourier_features(
+        lambda x: x, jnp.eye(3), jax.random.key(0), num_features=8, length_scale=0.7
+    )
+    x = jnp.array([[1.0, 2.0, 3.0], [jnp.nan, 0.0, 1.0], [jnp.inf, 0.0, 1.0]])
+    gradient = np.asarray(jax.grad(lambda x: jnp.sum(linear(x)))(x))
+    np.testing.assert_array_equal(gradient[1:], 0.0)
+    assert np.all(np.isfinite(gradient))
+    assert np.any(gradient[0] != 0)
+
+
 def test_same_key_gives_the_same_features() -> None:
     x = rows(2, 3).astype(np.float32)
     np.testing.assert_array_equal(fourier(3, 4)(x), fourier(3, 4)(x))
