@@ -91,6 +91,8 @@ def turned_and_stretched(
 ) -> Float[Array, "*n 2 2"]:
     """Return `matrix` of `resampled` for images turned by `degrees`, sides then times `stretch`.
 
+    It leads back: `R^-1 S^-1` for an image that is turned by `R`, and then stretched by `S`.
+
     Args:
         degrees: clockwise.
         stretch: factors of height and width, above 0.
@@ -104,7 +106,7 @@ def turned_and_stretched(
     angle = jnp.deg2rad(degrees)
     rows = jnp.stack([jnp.cos(angle), -jnp.sin(angle)], axis=-1)
     columns = jnp.stack([jnp.sin(angle), jnp.cos(angle)], axis=-1)
-    return jnp.stack([rows, columns], axis=-2) / stretch[..., None]
+    return jnp.stack([rows, columns], axis=-2) / stretch[..., None, :]
 
 
 def resampled(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from jaxdp.images.views import FIVE_VIEWS, View, resampled, viewed
+from jaxdp.images.views import FIVE_VIEWS, View, resampled, turned_and_stretched, viewed
 
 IMAGE = np.random.default_rng(0).normal(size=(9, 12, 2)).astype(np.float32)
 
@@ -58,3 +58,25 @@ def test_guarantee_a_row_of_viewed_features_depends_on_that_row_alone() -> None:
     changed = features(rows.at[1].set(7.0))
     np.testing.assert_array_equal(changed[jnp.array([0, 2])], features(rows)[jnp.array([0, 2])])
     assert np.any(changed[1] != features(rows)[1])
+
+
+def test_an_image_is_turned_first_and_then_stretched() -> None:
+    """What is above the middle comes to the right, where a factor of the height does not move it.
+
+    What is at its left comes above, twice as far.
+    """
+    matrix = turned_and_stretched(jnp.asarray(90.0), jnp.array([2.0, 1.0]))
+    from_right, from_above = np.asarray(matrix) @ [0, 1], np.asarray(matrix) @ [-2, 0]
+    np.testing.assert_allclose(from_right, [-1, 0], atol=1e-6)
+    np.testing.assert_allclose(from_above, [0, -1], atol=1e-6)
+
+
+@pytest.mark.parametrize(("degrees", "stretch"), [(15.0, (1.0, 1.0)), (0.0, (1.15, 0.9))])
+def test_views_that_do_one_of_both_are_what_they_were(
+    degrees: float, stretch: tuple[float, float]
+) -> None:
+    """Released embeddings and kept whitenings are of these."""
+    angle, sides = np.deg2rad(np.float32(degrees)), np.asarray(stretch, np.float32)
+    turned = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    found = turned_and_stretched(jnp.asarray(degrees), jnp.asarray(sides))
+    np.testing.assert_allclose(found, turned / sides[:, None], rtol=1e-6, atol=1e-7)
