@@ -39,7 +39,8 @@ class GeneratorConfig:
     Attributes:
         num_classes: c.
         code_dim: length of a latent code.
-        batch_size: generated examples of a step, in equal parts of every class.
+        batch_size: generated examples of a step, in equal parts of every class: two of each at
+            least, as one alone would have to have the mean features of its class.
         optimizer: of the generator's parameters.
         ema_decay: of the moving average of parameters that generates at the end; 0 for none.
 

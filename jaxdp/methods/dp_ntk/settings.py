@@ -166,7 +166,8 @@ _FAST = dict.fromkeys(("scatter_rbf", "encoder_rbf"), (600, 300))
 _FAST_OTHERS = (1200, 500)
 _FAST_PIXELS, _FEWEST = 32 * 32, 32
 _FAST_CODE = 16
-_LEAST_OF_A_CLASS = 2  # batch normalisation is by class
+# One example alone would have to have the mean features of its class: two may differ.
+_LEAST_OF_A_CLASS = 2
 # A kernel that rewards variety, and DP-HP's own.
 _SHORTEST_CODE = {"scatter_rbf": 16, "encoder_rbf": 16, "hermite": 15}
 _NETWORK = {"network": "fc_1l", "ntk_width": "800"}
@@ -259,7 +260,7 @@ def training_rules(features: str, spec: Any) -> dict[str, Any]:
 def _shortened(table: dict[str, Any], features: str, spec: Any) -> dict[str, Any]:
     """Return fewer and smaller steps than a table has, by features and an example's size."""
     steps, batch_size = _FAST.get(features, _FAST_OTHERS)
-    # Batch normalisation needs some, and every class two.
+    # Batch normalisation, which is over all classes, needs some, and every class two.
     fewer = batch_size * _FAST_PIXELS // max(spec.dim, _FAST_PIXELS)
     fewer = max(fewer, _FEWEST, _LEAST_OF_A_CLASS * spec.num_classes)
     return {
