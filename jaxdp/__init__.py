@@ -9,7 +9,8 @@ Where to go:
     jaxdp.run         runs a method on private data; gives what it made, and a certificate
     jaxdp.load        opens a folder that a run or `made.save` has written: examples, predictions
     jaxdp.Spec        public facts about the data; jaxdp.Private holds the data themselves
-    jaxdp.methods     what turns private data into something to release: dp_kip, teacher, dp_ntk
+    jaxdp.methods     what turns private data into something to release: dp_kip, teacher, dp_ntk,
+                      marginals
     jaxdp.privacy     noise, sampling, clipping, accounting, ledgers and certificates
     jaxdp.kernels     kernels, and kernel ridge regression with them
     jaxdp.features    public feature maps: scattering, Fourier, Hermite, gradients of networks

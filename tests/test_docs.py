@@ -141,6 +141,20 @@ def test_the_site_has_every_public_name_of_a_room(site: Path, room: str) -> None
     assert not missing, f"add these to docs/{page}.md"
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_first_page_of_the_library_names_every_room(room: str) -> None:
+    name, page = f"jaxdp.{room}", room.removeprefix("methods.")
+    assert f"| [{name}]({page}.md) | " in (DOCS / "api" / "index.md").read_text()
+
+
+def test_docstrings_of_the_library_name_every_room_and_method() -> None:
+    for name in jaxdp.__all__:
+        assert f"jaxdp.{name}" in str(jaxdp.__doc__), name
+    for method in ("teacher", "dp_kip", "dp_ntk", "marginals"):
+        for told in (jaxdp.__doc__, jaxdp.methods.__doc__, jaxdp.run.__doc__):
+            assert method in str(told), method
+
+
 def public_names(room: str) -> set[str]:
     """Return all that a room gives, and what else its modules define."""
     module = importlib.import_module(room)

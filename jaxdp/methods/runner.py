@@ -92,7 +92,7 @@ def run(
     """Release what a method releases of private data, and make what it makes of that.
 
     Args:
-        method: `jaxdp.methods.teacher`, `jaxdp.methods.dp_kip` or `jaxdp.methods.dp_ntk`.
+        method: `jaxdp.methods.teacher`, `dp_kip`, `dp_ntk` or, for tables, `marginals`.
         settings: `method.Settings(...)`; what is None there has a default that depends on `spec`.
         spec: public facts about the data; nothing else is derived from them.
         private: the data, as stored.
