@@ -275,10 +275,10 @@ def epsilon(
         delta: in (0, 1).
         accountant: `"pld"` or `"rdp"`.
         also: noise of further Gaussian releases of the same data, once each, over what one example
-            contributes.
+            contributes; 0 for a release without noise.
 
     Raises:
-        ValueError: `delta` or `accountant` is not one of these.
+        ValueError: `delta` or `accountant` is not one of these, or `also` holds what is no noise.
 
     Guarantee:
         An upper bound: the mechanism is (epsilon, delta)-DP, but for what
@@ -302,9 +302,16 @@ def epsilon(
         raise ValueError(f"delta must be in (0, 1), got {delta}")
     if accountant not in _ACCOUNTANTS:
         raise ValueError(f"accountant must be one of {ACCOUNTANTS}, got {accountant!r}")
+    _require_noise(also)
     if not mechanism.is_private or 0 in also:
         return math.inf
     return _ACCOUNTANTS[accountant][1](mechanism, delta, tuple(also))
+
+
+def _require_noise(also: Sequence[float]) -> None:
+    for noise in also:
+        if not 0 <= noise < math.inf:  # what is not a number is no noise
+            raise ValueError(f"also holds noise, >= 0 and finite, got {noise}")
 
 
 def joint_epsilon(
@@ -318,7 +325,7 @@ def joint_epsilon(
         also: noise of Gaussian releases beside them, over what one person moves.
 
     Raises:
-        ValueError: `delta` is out of range, or there is nothing.
+        ValueError: `delta` is out of range, there is nothing, or `also` holds what is no noise.
 
     Guarantee:
         An upper bound for everything together, as `epsilon`.
@@ -341,6 +348,7 @@ def joint_epsilon(
         raise ValueError(f"delta must be in (0, 1), got {delta}")
     if not mechanisms and not also:
         raise ValueError("nothing was released")
+    _require_noise(also)
     if not all(mechanism.is_private for mechanism in mechanisms) or 0 in also:
         return math.inf
     return _joint_pld(tuple(mechanisms), delta, tuple(also))
@@ -402,6 +410,7 @@ def profile(mechanisms: Sequence[SubsampledGaussian], *, also: Sequence[float] =
     """
     if not mechanisms and not also:
         raise ValueError("nothing was released")
+    _require_noise(also)
     if not all(mechanism.is_private for mechanism in mechanisms) or 0 in also:
         raise ValueError("what has no noise has no profile")
     return _profile(tuple(mechanisms), tuple(also))

@@ -189,6 +189,13 @@ MUTANTS = (
         (f"{_R}test_guarantee_less_than_one_record_of_a_person_is_refused",),
     ),
     Mutant(
+        "noise that is not a number is accounted as some",
+        _FILE,
+        "if not 0 <= noise < math.inf:",
+        "if noise < 0 or noise == math.inf:",
+        (f"{_T}test_guarantee_what_is_no_noise_is_never_accounted_as_some",),
+    ),
+    Mutant(
         "shares are not under a root",
         _RELEASES,
         "unit / math.sqrt(shares[name] / total)",

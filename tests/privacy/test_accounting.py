@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import dp_accounting
@@ -250,3 +252,21 @@ def test_guarantee_a_renyi_curve_that_is_lost_to_rounding_is_not_believed(
         noise_multiplier=sigma,
     )
     assert epsilon(mechanism, delta=1e-12, accountant="rdp") > epsilon(mechanism, delta=1e-12) > 0
+
+
+@pytest.mark.parametrize("noise", [math.nan, -1.0, math.inf])
+def test_guarantee_what_is_no_noise_is_never_accounted_as_some(noise: float) -> None:
+    """A profile had epsilon 1 for what is not a number; a negative one counted as a positive."""
+    steps = run(2.0, n=100, batch=10, epochs=1)
+    asked: list[Callable[[], object]] = [
+        lambda: accounting.profile([], also=[noise]),
+        lambda: accounting.joint_epsilon([], delta=DELTA, also=[4.0, noise]),
+        lambda: accounting.joint_epsilon([steps], delta=DELTA, also=[noise]),
+        *(
+            functools.partial(epsilon, steps, delta=DELTA, accountant=name, also=[noise])
+            for name in accounting.ACCOUNTANTS
+        ),
+    ]
+    for each in asked:
+        with pytest.raises(ValueError, match="also holds noise, >= 0 and finite"):
+            each()
