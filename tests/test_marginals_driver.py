@@ -18,8 +18,9 @@ from support import classified, drivers, toy_tables
 import jaxdp
 from jaxdp.program.commands import marginals, pack, sample, table, verify
 from jaxdp.program.main import METHODS
-from jaxdp.program.runs import folder
+from jaxdp.program.runs import counted_records, folder
 from jaxdp.saved.files import digest
+from jaxdp.saved.folder import SavedFolder
 
 FAST = ("--steps=3", "--num_synthetic=40", "--evaluate=none", "--eps=2", "--delta=1e-3")
 
@@ -86,7 +87,7 @@ def test_more_records_come_from_counts(
     said = capsys.readouterr()
     assert "25 records" in said.out
     assert "zero-out (one record emptied); privacy.json" in said.out
-    assert said.err.startswith("fitting the model of counts again, about as long as the run took: ")
+    assert said.err.startswith("fitting the model of counts again in 3 steps, about as long as the")
     made = pd.read_csv(out, keep_default_na=False)
     assert list(made.columns) == toy_tables.MADE
     assert len(made) == 25
@@ -106,6 +107,17 @@ def test_more_records_are_others_than_the_run_has_made(run: Path, tmp_path: Path
     assert first.equals(again)
     for each in (before, other):
         assert (first.income != each.income).mean() > 0.9
+
+
+@pytest.mark.parametrize("steps", [None, 0, "3", True])
+def test_a_folder_that_does_not_say_its_steps_has_the_usual_ones(
+    run: Path, steps: object, tmp_path: Path
+) -> None:
+    config = drivers.read(run, "config.json")
+    (tmp_path / "config.json").write_text(json.dumps(config | {"steps": steps}))
+    shutil.copy(run / "privacy.json", tmp_path)
+    assert counted_records._steps_of(SavedFolder(tmp_path, "--run=x")) == {}
+    assert counted_records._steps_of(SavedFolder(run, "--run=x")) == {"steps": 3}
 
 
 def test_a_file_that_is_there_is_not_written_over(

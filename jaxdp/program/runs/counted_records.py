@@ -47,13 +47,19 @@ def draw(
         spec = spec.of_persons(most)
     # Chance of its own, or the run's records would be drawn again.
     own = int(np.random.SeedSequence((_MORE, seed)).generate_state(1, np.uint64)[0] >> np.uint64(1))
-    asked = marginals.Settings(num_synthetic=num, given=given, seed=own)
+    asked = marginals.Settings(num_synthetic=num, given=given, seed=own, **_steps_of(folder))
     complete = marginals.complete(asked, spec)
     plan = marginals.make_plan(complete, spec, Earlier(stored=stored))
     print(
-        "fitting the model of counts again, about as long as the run took: a release keeps the "
-        "counts, and not the model",
+        f"fitting the model of counts again in {complete.steps} steps, about as long as the run "
+        "took: a release keeps the counts, and not the model",
         file=sys.stderr,
     )
     made = plan.finish(stored.released, PlainRunner())
     return dataclasses.replace(made, released=stored.released), stored.certificate
+
+
+def _steps_of(folder: SavedFolder) -> dict[str, int]:
+    """Return how long the run has fitted its model; nothing where its folder does not say."""
+    steps = folder.config.get("steps")
+    return {"steps": steps} if type(steps) is int and steps > 0 else {}
