@@ -94,6 +94,20 @@ def test_several_zones_of_a_column_are_no_zone_of_it(tmp_path: Path) -> None:
     assert (found["format"], "zone" in found) == ("%Y-%m-%d %H:%M:%S%:z", False)
 
 
+@pytest.mark.parametrize(
+    ("texts", "decimals"),
+    [
+        ([f"{n / 4}" for n in PLACES], 2),
+        ([f"{n / 7:.5f}" for n in PLACES], None),  # measured, and not rounded to a few digits
+        ([str(n // 2) for n in PLACES], None),
+    ],
+)
+def test_a_draft_says_how_many_digits_numbers_have(
+    texts: list[str], decimals: int | None, tmp_path: Path
+) -> None:
+    assert column_of(texts, tmp_path).get("decimals") == decimals
+
+
 def test_seconds_since_1970_are_such_where_the_name_tells(tmp_path: Path) -> None:
     seconds = [str(1600000000 + 86400 * n) for n in PLACES]
     assert column_of(seconds, tmp_path, "unixtime")["format"] == "unix"
@@ -118,7 +132,7 @@ def test_seconds_since_1970_are_such_where_the_name_tells(tmp_path: Path) -> Non
            {"thousands": mark, "decimals": 1} | ({"decimal": ","} if decimal == "," else {}))
           for mark in " \u00a0\u202f'\u2019" for decimal in ",."),
         ([f"{n + 1}\u202f{n:03}" for n in PLACES], {"thousands": "\u202f", "integer": True}),
-        ([f"{n},{575 + n}e+02" for n in PLACES], {"decimal": ","}),
+        ([f"{n},{575 + n}e+02" for n in PLACES], {"decimal": ",", "decimals": 1}),
         ([f"{n}.{575 + n}e-07 kg" for n in PLACES], {"suffix": " kg"}),
         ([f"{n},{n:014}" for n in PLACES], {"decimal": ","}),
         ([f"\u20ac{n}.{n:014}" for n in PLACES], {"prefix": "\u20ac"}),
@@ -201,24 +215,25 @@ def thousands(mark: str, *, are_large: bool = False) -> list[str]:
 
 LARGE = thousands(".", are_large=True)
 POINTS = {"integer": True, "thousands": ".", "decimal": ","}
-COMMAS = {"decimal": ",", "decimals": 3}
+THREE = {"decimals": 3}
+COMMAS = THREE | {"decimal": ","}
 DECIMAL, BETWEEN = "taken for a decimal mark", "taken for one between thousands"
 
 
 @pytest.mark.parametrize(
     ("texts", "marks", "doubt"),
     [
-        (LARGE, {}, DECIMAL),
+        (LARGE, THREE, DECIMAL),
         (thousands("."), POINTS, BETWEEN),
         ([f"-{text} EUR" for text in thousands(".")], POINTS | {"suffix": " EUR"}, BETWEEN),
         (thousands(",", are_large=True), {"integer": True, "thousands": ","}, BETWEEN),
         (thousands(","), {"integer": True, "thousands": ","}, None),
         ([*thousands(".")[1:], "1.234.567"], POINTS, None),
-        ([*thousands(".")[1:], "0.125"], {}, None),
-        ([*thousands(".")[1:], "12.5"], {}, None),
-        ([*thousands(".")[1:], "1234.567"], {}, None),
-        ([*thousands(".")[1:], "5.0"], {}, None),
-        ([*LARGE[1:], "5.0"], {}, None),
+        ([*thousands(".")[1:], "0.125"], THREE, None),
+        ([*thousands(".")[1:], "12.5"], THREE, None),
+        ([*thousands(".")[1:], "1234.567"], THREE, None),
+        ([*thousands(".")[1:], "5.0"], THREE, None),
+        ([*LARGE[1:], "5.0"], THREE, None),
     ],
 )
 def test_marks_that_may_be_of_thousands_or_of_decimals_are_told(
@@ -236,8 +251,8 @@ def test_marks_that_may_be_of_thousands_or_of_decimals_are_told(
         (LARGE, [f"{n},5" for n in PLACES], POINTS),
         (thousands("."), [f"{n},5" for n in PLACES], POINTS),
         (LARGE, [f"1.{n:03}.{n:03}" for n in PLACES], POINTS),
-        (LARGE, [f"{n}.5" for n in PLACES], {}),
-        (thousands("."), [f"{n}.5" for n in PLACES], {}),
+        (LARGE, [f"{n}.5" for n in PLACES], THREE),
+        (thousands("."), [f"{n}.5" for n in PLACES], THREE),
         (thousands(",", are_large=True), [f"{n},5 kg" for n in PLACES], COMMAS),
         (thousands(","), [f"{n}.5" for n in PLACES], {"integer": True, "thousands": ","}),
     ],

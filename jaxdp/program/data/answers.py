@@ -65,8 +65,6 @@ def _settled(name: str, facts: dict[str, Any], values: pd.Series) -> dict[str, A
         return dict(_LEFT_OUT)
     if kind == CATEGORICAL and "categories" in facts and facts["categories"] is None:
         return _category(facts, values)
-    if kind == NUMERIC and not facts.get("integer") and "decimals" not in facts:
-        return facts | _decimals(values)
     if kind == "ordinal" and facts.get("categories") is None:
         return CATEGORY | {key: facts[key] for key in ("dtype",) if key in facts}
     return facts
@@ -83,19 +81,6 @@ def _category(facts: dict[str, Any], values: pd.Series) -> dict[str, Any]:
     return facts
 
 
-def _decimals(values: pd.Series) -> dict[str, int]:
-    """Return how many digits numbers are written with, where that is few."""
-    texts = values.dropna().astype(str).str.strip()
-    found = [_DIGITS.fullmatch(text) for text in texts if text]
-    digits = [_places_of(match) for match in found if match is not None]
-    return {"decimals": max(digits)} if digits and max(digits) <= _FEW_DIGITS else {}
-
-
-def _places_of(written: re.Match[str]) -> int:
-    """Return how many digits behind the point a number needs: 8.5e-07 needs eight."""
-    return max(0, len(written["part"] or "") - int(written["power"] or 0))
-
-
 def of_classes(values: pd.Series) -> dict[str, Any] | None:
     """Return what is said of a target of 0 and 1, or of two other whole numbers; None for others.
 
@@ -110,11 +95,6 @@ def of_classes(values: pd.Series) -> dict[str, Any] | None:
     return None
 
 
-# With a point or a comma, or a power of ten that moves it to the left.
-_DIGITS = re.compile(
-    r"[-+]?\d*(?:[.,](?P<part>\d*)|(?<=\d)(?=[eE]-))(?:[eE](?P<power>[-+]?\d{1,4}))?"
-)
-_FEW_DIGITS = 4
 _MANY = 50
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,9})")
 

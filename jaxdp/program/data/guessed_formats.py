@@ -56,6 +56,11 @@ _PAIRS = (
     *itertools.product("'\u2019", ".,"),
     *itertools.product(f" {_SPACES}", ",."),
 )
+# With a point or a comma, or a power of ten that moves it to the left.
+_PLACES = re.compile(
+    r"[-+]?\d*(?:[.,](?P<part>\d*)|(?<=\d)(?=[eE]-))(?:[eE](?P<power>[-+]?\d{1,4}))?"
+)
+_FEW_DIGITS = 4
 _POWER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -214,6 +219,19 @@ def _pairs_in_doubt(
         is_told = decimal is not None or (mark == "," and not have_all)
         return (("", mark) if is_decimal else (mark, other),), "" if is_told else about
     return None
+
+
+def few_decimals(values: pd.Series) -> dict[str, int]:
+    """Return how many digits numbers are written with behind the mark, where that is few."""
+    texts = values.dropna().astype(str).str.strip()
+    found = [_PLACES.fullmatch(text) for text in texts if text]
+    digits = [_places_of(match) for match in found if match is not None]
+    return {"decimals": max(digits)} if digits and max(digits) <= _FEW_DIGITS else {}
+
+
+def _places_of(written: re.Match[str]) -> int:
+    """Return how many digits behind the point a number needs: 8.5e-07 needs eight."""
+    return max(0, len(written["part"] or "") - int(written["power"] or 0))
 
 
 def as_whole(texts: Iterable[str]) -> dict[str, Any]:
