@@ -116,8 +116,8 @@ def test_a_folder_that_does_not_say_its_steps_has_the_usual_ones(
     config = drivers.read(run, "config.json")
     (tmp_path / "config.json").write_text(json.dumps(config | {"steps": steps}))
     shutil.copy(run / "privacy.json", tmp_path)
-    assert counted_records._steps_of(SavedFolder(tmp_path, "--run=x")) == {}
-    assert counted_records._steps_of(SavedFolder(run, "--run=x")) == {"steps": 3}
+    assert counted_records._steps_of(SavedFolder(tmp_path, "--run=x")) is None
+    assert counted_records._steps_of(SavedFolder(run, "--run=x")) == 3
 
 
 def test_a_file_that_is_there_is_not_written_over(

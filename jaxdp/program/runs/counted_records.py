@@ -47,7 +47,8 @@ def draw(
         spec = spec.of_persons(most)
     # Chance of its own, or the run's records would be drawn again.
     own = int(np.random.SeedSequence((_MORE, seed)).generate_state(1, np.uint64)[0] >> np.uint64(1))
-    asked = marginals.Settings(num_synthetic=num, given=given, seed=own, **_steps_of(folder))
+    asked = marginals.Settings(num_synthetic=num, given=given, seed=own)
+    asked = dataclasses.replace(asked, steps=_steps_of(folder) or asked.steps)
     complete = marginals.complete(asked, spec)
     plan = marginals.make_plan(complete, spec, Earlier(stored=stored))
     print(
@@ -59,7 +60,7 @@ def draw(
     return dataclasses.replace(made, released=stored.released), stored.certificate
 
 
-def _steps_of(folder: SavedFolder) -> dict[str, int]:
-    """Return how long the run has fitted its model; nothing where its folder does not say."""
+def _steps_of(folder: SavedFolder) -> int | None:
+    """Return in how many steps the run has fitted its model; None where its folder does not say."""
     steps = folder.config.get("steps")
-    return {"steps": steps} if type(steps) is int and steps > 0 else {}
+    return steps if type(steps) is int and steps > 0 else None
