@@ -255,15 +255,34 @@ def _used(
     from_end, before = (float(edges[min(leaf, top) + 1]) for leaf in at)
     # Without noise there is nothing to hide.
     room = _ROOM * min(1.0, float(np.max(least)) / size)
-    low = min(edges[first], max(edges[0], one - room * (two - one)))
+    length = (two - one) or _length_within(edges, rising, heavy, (size, 2 * size))
+    low = min(edges[first], max(edges[0], one - room * length))
     if zero_is_least and low < 0 <= edges[first]:
         low = 0.0
-    high = max(edges[last + 1], min(edges[-1], from_end + room * (from_end - before)))
+    ends = (total - 2 * size, total - size)
+    length = (from_end - before) or _length_within(edges, rising, heavy, ends)
+    high = max(edges[last + 1], min(edges[-1], from_end + room * length))
     first = int(np.searchsorted(edges, low, side="right")) - 1
     last = int(np.searchsorted(edges, high)) - 1
     if heavy:
         first, last = min(first, heavy[0]), max(last, heavy[-1])
     return max(first, 0), max(first, min(last, len(rising) - 1))
+
+
+def _length_within(
+    edges: np.ndarray, rising: np.ndarray, heavy: list[int], targets: tuple[float, float]
+) -> float:
+    """Return how far two sums of one leaf lie apart in it, as if its records lay there evenly.
+
+    Whole numbers of which few differ have hundreds of records in a leaf. One that is heavy is a
+    spike, with nothing around it.
+    """
+    leaf = min(int(np.searchsorted(rising, targets[1])), len(rising) - 1)
+    if leaf in heavy:
+        return 0.0
+    there = float(rising[leaf] - (rising[leaf - 1] if leaf else 0.0))
+    part = (targets[1] - targets[0]) / max(there, 1e-9)
+    return min(part, 1.0) * float(edges[leaf + 1] - edges[leaf])
 
 
 def _quantiles(

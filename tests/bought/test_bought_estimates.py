@@ -135,6 +135,23 @@ def test_noise_does_not_stretch_bounds(seed: int) -> None:
     assert 55 < cuts.high < 160
 
 
+def test_few_whole_numbers_have_room_for_what_noise_hides() -> None:
+    """Two quantiles at an end lie in one leaf, and tell nothing of what is beyond."""
+    lost = []
+    for seed in range(20):
+        values = np.random.default_rng(seed).poisson(3.0, 1500).astype(np.float64)
+        cuts = cuts_of(WHOLE, values, stddev=9.0, seed=seed)
+        lost.append(np.mean((values < cuts.low) | (values >= cuts.high)))
+    assert np.mean(lost) < 0.02
+
+
+def test_a_heavy_end_has_no_room_around_it() -> None:
+    """Nobody has a rating above the best."""
+    values = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], [300, 100, 200, 300, 600])
+    for seed in range(10):
+        assert cuts_of(WHOLE, values, stddev=9.0, seed=seed).high == 6
+
+
 def test_nothing_but_noise_is_no_error() -> None:
     for seed in range(5):
         cuts = cuts_of(NUMBER, np.array([3.0]), stddev=50.0, seed=seed)
