@@ -18,7 +18,7 @@ from jaxdp.methods import facts
 from jaxdp.privacy import DatasetLedger, GaussianRelease, Ledger
 from jaxdp.program import interview
 from jaxdp.program.commands import dp_ntk, draft_schema, marginals, recommend, registry_entry, table
-from jaxdp.program.data import answers
+from jaxdp.program.data import answers, drafts
 from jaxdp.program.errors import InputError
 from jaxdp.tables import OpenSchema, read_schema
 
@@ -528,6 +528,12 @@ def test_whole_numbers_that_number_records_are_made_new() -> None:
     found = answers.settled({name: {"type": None} for name in frame}, frame)
     assert found["patient_id"] == answers.COUNTER
     assert found["width"] == answers.WHOLE
+    counted = {"kunde": [1007 + n for n in range(80)], "sales": [5 * n for n in range(80)]}
+    frame = pd.DataFrame(counted).astype(str)
+    frame.loc[3, "sales"] = "398"
+    found = answers.settled(drafts.draft(frame, {})["columns"], frame)
+    assert found["kunde"] == answers.COUNTER
+    assert found["sales"] == answers.WHOLE
 
 
 @pytest.mark.parametrize("target", ["", "--target=ill", "--target=pay"])

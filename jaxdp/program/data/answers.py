@@ -55,8 +55,10 @@ def settled(
 def _settled(name: str, facts: dict[str, Any], values: pd.Series) -> dict[str, Any]:
     kind = facts.get("type")
     if kind is None:  # whole numbers, all different
-        whole = NUMBER | guessed_formats.as_whole(values.dropna().astype(str).str.strip())
-        return dict(COUNTER) if _OF_RECORDS.search(name) else whole
+        texts = values.dropna().astype(str).str.strip()
+        if _OF_RECORDS.search(name) or _leave_no_gap(texts):
+            return dict(COUNTER)
+        return NUMBER | guessed_formats.as_whole(texts)
     if kind == CONSTANT:
         # Its one value is a category that nobody has named; nothing at all is left out.
         is_empty = not (values.astype(str).str.strip() != "").any()
@@ -97,6 +99,14 @@ def of_classes(values: pd.Series) -> dict[str, Any] | None:
 
 _MANY = 50
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,9})")
+
+
+def _leave_no_gap(texts: pd.Series) -> bool:
+    """Return whether many whole numbers, all different, are all there are between two of them."""
+    if len(texts) <= _MANY or not texts.map(_is_plain_whole).all():
+        return False
+    numbers = texts.astype("int64")
+    return bool(numbers.max() - numbers.min() == len(numbers) - 1)
 
 
 def _is_plain_whole(text: str) -> bool:

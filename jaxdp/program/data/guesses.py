@@ -102,7 +102,8 @@ def column(name: str, values: pd.Series, decimal: str | None = None) -> dict[str
     if found["type"] == "numeric" and "integer" not in found:
         # No type of whole numbers is for those beyond 2^53, which count as others.
         dtype = {key: kind for key, kind in dtype.items() if "int" not in kind.lower()}
-        found = guessed_formats.few_decimals(values) | found
+        if "decimals" not in found:
+            found |= guessed_formats.few_decimals(values)
     return found | dtype
 
 
