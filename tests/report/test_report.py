@@ -437,11 +437,11 @@ def test_the_level_of_guessing_is_the_share_of_the_largest_class() -> None:
         none
     )
     assert "is not above the 92.00% of always naming n\u00e3o" in none
-    assert re.search("logistic 92.0% .* on new examples. not above always the largest", none)
+    assert re.search("logistic 92.0% on new examples: .* not above always the largest", none)
     assert "always one class 92%" in none
     assert "guessing" not in none
     good = seen([[90, 2], [3, 5]])
-    assert re.search("logistic 95.0% .* on new examples. always the largest class: 92.0%", good)
+    assert re.search("logistic 95.0% on new examples: .* always the largest class: 92.0%", good)
     assert "no better than a guess" not in good
     many = judged_as([[92, 0], [8, 0]])  # of many classes no confusion is kept
     many["accuracy"]["logistic"]["figures"] |= {"confusion": None, "commonest_share": 0.92}

@@ -148,6 +148,6 @@ def _accuracy(metrics: Mapping[str, Any]) -> tuple[str, str]:
     lines = []
     for name, found in metrics.get("accuracy", {}).items():
         ends = found.get("figures", {}).get("interval")
-        beside = "" if ends is None else f" ({span(ends)} on new examples)"
-        lines.append(f"{name} {percent(found.get('mean'))}{beside}")
+        lines.append(f"{name} {percent(found.get('mean'))}")
+        lines += [] if ends is None else [f"on new examples: {span(ends)}"]
     return "test accuracy after training on it", "\n".join(lines) or _NOT_MEASURED
