@@ -100,6 +100,7 @@ def test_a_schema_tells_what_is_in_the_table(epsilon: float) -> None:
     assert "2017-08-10" <= day.upper <= "2018-03"
     assert city.nullable
     assert set(city.categories) >= {"Rome", "Oslo", "Bern"}
+    assert "NA" not in city.categories, "it stands for a missing value"
     assert ("Nobody else" in city.categories) == (epsilon == math.inf)
     x, y = encode(frame_of(), schema)
     assert np.isfinite(x).all()

@@ -303,3 +303,14 @@ def test_guarantee_numbers_of_16_bits_are_clipped_to_the_norm(dtype: Any) -> Non
     norm = math.sqrt(sum(float(np.sum(np.asarray(g, np.float64) ** 2)) for g in found.values()))
     assert 0.9e-6 < norm <= 1e-6
     assert found["b"].dtype == jnp.float32
+
+
+def test_guarantee_norms_from_above_are_no_less_than_exact_ones() -> None:
+    """Sums of thousands of equal squares round most, and always the same way."""
+    values = np.concatenate([np.linspace(0.05, 1.5, 60), [0.1, 1 / 3, 0.7, 1.1]])
+    for size in (3, 500, 4096):
+        rows = np.repeat(values.astype(np.float32)[:, None], size, axis=1)
+        found = np.asarray(clipping.norms_from_above(jnp.asarray(rows), terms=size), np.float64)
+        exact = np.linalg.norm(rows.astype(np.float64), axis=1)
+        assert (found >= exact).all()
+        assert (found < exact * (1 + (size + 20) * 2**-23)).all()
