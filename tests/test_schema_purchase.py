@@ -528,12 +528,19 @@ def test_whole_numbers_that_number_records_are_made_new() -> None:
     found = answers.settled({name: {"type": None} for name in frame}, frame)
     assert found["patient_id"] == answers.COUNTER
     assert found["width"] == answers.WHOLE
-    counted = {"kunde": [1007 + n for n in range(80)], "sales": [5 * n for n in range(80)]}
-    frame = pd.DataFrame(counted).astype(str)
-    frame.loc[3, "sales"] = "398"
-    found = answers.settled(drafts.draft(frame, {})["columns"], frame)
+
+
+def test_records_that_are_numbered_in_their_order_are_made_new() -> None:
+    up = np.arange(80)
+    frame = pd.DataFrame({"kunde": up + 1, "year": up + 1900, "rank": up[::-1] + 1, "sold": up * 5})
+    frame = frame.astype(str)
+    frame["pay"] = [f"{7 * n}.0" if n else "" for n in up]
+    drafted = drafts.draft(frame, {})["columns"]
+    found = answers.settled(drafted, frame)
     assert found["kunde"] == answers.COUNTER
-    assert found["sales"] == answers.WHOLE
+    assert found["year"] == found["rank"] == found["sold"] == answers.WHOLE
+    assert found["pay"] == answers.WHOLE | {"decimals": 1}
+    assert answers.settled(drafted, frame, target="kunde")["kunde"] == answers.WHOLE
 
 
 @pytest.mark.parametrize("target", ["", "--target=ill", "--target=pay"])

@@ -63,7 +63,8 @@ def leaves(
         edges = np.round(edges, column.decimals)
     found = [edges]
     for low, high, weight in zip(edges[:-1], edges[1:], weights / weights.sum(), strict=True):
-        if high <= low:  # they differ by less than the column can write
+        # Less than the column can write, or no more than an upper bound.
+        if high <= math.nextafter(low, math.inf):
             continue
         step = max(_round_up((high - low) / max(NUM_LEAVES * weight, 1.0)), finest(column))
         first, last = math.ceil(low / step), math.ceil(high / step)

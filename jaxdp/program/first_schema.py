@@ -62,6 +62,7 @@ def of_run(csv: str, *, accept_guesses: bool, accept_rules: bool | None = None) 
     if accept_guesses:
         agreed = _accepted_rules(csv, columns, accept_rules)
         _tell_left_out(columns)
+        _tell_made_new(columns)
         _tell_odd(drafted["columns"])
     else:
         columns, num_asked = _confirmed(csv, columns, frame, drafted)
@@ -129,6 +130,12 @@ def _tell_left_out(columns: dict[str, Any]) -> None:
             'schema says otherwise, as {"type": "text", "fake": "name"} for new ones',
             file=sys.stderr,
         )
+
+
+def _tell_made_new(columns: dict[str, Any]) -> None:
+    names = [for_terminal(name) for name, facts in columns.items() if facts == answers.COUNTER]
+    if names:
+        print(f"made new: {', '.join(names)} (records seem to be numbered by it)", file=sys.stderr)
 
 
 def _tell_odd(drafted: dict[str, Any]) -> None:

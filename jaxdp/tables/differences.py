@@ -11,6 +11,7 @@ rule both columns are counted as they are, and records are brought to obey (`obe
 import dataclasses
 import functools
 import itertools
+import math
 
 import numpy as np
 from jaxtyping import Float
@@ -98,7 +99,10 @@ class Differences:
         found = np.array(counted)
         for name, first in self.before.items():  # in turn, so what it is counted from is there
             at, before = self._place(name), self._place(first)
-            values = values_at(self.counted.columns[at], counted[:, at])
+            column = self.counted.columns[at]
+            values = values_at(column, counted[:, at])
+            # The bin of 0 ends at 5e-324, which would move a number of 0 to the next one.
+            values = np.where(values <= math.nextafter(0.0, 1.0), 0.0, values)
             # As it is written, or a difference of 0 would be written as one.
             base = written.numbers(self.schema.columns[before], found[:, before])
             there = positions(self.schema.columns[at], base + values)

@@ -295,7 +295,10 @@ def _rates(column: Column) -> tuple[float, float]:
         return 0.0, 0.0
     ends = edges(column)
     lengths, last = np.diff(ends), len(ends) - 2
-    own = np.flatnonzero(~np.isin(ends[:-1], column.numbers_of_spikes))
+    is_spike = np.isin(ends[:-1], column.numbers_of_spikes)
+    if not column.is_whole:  # one at the upper bound begins at the number before
+        is_spike |= ends[1:] <= np.nextafter(ends[:-1], np.inf)
+    own = np.flatnonzero(~is_spike)
     inner = own[(own > 0) & (own < last)]
     found = []
     for end, part in ((0, inner[:_BESIDE]), (last, inner[-_BESIDE:])):

@@ -139,6 +139,15 @@ def test_bought_spikes_have_the_digits_of_their_column(bounds: tuple[Any, Any]) 
     assert spike in (49.9, 50.0)
 
 
+def test_an_upper_bound_of_0_is_bought_as_a_spike() -> None:
+    """The next number of float64 is 5e-324."""
+    depth = {"type": "numeric", "lower": -200, "upper": 0}
+    values = np.where(np.arange(NUM) % 2 == 0, 0.0, -np.arange(NUM) / NUM * 150)
+    frame = pd.DataFrame({"depth": values})
+    schema = bought(frame, draft={"columns": {"depth": depth}}, epsilon=5.0, noise_seed=0)
+    assert column(schema, "depth").spikes == (0.0,)
+
+
 @pytest.mark.parametrize("facts", [{}, {"decimals": 1}, {"upper": 99.97}, {"integer": True}])
 def test_what_many_records_have_at_the_upper_bound_is_a_spike(facts: dict[str, Any]) -> None:
     score: dict[str, Any] = {"type": "numeric", "lower": 0, "upper": 100} | facts

@@ -90,6 +90,17 @@ def test_without_an_order_columns_are_counted_as_they_are() -> None:
     assert Differences(schema).counted is schema
 
 
+def test_numbers_that_are_both_0_stay_so() -> None:
+    """The bin of a difference of 0 has two numbers, and a spike at 0 ends at the second."""
+    pay = {"type": "numeric", "lower": 0, "upper": 1e6, "spikes": [0]}
+    columns = {"paid": pay, "billed": pay}
+    schema = Schema.from_json({"columns": columns, "rules": [{"order": ["paid", "billed"]}]})
+    domain, frame = Domain(schema), pd.DataFrame({"paid": np.zeros(300), "billed": np.zeros(300)})
+    cells = domain.cells(*frames.encode(frame, schema))
+    made = frames.decode(*domain.stored(cells, np.random.default_rng(0)), schema)
+    assert (made.astype(float) == 0).all(axis=None)
+
+
 @pytest.mark.parametrize("decimals", [None, 2])
 def test_numbers_that_are_alike_stay_so(decimals: int | None) -> None:
     """Stored with float32 they lie a little apart, wherever their bounds do."""

@@ -69,6 +69,13 @@ def test_spikes_are_no_measure_of_length() -> None:
     assert np.mean(values_of(column, 5)) > 13.9
 
 
+def test_a_spike_at_the_upper_bound_is_no_measure_either() -> None:
+    column = Column(name="x", type="numeric", lower=0, upper=1, bins=(), spikes=(1.0,))
+    drawn = values_of(column, 0)
+    assert np.mean(drawn) == pytest.approx(0.5, abs=0.02)
+    assert len(np.unique(drawn)) > 1000
+
+
 def test_of_few_bins_the_long_one_falls_by_the_other() -> None:
     """Costs of which most are 0, where noise tells one edge and somebody has declared the end."""
     cost = Column(name="x", type="numeric", lower=0, upper=30_000, bins=(512.0,), spikes=(0.0,))

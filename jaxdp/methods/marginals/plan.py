@@ -184,7 +184,12 @@ class MarginalsPlan(base.Plan[Released]):
         return dataclasses.replace(counts, moments=released.moments, moment_stddev=noise)
 
     def finish(self, released: Released, runner: Runner) -> Made:
-        """Return records that are drawn of a model of the counts."""
+        """Return records that are drawn of a model of the counts.
+
+        Raises:
+            SettingsError: a run that goes on has counts of other cells.
+        """
+        _require_counts(released, self.domain, self.pairs, "--resume")
         counts, settings = self.counts(released), self.settings
         training = model.train_model(counts, settings.steps)
         key = jax.random.key(settings.seed)
@@ -439,4 +444,7 @@ def _require_counts(released: Released, domain: Domain, pairs: Sequence[Pair], s
         and released.moments.shape in ((0, 0), (others, others))
         and np.max(np.abs(released.moments), initial=0.0) < _MOST_MOMENT
     ):
-        raise SettingsError(f"{source}: its counts are not those of the schema's columns and pairs")
+        raise SettingsError(
+            f"{source}: its counts are not those of the schema's columns and pairs, or another "
+            "version of jaxdp has cut these into other bins"
+        )

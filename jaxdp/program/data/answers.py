@@ -45,7 +45,7 @@ def settled(
         values = next(frame[key] for key in frame.columns if str(key).strip() == name)
         own = _settled(name, {k: v for k, v in facts.items() if k != "about"}, values)
         if name == target:
-            own = of_classes(values) or own
+            own = of_classes(values) or (_whole(values) if own == COUNTER else own)
         if _HOLDS_ALL.fullmatch(own.get("dtype", "")):
             own.pop("nullable", None)  # nothing is missing in a column of such a type
         found[name] = own
@@ -55,10 +55,7 @@ def settled(
 def _settled(name: str, facts: dict[str, Any], values: pd.Series) -> dict[str, Any]:
     kind = facts.get("type")
     if kind is None:  # whole numbers, all different
-        texts = values.dropna().astype(str).str.strip()
-        if _OF_RECORDS.search(name) or _leave_no_gap(texts):
-            return dict(COUNTER)
-        return NUMBER | guessed_formats.as_whole(texts)
+        return dict(COUNTER) if _OF_RECORDS.search(name) or _count_up(values) else _whole(values)
     if kind == CONSTANT:
         # Its one value is a category that nobody has named; nothing at all is left out.
         is_empty = not (values.astype(str).str.strip() != "").any()
@@ -101,12 +98,20 @@ _MANY = 50
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,9})")
 
 
-def _leave_no_gap(texts: pd.Series) -> bool:
-    """Return whether many whole numbers, all different, are all there are between two of them."""
+def _whole(values: pd.Series) -> dict[str, Any]:
+    """Return what is said of whole numbers that are amounts, though all are different."""
+    there = values.dropna()
+    texts = there.astype(str).str.strip()
+    return NUMBER | guessed_formats.as_whole(texts) | guesses.zeros(there[texts != ""])
+
+
+def _count_up(values: pd.Series) -> bool:
+    """Return whether many records are numbered from 0 or 1 on, in their order."""
+    texts = values.astype(str).str.strip()
     if len(texts) <= _MANY or not texts.map(_is_plain_whole).all():
         return False
-    numbers = texts.astype("int64")
-    return bool(numbers.max() - numbers.min() == len(numbers) - 1)
+    numbers = [int(text) for text in texts]
+    return numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _is_plain_whole(text: str) -> bool:

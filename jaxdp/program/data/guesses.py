@@ -93,7 +93,7 @@ def column(name: str, values: pd.Series, decimal: str | None = None) -> dict[str
     mark = _own_decimal(values) or decimal
     found = _code(there) or _measured(name, there, mark) or _category(there)
     if found.get("integer"):
-        found |= _zeros(values.loc[there.index])
+        found |= zeros(values.loc[there.index])
     if found["type"] == "categorical":
         found |= _about(name, there, has_na=bool((texts == "NA").any()))
     # Categories that are whole numbers are written as such anyway.
@@ -107,7 +107,7 @@ def column(name: str, values: pd.Series, decimal: str | None = None) -> dict[str
     return found | dtype
 
 
-def _zeros(values: pd.Series) -> dict[str, int]:
+def zeros(values: pd.Series) -> dict[str, int]:
     """Return how many zeros stand behind the point of whole numbers, as in 866.0, if in all."""
     texts = [value.strip() for value in values if isinstance(value, str)]
     found = [_WHOLE_WITH_ZEROS.fullmatch(text) for text in texts]

@@ -462,3 +462,10 @@ def test_counts_of_before_there_were_answers_are_read() -> None:
     assert len(from_arrays(arrays).answers) == 0
     with pytest.raises(ValueError, match="shapes"):
         from_arrays(arrays | {"answers": np.zeros((2, 2))})
+
+
+def test_counts_of_other_bins_end_a_run_that_goes_on() -> None:
+    plan, runner = plan_of(SCHEMA, num=200), PlainRunner(progress=False)
+    released = plan.release(Private.of_frame(frame_of(200), SCHEMA), private_key(0), runner)
+    with pytest.raises(SettingsError, match="another version of jaxdp has cut these"):
+        plan.finish(released._replace(pairs=released.pairs[:-1]), runner)
