@@ -96,8 +96,8 @@ MUTANTS = (
     Mutant(
         "without its list a pack may hold anything",
         _SEAL,
-        "    return [name for name in names if not name.startswith(_NUMBERS_OF_GENERATOR)]\n",
-        "    return [name for name in names if name.startswith(_NUMBERS_OF_GENERATOR)]\n",
+        "    before = () if folder.has(NAME) else _BEFORE\n",
+        "    before = ()\n    if not folder.has(NAME):\n        return\n",
         (f"{_P}test_guarantee_without_its_list_a_pack_is_no_older_one",),
     ),
     Mutant(

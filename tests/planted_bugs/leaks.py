@@ -103,7 +103,7 @@ MUTANTS = (
         "a statistic of private features on the terminal",
         _TEACHER,
         "    return np.asarray(state.result), view\n",
-        '    print(f"features of mean {float(np.mean(features)):.4g}")\n'
+        '    print(f"largest feature {float(np.max(features)):.9g}")\n'
         "    return np.asarray(state.result), view\n",
         (f"{_WRITTEN}[dp_kip_teacher]",),
     ),
@@ -233,7 +233,7 @@ MUTANTS = (
         "a subset by name depends on how many records there are",
         "jaxdp/program/data/load.py",
         'f"subset/{seed}")[:size])',
-        'f"subset/{seed}/{len(data.names)}")[:size])',
+        'f"subset/{seed}/{len(names)}")[:size])',
         (
             "tests/data/test_load.py::"
             "test_guarantee_who_is_in_a_subset_by_name_depends_on_names_and_the_seed_alone",

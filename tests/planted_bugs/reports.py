@@ -47,7 +47,7 @@ MUTANTS = (
         "the distance of the nearest training image on the terminal",
         _JUDGING,
         'print(f"NOT FOR RELEASE: {path} was computed from private data without noise")',
-        "print(f\"NOT FOR RELEASE: {path}, least distance {found['synthetic']['min']:.3g}\")",
+        "print(f\"NOT FOR RELEASE: {path}, least distance {found['synthetic']['min']:.9g}\")",
         (f"{_WRITTEN}[dp_ntk]",),
     ),
     Mutant(
