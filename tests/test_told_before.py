@@ -64,7 +64,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     release = GaussianRelease(name="class means", sensitivity=2.0, stddev=8.0)
     spent = Ledger(num_examples=90, delta=1e-5, releases=(release,))
     DatasetLedger(tmp_path / "spent.jsonl").enter("0" * 32, "dp_ntk", spent)
-    lines = "".join(f"{k},{'ab'[k % 2]}\n" for k in range(100))
+    lines = "".join(f"{20 + k % 60},{'ab'[k % 2]}\n" for k in range(100))
     (tmp_path / "people.csv").write_text(f"age,ill\n{lines}")
     return tmp_path
 
