@@ -16,6 +16,13 @@ MUTANTS = (
         (f"{_D}test_guarantee_one_record_moves_no_cell_of_another",),
     ),
     Mutant(
+        "whether numbers are alike is told by the coarsest of all records",
+        _DIFFERENCES,
+        "<= self._steps(stored, at) + self._steps(stored, before)",
+        "<= np.max(self._steps(stored, at) + self._steps(stored, before))",
+        (f"{_D}test_guarantee_whether_two_numbers_are_alike_is_told_by_their_record_alone",),
+    ),
+    Mutant(
         "a difference below 0 is counted where it lies",
         _DIFFERENCES,
         "np.clip(np.where(are_one, 0.0, far), *column.bounds)",

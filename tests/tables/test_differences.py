@@ -35,6 +35,20 @@ def test_guarantee_one_record_moves_no_cell_of_another() -> None:
     )
 
 
+def test_guarantee_whether_two_numbers_are_alike_is_told_by_their_record_alone() -> None:
+    """Numbers of a long bin are stored coarsely, and those of a short one are not."""
+    pay = {"type": "numeric", "lower": 0, "upper": 1e6, "bins": [1, 10, 100]}
+    columns = {"net": pay, "gross": pay | {"upper": 2e6}}
+    schema = Schema.from_json({"columns": columns, "rules": [{"order": ["net", "gross"]}]})
+    domain, net = Domain(schema), np.geomspace(0.5, 9e5, 60)
+    frame = pd.DataFrame({"net": net, "gross": net * (1 + 1e-3 * (np.arange(60) % 3))})
+    x, y = frames.encode(frame, schema)
+    together = domain.cells(x, y)
+    alone = [domain.cells(x[[place]], y[[place]])[0] for place in range(60)]
+    np.testing.assert_array_equal(together, alone)
+    assert len(np.unique(together[:, 1])) > 2
+
+
 def test_guarantee_differences_have_features_of_a_norm_of_at_most_one() -> None:
     for features in Domain(SCHEMA).features:
         assert np.linalg.norm(features, axis=1).max() <= 1
