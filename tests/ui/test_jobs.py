@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -53,12 +55,35 @@ def test_warnings_are_kept_apart_each_once() -> None:
 def test_lines_that_were_not_seen_are_told() -> None:
     job = Job(["--version"], "any")
     job.wait()
-    assert job.num_lines == 1
+    assert job.lines_since(0)[1] == 1
     for number in range(500):
         job._heard(f"line {number}")
-    assert job.lines_since(job.num_lines) == []
-    assert job.lines_since(job.num_lines - 2) == ["line 498", "line 499"]
-    assert len(job.lines_since(0)) == 400, "no more are kept"
+    assert job.lines_since(501) == ([], 501)
+    assert job.lines_since(499) == (["line 498", "line 499"], 501)
+    assert len(job.lines_since(0)[0]) == 400, "no more are kept"
+
+
+def test_lines_that_come_while_others_are_told_are_told_once() -> None:
+    job = Job(["--version"], "any")
+    job.wait()
+    job.lines = Slow(maxlen=400)
+    speaks = threading.Thread(target=lambda: [job._heard(f"line {n}") for n in range(20)])
+    speaks.start()
+    told: list[str] = []
+    seen = 1
+    while speaks.is_alive():
+        new, seen = job.lines_since(seen)
+        told += new
+        time.sleep(0.001)
+    assert told + job.lines_since(seen)[0] == [f"line {number}" for number in range(20)]
+
+
+class Slow(deque[str]):
+    """Lines of which one is there some time before it is counted."""
+
+    def append(self, line: str) -> None:
+        super().append(line)
+        time.sleep(0.005)
 
 
 def test_a_folder_has_one_run_in_progress(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import http.client
 import os
@@ -94,12 +95,28 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             assert found is not None, said.read_text()
             with api.sync_playwright() as driver:
                 browser = driver.chromium.launch(
-                    executable_path=shutil.which(chromium.program()), args=["--no-sandbox"]
+                    executable_path=shutil.which(chromium.program()),
+                    args=["--no-sandbox"],
                 )
                 yield Served(found[0], folder, said, browser)
                 browser.close()
         finally:
             process.send_signal(signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def shown(served: Served, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Print what the pages show where a test fails, and close them."""
+    failures = request.session.testsfailed
+    yield
+    pages = [page for context in served.browser.contexts for page in context.pages]
+    for page in pages if request.session.testsfailed > failures else []:
+        for frame in page.frames:
+            print(frame.url)
+            with contextlib.suppress(api.Error):  # a frame that answers nothing
+                print(frame.locator("body").inner_text(timeout=5000))
+    for context in served.browser.contexts:
+        context.close()
 
 
 def press(page: Any, name: str) -> None:
@@ -125,6 +142,13 @@ def is_at_its_end(log: Any) -> bool:
 def log_of(page: Any) -> Any:
     """Return the lines that a run has said, as the page shows them."""
     return page.locator(".log")
+
+
+def wait_for_result(page: Any) -> None:
+    """Wait for the verdict, which the log has, too, and for the report."""
+    page.get_by_text("MAY BE RELEASED, under").nth(1).wait_for(timeout=LONG)
+    frame = page.frame_locator("iframe.report")
+    frame.get_by_text("May leave").first.wait_for(timeout=LONG)
 
 
 def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
@@ -162,10 +186,10 @@ def test_a_table_goes_from_a_file_to_a_packed_one(served: Served) -> None:
     page.context.close()  # a closed browser does not stop a run
 
     other = served.tab(viewport={"width": 360, "height": 800}, color_scheme="dark")
+    shows = other.get_by_role("button", name="Show", exact=True).element_handle()
     press(other, "Show")
-    other.get_by_text("MAY BE RELEASED").last.wait_for(timeout=LONG)
-    frame = other.frame_locator("iframe.report")
-    frame.get_by_text("May leave").first.wait_for(timeout=LONG)
+    wait_for_result(other)
+    assert shows.is_visible(), "the end of a run leaves buttons in place: no press is lost"
     assert other.locator("iframe.report").get_attribute("sandbox") == ""
     rows = other.locator(".made tbody tr")
     assert rows.count() == 10
@@ -242,8 +266,7 @@ def test_digits_are_distilled_and_a_second_tab_sees_it(served: Served) -> None:
     second.get_by_text("private teacher", exact=True).wait_for(timeout=LONG)
     second.get_by_text("digits, epsilon 3: done").first.wait_for(timeout=LONG)
     for tab in (page, second):
-        tab.get_by_text("MAY BE RELEASED").last.wait_for(timeout=LONG)
-        tab.frame_locator("iframe.report").get_by_text("May leave").first.wait_for(timeout=LONG)
+        wait_for_result(tab)
         api.expect(log_of(tab)).to_contain_text("KRR test accuracy")
         assert is_at_its_end(log_of(tab))
         assert tab.locator(".made img").evaluate("image => image.naturalWidth > 0")

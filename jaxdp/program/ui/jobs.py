@@ -37,7 +37,6 @@ class Job:
         folder: of the run; None where there is none.
         lines: the last ones that it has said, without progress.
         warnings: those among all of them that warn of something, each once, without the word.
-        num_lines: how many it has said in all.
         phases: what it has been at, in order, and which part of each is done.
         code: exit code; None while it runs.
     """
@@ -53,10 +52,11 @@ class Job:
         self.name, self.words = secrets.token_hex(8), tuple(words)
         self.title, self.folder = title, folder
         self.lines: deque[str] = deque(maxlen=_MOST_LINES)
-        self.num_lines = 0
+        self._num_lines = 0
         self.warnings: list[str] = []
         self.phases: dict[str, float] = {}
         self.code: int | None = None
+        self._saying = threading.Lock()  # for `lines` and `_num_lines`, which go together
         self._process, read = _started([sys.executable, "-m", "jaxdp", *words])
         self._thread = threading.Thread(target=self._listen, args=(read,), daemon=True)
         self._thread.start()
@@ -71,10 +71,15 @@ class Job:
         """Whether it makes something of data, and is no pack of that."""
         return self.folder is not None
 
-    def lines_since(self, number: int) -> list[str]:
-        """Return what it has said since it had said so many lines, as far as that is kept."""
-        new = max(self.num_lines - number, 0)
-        return list(self.lines)[-new:] if new else []
+    def lines_since(self, number: int) -> tuple[list[str], int]:
+        """Return what it has said since it had said so many lines, as far as that is kept.
+
+        Returns:
+            These lines, and how many it has said with them.
+        """
+        with self._saying:
+            new = max(self._num_lines - number, 0)
+            return list(self.lines)[-new:] if new else [], self._num_lines
 
     def kill(self) -> None:
         """End it at once; what it has released can be resumed nevertheless."""
@@ -107,8 +112,9 @@ class Job:
             self.phases[bar["what"].strip()] = int(bar["part"]) / 100
         elif line:
             self._heard_warning(line)
-            self.lines.append(line)
-            self.num_lines += 1
+            with self._saying:
+                self.lines.append(line)
+                self._num_lines += 1
 
     def _heard_warning(self, line: str) -> None:
         text = line.removeprefix(_WARNING)

@@ -160,7 +160,7 @@ class RunPart:
     # -- while it runs
 
     def _progress(self, job: Job) -> None:
-        said(f"{job.title}: {state(job)}").classes("font-bold")
+        said(_line(job)).classes("font-bold")
         self._bars: dict[str, Any] = {}
         self._phases = ui.column().classes("w-full gap-1")
         self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
@@ -194,10 +194,9 @@ class RunPart:
             self._bars[what].value = part
         is_still = all(part >= 1 for part in job.phases.values())
         self._waiting.visible = is_still and not job.is_done
-        new = job.lines_since(self._heard)
+        new, self._heard = job.lines_since(self._heard)
         for line in new:
             self._log.push(line)
-        self._heard = job.num_lines
         if new:
             ui.run_javascript(_TO_THE_END.format(log=self._log.id))
 
@@ -248,7 +247,7 @@ class RunPart:
                 "Compare with the private records (stays here)", on_click=lambda: self._compare(job)
             ).props("outline")
             return
-        said(f"{comparing.title}: {state(comparing)}").classes("font-bold")
+        said(_line(comparing)).classes("font-bold")
         if comparing.code == 0 and results.comparison(job.folder) is not None:
             said(
                 "NOT FOR RELEASE: this was computed from private records without noise. The "
@@ -271,7 +270,7 @@ class RunPart:
         packing = self._tab.packing
         self._is_packed = packing is not None and packing.is_done
         if packing is not None:
-            said(f"{packing.title}: {state(packing)}").classes("font-bold")
+            said(_line(packing)).classes("font-bold")
             said("\n".join(packing.lines))
 
     def _pack(self, job: Job, path: str) -> None:
@@ -289,32 +288,36 @@ class RunsPart:
     def __init__(self, tab: Tab) -> None:
         """Take the tab."""
         self._tab = tab
-        self._seen: list[tuple[Job, bool]] = []
+        self._lines: dict[Job, Any] = {}
 
     @ui.refreshable_method
     def show(self) -> None:
         """Show them, the last one first."""
         found = runs(self._tab.jobs)
+        self._lines = {}
         if not found:
             return
         with card("Runs since this page was started"):
             for job in reversed(found):
                 with ui.row().classes("items-center"):
-                    said(f"{job.title}: {state(job)}")
+                    self._lines[job] = said(_line(job))
                     ui.button("Show", on_click=lambda _, job=job: self._choose(job)).props(
                         "outline dense"
                     )
 
     def update(self) -> None:
-        """Show what has changed since the last look."""
-        seen = [(job, job.is_done) for job in runs(self._tab.jobs)]
-        if seen != self._seen:
-            self._seen = seen
+        """Show what has changed since the last look.
+
+        Buttons stay where only a line has changed: a press on one that goes is lost.
+        """
+        if runs(self._tab.jobs) != list(reversed(self._lines)):
             self.show.refresh()
+        for job, line in self._lines.items():
+            line.text = _line(job)
 
     def _choose(self, job: Job) -> None:
         self._tab.look_at(job)
-        self._tab.changed()
+        self._tab.changed(but=self)
 
 
 def _resumed(job: Job) -> list[str]:
@@ -356,8 +359,7 @@ def runs(jobs: Jobs) -> list[Job]:
     return [job for job in jobs if job.is_run]
 
 
-def state(job: Job) -> str:
-    """Return how far a command is, in a word or two."""
-    if job.code is None:
-        return "running"
-    return {0: "done", 130: "stopped"}.get(job.code, "ended with an error")
+def _line(job: Job) -> str:
+    """Return what a command is, and how far."""
+    states = {None: "running", 0: "done", 130: "stopped"}
+    return f"{job.title}: {states.get(job.code, 'ended with an error')}"
