@@ -36,8 +36,10 @@ def require_example_shape(x: np.ndarray, shape: tuple[int, ...], more: str = "")
         shape: of one example.
         more: advice where examples have another shape.
     """
+    if x.ndim > 1 and len(x) == 0:
+        raise ValueError("x holds no examples")
     usual = {shape, (math.prod(shape),), shape[:-1] if shape[1:] and shape[-1] == 1 else shape}
-    if x.ndim > 1 and len(x) > 0 and x.shape[1:] in usual:
+    if x.ndim > 1 and x.shape[1:] in usual:
         return
     if x.size == math.prod(shape):
         more = "; for one example give x[None]"

@@ -80,7 +80,7 @@ def hermite_features(
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
         require_rows(x, dim)
         phi = _hermite(x, order, variance) / math.sqrt(dim)
-        return jnp.moveaxis(phi, 0, 1).reshape(x.shape[0], -1)
+        return jax.lax.collapse(jnp.moveaxis(phi, 0, 1), 1)
 
     return features
 
@@ -116,7 +116,7 @@ def hermite_weighted_sum(
 
     def weighted_sum(x: Float[Array, "n d"], weights: Float[Array, "n *c"]) -> Float[Array, "p *c"]:
         require_rows(x, dim)
-        w = weights.reshape(x.shape[0], -1).astype(x.dtype)
+        w = jax.lax.collapse(weights, 1).astype(x.dtype)
         sums = _hermite_sum(x, w, order, variance) / math.sqrt(dim)
         return jnp.moveaxis(sums, 1, 2).reshape(-1, *weights.shape[1:])
 
@@ -168,7 +168,7 @@ def hermite_product_features(
         phi = _hermite(pairs, order, variance)
         left = jnp.moveaxis(phi[..., 0], 0, -1) / math.sqrt(columns.shape[0])
         right = jnp.moveaxis(phi[..., 1], 0, -1)
-        return (left[..., :, None] * right[..., None, :]).reshape(x.shape[0], -1)
+        return jax.lax.collapse(left[..., :, None] * right[..., None, :], 1)
 
     return features
 

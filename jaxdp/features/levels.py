@@ -74,7 +74,7 @@ def shrunk(image_shape: Shape, largest: int) -> FeatureFn:
         over_rows, over_columns = (jnp.asarray(matrix, rows.dtype) for matrix in (high, wide))
         images = jnp.einsum("ih,nhwc->niwc", over_rows, images, precision="highest")
         images = jnp.einsum("jw,niwc->nijc", over_columns, images, precision="highest")
-        return images.reshape(len(rows), -1)
+        return jax.lax.collapse(images, 1)
 
     return see
 
@@ -173,7 +173,8 @@ def brightness(image_shape: Shape) -> FeatureFn:
 
     def see(rows: Float[Array, "n d"]) -> Float[Array, "n e"]:
         require_rows(rows, math.prod(image_shape))
-        return jnp.mean(rows.reshape(len(rows), -1, image_shape[2])[..., :3], axis=2)
+        pixels = rows.reshape(-1, math.prod(image_shape[:2]), image_shape[2])
+        return jnp.mean(pixels[..., :3], axis=2)
 
     return see
 

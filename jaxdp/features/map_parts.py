@@ -18,6 +18,7 @@ References:
 import math
 from collections.abc import Callable, Sequence
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -48,7 +49,8 @@ def with_opponent_colours(feature_fn: FeatureFn, *, channels: int = 3) -> Featur
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
         require_floats(rows)
         colours = jnp.asarray(matrix.T, rows.dtype)
-        opponent = jnp.matmul(rows.reshape(len(rows), -1, channels), colours, precision="highest")
+        pixels = rows.reshape(-1, rows.shape[1] // channels, channels)
+        opponent = jnp.matmul(pixels, colours, precision="highest")
         return feature_fn(opponent.reshape(rows.shape))
 
     return features
@@ -81,7 +83,7 @@ def padded(
         require_rows(rows, math.prod(image_shape))
         images = rows.reshape(-1, *image_shape)
         images = jnp.pad(images, ((0, 0), high, wide, (0, 0)))
-        return feature_fn(images.reshape(len(rows), -1))
+        return feature_fn(jax.lax.collapse(images, 1))
 
     return features
 
@@ -105,8 +107,9 @@ def pooled(
 
     def features(x: Float[Array, "n d"]) -> Float[Array, "n p"]:
         phi = feature_fn(x)
-        windows = phi.reshape(len(phi), -1, rows // high, high, columns // wide, wide)
-        return jnp.mean(windows, axis=(3, 5)).reshape(len(phi), -1)
+        num_maps = phi.shape[1] // (rows * columns)
+        windows = phi.reshape(-1, num_maps, rows // high, high, columns // wide, wide)
+        return jax.lax.collapse(jnp.mean(windows, axis=(3, 5)), 1)
 
     return features
 
@@ -159,7 +162,7 @@ def symmetrised(feature_fn: FeatureFn, grid: tuple[int, int], paths: np.ndarray)
         kept = jnp.concatenate(
             [both[..., :half] / np.sqrt(2), both[..., half : columns - half] / 2], axis=-1
         )
-        return kept.reshape(len(kept), -1)
+        return jax.lax.collapse(kept, 1)
 
     return features
 

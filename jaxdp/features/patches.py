@@ -229,7 +229,7 @@ def pooled(strengths: Strengths, *, mirror: bool) -> Float[Array, "n p"]:
         return jnp.concatenate([plain, mirrored], axis=-1)
 
     means = jnp.stack([of_sign(*both) for both in strengths], axis=1)
-    return means.reshape(len(means), -1)
+    return jax.lax.collapse(means, 1)
 
 
 def in_chunks(of_chunk: FeatureFn) -> FeatureFn:

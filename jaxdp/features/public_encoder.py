@@ -105,7 +105,7 @@ def encoder_features(image_shape: Shape, *, mirror: bool) -> FeatureFn:
     def regions(images: Float[Array, "n h w 3"]) -> Float[Array, "n v"]:
         _, second, third = network.apply(params, images)  # type: ignore[misc]
         means = [region_means(block, _REGIONS, _REGIONS) for block in (second, third)]
-        return jnp.concatenate(means, axis=-1).reshape(len(images), -1)
+        return jax.lax.collapse(jnp.concatenate(means, axis=-1), 1)
 
     def seen(rows: Float[Array, "n d"]) -> Float[Array, "n h w 3"]:
         require_rows(rows, math.prod(image_shape))

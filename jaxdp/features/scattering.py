@@ -245,19 +245,20 @@ def normalise(
     """
     n, paths, *_ = coefficients.shape
     if kind == "none":
-        return coefficients.reshape(n, -1)
+        return jax.lax.collapse(coefficients, 1)
     if kind == "unit":
-        rows = coefficients.reshape(n, -1)
+        rows = jax.lax.collapse(coefficients, 1)
         return rows / jnp.sqrt(jnp.sum(rows**2, axis=1, keepdims=True) + _VARIANCE_FLOOR)
     if kind not in NORMALISATIONS:
         raise ValueError(f"kind must be one of {', '.join(NORMALISATIONS)}, got {kind!r}")
     if paths % num_groups:
         raise ValueError(f"{paths} paths do not divide into {num_groups} groups")
-    groups = coefficients.reshape(n, num_groups, paths // num_groups, -1)
+    grid = math.prod(coefficients.shape[2:])
+    groups = coefficients.reshape(n, num_groups, paths // num_groups, grid)
     axes = (2,) if kind == "pointwise" else (2, 3)
     centred = groups - jnp.mean(groups, axis=axes, keepdims=True)
     variance = jnp.mean(centred**2, axis=axes, keepdims=True)
-    return (centred / jnp.sqrt(variance + _VARIANCE_FLOOR)).reshape(n, -1)
+    return jax.lax.collapse(centred / jnp.sqrt(variance + _VARIANCE_FLOOR), 1)
 
 
 def scatter_features(

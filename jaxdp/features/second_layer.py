@@ -204,17 +204,19 @@ def layer_features(
         strengths = found(rows)
         regions = _regions(layer.words, strengths, mirror=mirror)
         below = patches.pooled(strengths, mirror=mirror)
-        return jnp.concatenate([below, regions.reshape(len(rows), -1)], axis=1)
+        return jnp.concatenate([below, jax.lax.collapse(regions, 1)], axis=1)
 
     seen = patches.in_chunks(both)
     num_below = patches.num_features(image_shape, filters.shape[3], mirror=mirror)
 
     def features(rows: Float[Array, "n d"]) -> Float[Array, "n p"]:
         below, regions = jnp.split(seen(rows), [num_below], axis=1)
+        num_regions = regions.shape[1] // len(layer.mean)
         # Of all rows at once, as few at a time would wait for these many numbers.
         regions = regions.reshape(-1, len(layer.mean)) - layer.mean
         above = jnp.matmul(regions, to_white, precision="highest")
-        return jnp.concatenate([below, above.reshape(len(rows), -1)], axis=1)
+        above = above.reshape(len(rows), num_regions * above.shape[1])
+        return jnp.concatenate([below, above], axis=1)
 
     return features
 
@@ -331,7 +333,7 @@ def _regions(chosen: Words, strengths: Strengths, *, mirror: bool) -> Float[Arra
     plain, mirrored = pooled(by_even + by_odd), pooled(by_even - by_odd)
     turned = mirrored[:, :, ::-1]  # the mirror image, region by region
     regions = plain + turned if mirror else jnp.concatenate([plain, turned], axis=1)
-    return regions.reshape(len(regions), -1, regions.shape[-1])
+    return jax.lax.collapse(regions, 1, -1)
 
 
 def _leading(

@@ -63,7 +63,7 @@ class Packing:
             return x
         images = x.reshape(-1, *self.small_shape)
         large = jax.image.resize(images, (len(x), *self.image_shape), "linear")
-        return large.reshape(len(x), -1)
+        return jax.lax.collapse(large, 1)
 
     def reduced(self, x: Float[Array, "n d"]) -> Float[Array, "n e"]:
         """Return whole images as small as those that they hold; a pixel is a mean of k x k."""
@@ -71,7 +71,7 @@ class Packing:
         height, width, channels = self.small_shape
         k = self.factor
         blocks = x.reshape(-1, height, k, width, k, channels)
-        return blocks.mean(axis=(2, 4)).reshape(len(x), -1)
+        return jax.lax.collapse(blocks.mean(axis=(2, 4)), 1)
 
     def packed(self, x: Float[Array, "m e"]) -> Float[Array, "n d"]:
         """Return the whole images that hold small ones, k x k after each other in each."""

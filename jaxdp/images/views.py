@@ -81,7 +81,8 @@ def viewed(
             images, matrices.astype(rows.dtype), jnp.zeros(2, rows.dtype)
         )
         # One call, so that it is compiled once.
-        return feature_fn(seen.reshape(-1, rows.shape[1])).reshape(len(rows), -1)
+        phi = feature_fn(seen.reshape(-1, rows.shape[1]))
+        return phi.reshape(-1, len(views) * phi.shape[1])
 
     return features
 

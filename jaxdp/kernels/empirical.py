@@ -82,7 +82,7 @@ def one_layer_features(
         slopes = jnp.where(units > 0, signs, 0.0) * out
         of_hidden = slopes[:, :, None] * x[:, None, :] * into
         of_output = jax.nn.relu(units) * out
-        return jnp.concatenate([of_hidden.reshape(len(x), -1), of_output], axis=1)
+        return jnp.concatenate([jax.lax.collapse(of_hidden, 1), of_output], axis=1)
 
     return features
 

@@ -76,7 +76,7 @@ class LeNet(nn.Module):
         x = nn.avg_pool(x, (2, 2), strides=(2, 2))
         padding = "VALID" if min(x.shape[1:3]) >= 6 else "SAME"
         x = nn.relu(Conv(16, (5, 5), padding=padding, dtype=dtype)(x))
-        x = nn.avg_pool(x, (2, 2), strides=(2, 2)).reshape(x.shape[0], -1)
+        x = jax.lax.collapse(nn.avg_pool(x, (2, 2), strides=(2, 2)), 1)
         for features in (120, 84):
             x = nn.relu(nn.Dense(features, dtype=dtype)(x))
         return nn.Dense(self.num_classes, dtype=dtype)(x)
@@ -187,7 +187,7 @@ class SmallCnn(nn.Module):
             x = _halved(max_pool, nn.relu(Conv(features, (5, 5), padding="SAME", dtype=dtype)(x)))
         while max(x.shape[1:3]) > 16:
             x = _halved(nn.avg_pool, x)
-        x = nn.relu(nn.Dense(128, dtype=dtype)(x.reshape(x.shape[0], -1)))
+        x = nn.relu(nn.Dense(128, dtype=dtype)(jax.lax.collapse(x, 1)))
         return nn.Dense(self.num_classes, dtype=dtype)(x)
 
 
@@ -329,4 +329,4 @@ def _convnet_blocks(x: Array, width: int, depth: int) -> Array:
         if min(x.shape[1:3]) >= (2 if last else 4):
             x = nn.avg_pool(x, (2, 2), strides=(2, 2))
         margin = 1
-    return x.reshape(x.shape[0], -1)
+    return jax.lax.collapse(x, 1)

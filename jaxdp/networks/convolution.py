@@ -78,7 +78,7 @@ def unfolded(
     )
     rows = windows.reshape(-1, windows.shape[-1])
     product = jnp.matmul(rows, kernel.reshape(-1, kernel.shape[-1]), precision=precision)
-    return product.reshape(*windows.shape[:3], -1)
+    return product.reshape(*windows.shape[:3], kernel.shape[-1])
 
 
 def _is_plain(options: dict[str, Any]) -> bool:

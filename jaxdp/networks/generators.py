@@ -81,7 +81,7 @@ class ConvCondGen(nn.Module):
         x = _batch_norm(_dense(x, math.prod(start)), train).reshape(-1, *start)
         x = nn.relu(UpsampleConv(self.channels[1], banded)(x))
         x = UpsampleConv(colours, banded)(x)
-        return nn.sigmoid(x).reshape(x.shape[0], -1)
+        return jax.lax.collapse(nn.sigmoid(x), 1)
 
 
 class ResnetG(nn.Module):
@@ -125,7 +125,7 @@ class ResnetG(nn.Module):
         for multiple in (4, 2, 1):
             x = UpBlock(multiple * self.base)(x, train=train)
         x = _xavier_conv(nn.relu(_batch_norm(x, train)), colours, 3)
-        return ((jnp.tanh(x) + 1) / 2).reshape(x.shape[0], -1)
+        return jax.lax.collapse((jnp.tanh(x) + 1) / 2, 1)
 
 
 class DenseGen(nn.Module):

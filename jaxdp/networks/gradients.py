@@ -141,9 +141,8 @@ def dense_factors(
         return jnp.sum(logits), [call.inputs for call in calls]
 
     deltas, inputs = jax.grad(summed_logits, has_aux=True)(taps)
-    n = x.shape[0]
     return {
-        layer.kernel: (a.reshape(n, -1, a.shape[-1]), d.reshape(n, -1, d.shape[-1]), layer.bias)
+        layer.kernel: (jax.lax.collapse(a, 1, -1), jax.lax.collapse(d, 1, -1), layer.bias)
         for layer, a, d in zip(layers, inputs, deltas, strict=True)
         if layer is not None
     }

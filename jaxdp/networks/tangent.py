@@ -18,6 +18,7 @@ import math
 from typing import Any
 
 import flax.linen as nn
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
@@ -107,7 +108,7 @@ class ColumnNetwork(nn.Module):
     @nn.compact
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, " n"]:
         """Return the summed logits."""
-        h = nn.relu(dense(self.widths[0], x[:, :, None])).reshape(x.shape[0], -1)
+        h = jax.lax.collapse(nn.relu(dense(self.widths[0], x[:, :, None])), 1)
         return SummedLogits(self.num_logits)(nn.relu(dense(self.widths[1], h)))
 
 
@@ -122,7 +123,7 @@ class Convolutional(nn.Module):
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, " n"]:
         """Return the summed logits."""
         h = nn.relu(conv(self.width, 3, x.reshape(-1, *self.shape)))
-        return SummedLogits(self.num_logits)(h.reshape(h.shape[0], -1))
+        return SummedLogits(self.num_logits)(jax.lax.collapse(h, 1))
 
 
 class OneLogit(nn.Module):

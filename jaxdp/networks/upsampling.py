@@ -45,8 +45,9 @@ def upsample_conv(
     rows, cols = (jnp.asarray(_moved(side, size), x.dtype) for side in (height, width))
     bands = jnp.einsum("zqw,yzcf->wcyqf", cols, kernel).reshape(width * channels, -1)
     # The wide product on all rows at once, and as a plain matrix product: it is most of the work.
-    across = x.reshape(batch * height, -1) @ bands
-    out = jnp.einsum("yph,bhyr->bpr", rows, across.reshape(batch, height, size, -1))
+    across = x.reshape(batch * height, width * channels) @ bands
+    across = across.reshape(batch, height, size, 2 * width * features)
+    out = jnp.einsum("yph,bhyr->bpr", rows, across)
     return out.reshape(batch, 2 * height, 2 * width, features)
 
 
