@@ -132,6 +132,7 @@ def test_new_examples_of_another_scale_are_not_guessed_at(tmp_path: Path) -> Non
         (np.zeros((4, 5)), r"an example has \(4, 5, 1\); for one example give x\[None\]"),
         (np.zeros((2, 1, 4, 5)), r"channels come first.*give np.moveaxis\(x, 1, -1\)"),
         (np.zeros((2, 5, 4)), r"an example has \(4, 5, 1\)"),
+        (np.zeros((0, 4, 5)), "x holds no examples"),
     ):
         for method in (found.predict, found.predict_proba):
             with pytest.raises(ValueError, match=said):
