@@ -310,7 +310,7 @@ def test_a_folder_of_images_is_read_as_it_is_said(served: Served) -> None:
     page.get_by_text("images of 16x16 pixels, grey; 3 classes (<i>circle, square,").wait_for()
     page.get_by_label("What to make").click()
     page.get_by_role("option", name="as many examples as you like").click()
-    page.get_by_text("Takes").wait_for()
+    page.get_by_text("Takes", exact=True).wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
